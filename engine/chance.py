@@ -1,0 +1,60 @@
+"""The one source of randomness of a match, specified so that any language can re-implement it.
+
+The stream is SHA-256 in counter mode: block *i* (i = 0, 1, 2, ...) is ``SHA-256(seed || i as 8 bytes, big-endian)``
+and the blocks' bytes are used in order. `below(n)` for 1 <= n <= 256 takes the next byte *b*; if
+``b >= 256 - 256 mod n`` it is thrown away and the next one is taken (so every value is equally likely); the value
+is ``b mod n``. Nothing else draws from the stream. Fixed values are kept in tests/engine/test_chance.py.
+
+The seed is drawn when a match is scheduled and its `commitment` published at once; the seed itself appears with
+the transcript. So nobody, the operator included, can choose dice after seeing who plays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+SEED_BYTES = 16
+
+
+def commitment(seed: bytes) -> str:
+    """SHA-256 of the seed in hexadecimal, published before the match is played."""
+    return hashlib.sha256(seed).hexdigest()
+
+
+class Chance:
+    """A reproducible stream of small random integers."""
+
+    __slots__ = ("_block", "_bytes", "_position", "_seed")
+
+    def __init__(self, seed: bytes) -> None:
+        self._seed = seed
+        self._block = 0
+        self._bytes = b""
+        self._position = 0
+
+    def below(self, bound: int) -> int:
+        """A uniform integer in [0, bound), 1 <= bound <= 256."""
+        assert 1 <= bound <= 256
+        limit = 256 - 256 % bound
+        while True:
+            if self._position == len(self._bytes):
+                counter = self._block.to_bytes(8, "big")
+                self._bytes = hashlib.sha256(self._seed + counter).digest()
+                self._block += 1
+                self._position = 0
+            byte = self._bytes[self._position]
+            self._position += 1
+            if byte < limit:
+                return byte % bound
+
+    def dice(self, count: int) -> tuple[int, ...]:
+        """`count` fair six-sided dice, in the order drawn."""
+        return tuple(self.below(6) + 1 for _ in range(count))
+
+    def pick(self, choices: Sequence[T]) -> T:
+        """One of at most 256 choices, each equally likely."""
+        return choices[self.below(len(choices))]

@@ -1,0 +1,142 @@
+"""The vocabulary of a match.
+
+Theory of operation
+-------------------
+A *game* is a generator. It yields a `Step` (lines for the seats, some of which demand an answer) and is sent
+back exactly one `Reply` for every line that carried a limit. It never sees a clock, a pipe or a database, so the
+same code runs under the judge, in a unit test with simulated time, and when a stranger verifies a transcript.
+
+A step is a barrier: every prompted seat has answered or failed before anyone learns anything. A bot's failure
+is therefore always a *value* (`Fault`, inside a `Reply` or a `Result`); our own failure is always an *exception*
+(`TransportError`), which voids the attempt and never costs a bot points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from engine.chance import Chance
+
+Seat = int
+"""0-based place in one match."""
+
+Event = Mapping[str, object]
+"""What a viewer shows of a step; a JSON object with at least the key ``type``."""
+
+MAX_LINE_BYTES = 4096
+"""Longest reply line, newline not counted (ruling C-09)."""
+
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+
+class Fault(StrEnum):
+    """Why a bot lost its place: the bot's doing, never ours."""
+
+    TIMEOUT = "timeout"  # no complete line at the deadline
+    EXITED = "exited"  # end of file before the reply
+    OVERFLOW = "overflow"  # a line longer than MAX_LINE_BYTES
+    MALFORMED = "malformed"  # a line that is not in the protocol's grammar
+    ILLEGAL = "illegal"  # a grammatical line that the rules forbid
+    UNEXPECTED = "unexpected"  # output that nobody asked for
+    MEMORY = "memory"  # killed for exceeding its memory limit
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One line to one seat: a *prompt* if `limit_ns` is set, else a *notice* that needs no reply."""
+
+    seat: Seat
+    line: str
+    limit_ns: int | None = None
+
+    @property
+    def command(self) -> str:
+        """The protocol word, for metrics and summaries; a JSON line is a bot's turn."""
+        return "TURN" if self.line.startswith("{") else self.line.split(" ", 1)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The one answer to a prompt.
+
+    `elapsed_ns` runs on the referee's monotonic clock from just before the prompt's write to its newline's read
+    (ruling C-03). `cpu_ns` is the CPU time that the bot's whole sandbox used meanwhile, None where nothing could
+    measure it. `late_ns` is how late the referee itself noticed: evidence, never part of a verdict.
+    """
+
+    line: str | None
+    elapsed_ns: int
+    fault: Fault | None = None
+    cpu_ns: int | None = None
+    late_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Lines to write, in this order, and what a viewer shows of them."""
+
+    messages: tuple[Message, ...]
+    events: tuple[Event, ...] = ()
+
+
+Points = int | Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a match ended.
+
+    `ranks[seat]` is 1 for the best; equal ranks are a tie. `points` are for people and None where there are no
+    honest ones (a forfeit). `faults` keeps every fault that was committed.
+    """
+
+    ranks: tuple[int, ...]
+    points: tuple[Points, ...] | None
+    faults: Mapping[Seat, Fault] = field(default_factory=dict)
+
+    @property
+    def rated(self) -> bool:
+        """A match that every seat lost by its own fault says nothing about strength (ruling C-01)."""
+        return len(self.faults) < len(self.ranks)
+
+
+class Game(Protocol):
+    """The rules of one game; see docs/adding-a-game.md."""
+
+    name: str
+    rules_version: int
+    seats: range
+
+    def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
+        """Play one match. Everything random comes from `chance`; everything else from the replies."""
+
+
+class Transport(Protocol):
+    """Carries lines to bots and times their replies."""
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        """Write every line in order and return one reply for each prompt.
+
+        Raises:
+            TransportError: the service failed; nothing may be concluded about any bot.
+        """
+
+
+class TransportError(Exception):
+    """We failed: the attempt is void, no bot pays.
+
+    `cause` is a short stable word for metrics (``referee-late``, ``container-died``, ...); `evidence` goes into
+    the ledger of attempts.
+    """
+
+    def __init__(self, cause: str, detail: str, **evidence: object) -> None:
+        super().__init__(detail)
+        self.cause = cause
+        self.detail = detail
+        self.evidence = evidence

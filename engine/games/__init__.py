@@ -1,0 +1,11 @@
+"""The registry: one module per game, one line per game here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.core import Game
+from engine.games.yacht_auction import YachtAuction
+
+GAMES: Mapping[str, Game] = {game.name: game for game in (YachtAuction(),)}
+"""Every game that can be played, by the name used in URLs, folders and transcripts."""

@@ -1,0 +1,54 @@
+"""A transport without processes: bots are Python callables and time is whatever they say it is.
+
+For unit tests, simulations and the pace of the pure engine. The same faults can happen as over pipes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.core import MAX_LINE_BYTES, Fault, Message, Reply, Seat
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a simulated bot does with a prompt: a line after some simulated time, or a fault of the pipe."""
+
+    line: str | None
+    elapsed_ns: int = 0
+    fault: Fault | None = None
+
+
+Player = Callable[[Message], "Answer | str | None"]
+"""Called with every line. A prompt is answered with a line, an `Answer` or None (silence); a notice with None."""
+
+
+class MemoryTransport:
+    """Applies the clock's rules to simulated bots: time first, then length (rulings C-02, C-03, C-09)."""
+
+    def __init__(self, players: Sequence[Player]) -> None:
+        self._players = players
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        """See `engine.core.Transport`; never raises `TransportError` of its own."""
+        replies: dict[Seat, Reply] = {}
+        for message in messages:
+            answer = self._players[message.seat](message)
+            if message.limit_ns is not None:
+                replies[message.seat] = _judge(answer, message.limit_ns)
+        return replies
+
+
+def _judge(answer: Answer | str | None, limit_ns: int) -> Reply:
+    if answer is None:
+        return Reply(None, limit_ns, Fault.TIMEOUT)
+    if isinstance(answer, str):
+        answer = Answer(answer)
+    if answer.elapsed_ns > limit_ns:
+        return Reply(None, limit_ns, Fault.TIMEOUT)
+    if answer.fault is not None or answer.line is None:
+        return Reply(None, answer.elapsed_ns, answer.fault or Fault.EXITED)
+    if len(answer.line.encode("utf-8", "surrogateescape")) > MAX_LINE_BYTES:
+        return Reply(None, answer.elapsed_ns, Fault.OVERFLOW)
+    return Reply(answer.line, answer.elapsed_ns)

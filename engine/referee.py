@@ -1,0 +1,49 @@
+"""The loop of a match: ask, wait for everyone, tell the game. Ten lines that everything else protects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.chance import Chance
+from engine.core import Game, Reply, Result, Seat, Step, Transport
+from engine.transcript import Exchange, Transcript
+
+MAX_EXCHANGES = 100_000
+"""A bound on every loop: the longest game in the house ends below 30,000 exchanges."""
+
+
+def run_match(
+    game: Game, seats: int, seed: bytes, transport: Transport, about: Mapping[str, object] | None = None
+) -> Transcript:
+    """Play one match to its end.
+
+    Raises:
+        TransportError: our failure; the attempt is void and there is no transcript.
+        ValueError: the game is not played by that many seats.
+    """
+    if seats not in game.seats:
+        raise ValueError(f"{game.name} is played by {game.seats.start} to {game.seats.stop - 1} seats, not {seats}")
+    play = game.play(seats, Chance(seed))
+    exchanges: list[Exchange] = []
+    result: Result | None = None
+    step: Step | None = next(play)
+    while step is not None:
+        assert len(exchanges) < MAX_EXCHANGES, f"{game.name} does not end"
+        replies = transport.exchange(step.messages)
+        _check_replies(step, replies)
+        exchanges.append(Exchange(step.messages, replies, step.events))
+        try:
+            step = play.send(replies)
+        except StopIteration as stop:
+            result, step = stop.value, None
+    assert result is not None
+    assert len(result.ranks) == seats
+    return Transcript(game.name, game.rules_version, seats, seed, tuple(exchanges), result, about or {})
+
+
+def _check_replies(step: Step, replies: Mapping[Seat, Reply]) -> None:
+    prompted = [message.seat for message in step.messages if message.limit_ns is not None]
+    assert len(set(prompted)) == len(prompted), "a game may prompt a seat once a step"
+    assert set(prompted) == set(replies), "a transport owes exactly one reply a prompt"
+    for reply in replies.values():
+        assert (reply.line is None) == (reply.fault is not None), "a reply is a line or a fault"

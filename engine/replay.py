@@ -1,0 +1,82 @@
+"""Verification: play a transcript again, with the recorded replies, and demand equality at every exchange.
+
+Nothing of the original run is needed: the rules, the seed and the replies determine every line that was sent,
+every event, and the result. Measured times are part of the replies, so a game with a time bank replays too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.core import Game, Message, Reply, Seat
+from engine.referee import run_match
+from engine.transcript import Transcript
+
+
+class Diverged(Exception):
+    """The rules lead somewhere else than the transcript says; `at_exchange` is the first place (0-based)."""
+
+    def __init__(self, at_exchange: int, detail: str) -> None:
+        super().__init__(f"diverged at exchange {at_exchange}: {detail}")
+        self.at_exchange = at_exchange
+        self.detail = detail
+
+
+class RecordedTransport:
+    """Answers with the recorded replies while the game asks for exactly the recorded lines."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._exchanges = transcript.exchanges
+        self._position = 0
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        """See `engine.core.Transport`.
+
+        Raises:
+            Diverged: the game asks for something else than was recorded.
+        """
+        number = self._position
+        if number == len(self._exchanges):
+            raise Diverged(number, "the transcript ends here, the game does not")
+        recorded = self._exchanges[number]
+        if tuple(messages) != recorded.messages:
+            raise Diverged(number, _difference(messages, recorded.messages))
+        prompted = {message.seat for message in messages if message.limit_ns is not None}
+        if prompted != set(recorded.replies):
+            raise Diverged(number, f"prompted seats {sorted(prompted)}, replies of {sorted(recorded.replies)}")
+        for seat, reply in recorded.replies.items():
+            if (reply.line is None) != (reply.fault is not None):
+                raise Diverged(number, f"the reply of seat {seat} is neither a line nor a fault")
+        self._position += 1
+        return recorded.replies
+
+
+def replay(game: Game, transcript: Transcript) -> Transcript:
+    """Re-simulate `transcript` under `game`'s rules; returns the new transcript, equal to the old one.
+
+    Raises:
+        Diverged: with the number of the first exchange that differs.
+        ValueError: the transcript is of another game, other rules or an impossible number of seats.
+    """
+    if transcript.game != game.name:
+        raise ValueError(f"a transcript of {transcript.game}, not of {game.name}")
+    if transcript.rules_version != game.rules_version:
+        raise ValueError(
+            f"played under version {transcript.rules_version} of the rules; this is version {game.rules_version}"
+        )
+    again = run_match(game, transcript.seats, transcript.seed, RecordedTransport(transcript), transcript.about)
+    for number, (new, old) in enumerate(zip(again.exchanges, transcript.exchanges, strict=False)):
+        if new.events != old.events:
+            raise Diverged(number, "the events differ")
+    if len(again.exchanges) < len(transcript.exchanges):
+        raise Diverged(len(again.exchanges), "the game ends here, the transcript goes on")
+    if again.result != transcript.result:
+        raise Diverged(len(again.exchanges), f"the result is {again.result}, recorded was {transcript.result}")
+    return again
+
+
+def _difference(asked: Sequence[Message], recorded: Sequence[Message]) -> str:
+    for new, old in zip(asked, recorded, strict=False):
+        if new != old:
+            return f"the rules send {new}, recorded was {old}"
+    return f"the rules send {len(asked)} lines, recorded were {len(recorded)}"

@@ -1,0 +1,194 @@
+"""The record of a match, and its codec: versioned JSON Lines, each line chained to the one before.
+
+Format (version 1), one JSON object a line, UTF-8, no blank lines:
+
+* the header ``{"deadheat": 1, "game": ..., "rules": ..., "seats": n, "seed": hex, "commitment": hex, "about": {...}}``
+* one line per exchange
+  ``{"n": k, "messages": [[seat, line, limit_ns|null], ...], "replies": [[seat, line|null, elapsed_ns, fault|null,
+  cpu_ns|null, late_ns], ...], "events": [...]}``
+* the result ``{"ranks": [...], "points": [...]|null, "faults": {seat: fault}}``; points are integers or "p/q".
+
+Every line but the first carries ``prev``: the SHA-256 of the line before (its bytes without the newline), so no
+line can be changed, dropped or inserted unseen. Bytes of a bot's output that are no UTF-8 are kept as lone
+surrogates (Python's ``surrogateescape``), written as ``\\udcXX``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from engine.chance import commitment
+from engine.core import Event, Fault, Message, Points, Reply, Result, Seat
+
+FORMAT_VERSION = 1
+
+MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
+"""No legal match of any game comes near; a larger file is not read."""
+
+
+class BadTranscript(Exception):
+    """The bytes are not a transcript, or their chain is broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One barrier: what was sent, what came back, what a viewer shows of it."""
+
+    messages: tuple[Message, ...]
+    replies: Mapping[Seat, Reply]
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt with its reply, flattened out of a transcript for metrics and summaries."""
+
+    exchange: int
+    message: Message
+    limit_ns: int
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A whole match. `about` holds labels (match id, players) that no rule looks at."""
+
+    game: str
+    rules_version: int
+    seats: int
+    seed: bytes
+    exchanges: tuple[Exchange, ...]
+    result: Result
+    about: Mapping[str, object] = field(default_factory=dict)
+
+    def prompts(self) -> Iterator[Prompt]:
+        """Every prompt in the order of exchanges; the one fold that all metrics are made from."""
+        for number, exchange in enumerate(self.exchanges):
+            for message in exchange.messages:
+                if message.limit_ns is not None:
+                    yield Prompt(number, message, message.limit_ns, exchange.replies[message.seat])
+
+    def events(self) -> Iterator[Event]:
+        """What a viewer shows, in order."""
+        for exchange in self.exchanges:
+            yield from exchange.events
+
+    def last_prompt(self, seat: Seat) -> Prompt | None:
+        """The last prompt of a seat: where its fault, if it has one, was committed."""
+        found = None
+        for prompt in self.prompts():
+            if prompt.message.seat == seat:
+                found = prompt
+        return found
+
+
+def encode(transcript: Transcript) -> bytes:
+    """The transcript as chained JSON Lines. Equal transcripts give equal bytes."""
+    objects: list[dict[str, Any]] = [
+        {
+            "deadheat": FORMAT_VERSION,
+            "game": transcript.game,
+            "rules": transcript.rules_version,
+            "seats": transcript.seats,
+            "seed": transcript.seed.hex(),
+            "commitment": commitment(transcript.seed),
+            "about": dict(transcript.about),
+        }
+    ]
+    objects += [_encode_exchange(number, e) for number, e in enumerate(transcript.exchanges)]
+    objects.append(encode_result(transcript.result))
+    lines: list[bytes] = []
+    for item in objects:
+        if lines:
+            item["prev"] = hashlib.sha256(lines[-1]).hexdigest()
+        lines.append(json.dumps(item, separators=(",", ":")).encode("ascii"))
+    return b"\n".join(lines) + b"\n"
+
+
+def decode(data: bytes) -> Transcript:
+    """Parse and check the chain.
+
+    Raises:
+        BadTranscript: not a transcript of a known version, or some line was altered.
+    """
+    if len(data) > MAX_TRANSCRIPT_BYTES:
+        raise BadTranscript(f"larger than {MAX_TRANSCRIPT_BYTES} bytes")
+    lines = data.split(b"\n")
+    if lines[-1] != b"" or len(lines) < 3:
+        raise BadTranscript("cut short: a transcript ends with a result line and a newline")
+    try:
+        objects = [json.loads(line) for line in lines[:-1]]
+        _check_chain(lines[:-1], objects)
+        header = objects[0]
+        if header["deadheat"] != FORMAT_VERSION:
+            raise BadTranscript(f"format version {header['deadheat']!r}; this program reads {FORMAT_VERSION}")
+        seed = bytes.fromhex(header["seed"])
+        if commitment(seed) != header["commitment"]:
+            raise BadTranscript("the seed does not match its commitment")
+        return Transcript(
+            game=header["game"],
+            rules_version=header["rules"],
+            seats=header["seats"],
+            seed=seed,
+            exchanges=tuple(_decode_exchange(item) for item in objects[1:-1]),
+            result=decode_result(objects[-1]),
+            about=header["about"],
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, ZeroDivisionError) as error:
+        raise BadTranscript(f"not a transcript: {type(error).__name__}: {error}") from error
+
+
+def encode_result(result: Result) -> dict[str, Any]:
+    """The result as a JSON object (the transcript's last line, without its chain)."""
+    points = None if result.points is None else [_encode_points(value) for value in result.points]
+    faults = {str(seat): fault.value for seat, fault in sorted(result.faults.items())}
+    return {"ranks": list(result.ranks), "points": points, "faults": faults}
+
+
+def decode_result(item: Mapping[str, Any]) -> Result:
+    """The inverse of `encode_result`; raises KeyError, TypeError or ValueError on anything else."""
+    points = None if item["points"] is None else tuple(_decode_points(value) for value in item["points"])
+    faults = {int(seat): Fault(fault) for seat, fault in item["faults"].items()}
+    return Result(tuple(int(rank) for rank in item["ranks"]), points, faults)
+
+
+def _encode_points(value: Points) -> int | str:
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+    return value
+
+
+def _decode_points(value: int | str) -> Points:
+    return Fraction(value) if isinstance(value, str) else int(value)
+
+
+def _encode_exchange(number: int, exchange: Exchange) -> dict[str, Any]:
+    return {
+        "n": number,
+        "messages": [[m.seat, m.line, m.limit_ns] for m in exchange.messages],
+        "replies": [
+            [seat, r.line, r.elapsed_ns, r.fault.value if r.fault else None, r.cpu_ns, r.late_ns]
+            for seat, r in sorted(exchange.replies.items())
+        ],
+        "events": [dict(event) for event in exchange.events],
+    }
+
+
+def _decode_exchange(item: Mapping[str, Any]) -> Exchange:
+    replies = {
+        seat: Reply(line, elapsed_ns, Fault(fault) if fault else None, cpu_ns, late_ns)
+        for seat, line, elapsed_ns, fault, cpu_ns, late_ns in item["replies"]
+    }
+    messages = tuple(Message(seat, line, limit_ns) for seat, line, limit_ns in item["messages"])
+    return Exchange(messages, replies, tuple(item["events"]))
+
+
+def _check_chain(lines: list[bytes], objects: list[Any]) -> None:
+    for number in range(1, len(lines)):
+        if objects[number].get("prev") != hashlib.sha256(lines[number - 1]).hexdigest():
+            raise BadTranscript(f"line {number + 1} is not chained to line {number}: one of them was altered")

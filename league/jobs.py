@@ -1,0 +1,124 @@
+"""What passes between the database and the workers: plain values, no rows.
+
+A worker gets a job from a claim, carries it out without a database connection, and hands back outcomes in one
+call. A job names its attempt; the row moved on to another attempt means that the outcome is too late and is
+dropped (see `league.service`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.core import Fault, Result, Seat
+
+
+@dataclass(frozen=True, slots=True)
+class BuildJob:
+    """An uploaded source archive to build and try."""
+
+    version_id: int
+    attempt: int
+    game: str
+    source_sha256: str  # blob: the upload as it came
+    filename: str  # as uploaded, e.g. bot.py or bot.zip
+    language: str  # found at upload, see sandbox.languages
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOutcome:
+    """How a build ended: `program_sha256` is None when the bot is broken, and `reason` then says why."""
+
+    program_sha256: str | None  # blob: tar of the built program
+    reason: str  # one sentence for the author; empty when ready
+    log: str  # tail of the build's and the trial's output, for the author only
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRef:
+    """A version's built program: where it is, and how it is started."""
+
+    version_id: int
+    label: str  # bot name and version number, for transcripts and logs
+    program_sha256: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatchJob:
+    """One match of a series: `seats[seat]` is the version that sits there."""
+
+    match_id: int
+    seed: bytes
+    seats: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesJob:
+    """Matches between the same versions, carried out in one go."""
+
+    series_id: int
+    attempt: int
+    game: str
+    programs: Mapping[int, ProgramRef]  # by version id
+    matches: tuple[MatchJob, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """One seat's response times to one command in one match, in nanoseconds."""
+
+    seat: Seat
+    command: str
+    limit_ns: int
+    prompts: int
+    total_ns: int
+    worst_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What became of one seat's process, for its author."""
+
+    seat: Seat
+    exit_code: int | None  # None: ended by a signal
+    signal: int | None
+    lingered: bool  # had to be killed after FINISH
+    stderr: str  # bounded, escaped by whoever shows it
+    cpu_ns: int | None
+    peak_memory_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """One try at one match, for the ledger: `cause` is "played" or why it is void."""
+
+    started_at_ns: int  # wall clock, Unix epoch
+    finished_at_ns: int
+    cause: str
+    detail: str = ""
+    evidence: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRecord:
+    """Where a seat failed, for people."""
+
+    seat: Seat
+    fault: Fault
+    command: str
+    elapsed_ms: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOutcome:
+    """How one match ended. `result` is None when every attempt was void: abandoned, unrated, alarmed."""
+
+    match_id: int
+    result: Result | None
+    transcript_sha256: str | None
+    faults: tuple[FaultRecord, ...]
+    latencies: tuple[Latency, ...]
+    endings: tuple[Ending, ...]
+    attempts: tuple[AttemptRecord, ...]
