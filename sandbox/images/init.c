@@ -1,0 +1,284 @@
+/* judge-init: process 1 of a sandbox; runs a series of programs, one after another, in one container.
+ *
+ * Theory of operation
+ * -------------------
+ * The host has five FIFOs in a directory that is mounted read-only at /judge, all owned by root and closed to the
+ * bot's user: `ctl` (host -> init), `ack` (init -> host), and the bot's `in`, `out` and `err`.
+ *
+ *   host                       init
+ *                              "ready"                          after it has opened everything
+ *   "start"              ->    fork, become the bot's user, exec the command
+ *                        <-    "started"                        from now on the host may write prompts
+ *   (the match; init takes no part in it)
+ *   "stop MS"            ->    wait up to MS for the bot to exit, kill everything, reap everything, empty /tmp and
+ *                              the bot's stdin, send the kept stderr
+ *                        <-    "done HOW CODE STDERR_BYTES DIRTY"
+ *
+ * HOW is E (exited with CODE), S (ended by signal CODE) or K (still running, killed by us). The acknowledgement
+ * is what makes it safe to use the same FIFOs again: without it the old process could swallow the next READY.
+ * When the bot's first process exits, everything else in the container is killed at once, so the host sees end of
+ * file on `out` exactly when the bot is gone, in order after its last bytes.
+ *
+ * End of file on `ctl` means that the host's worker is gone: init exits, and the whole container with it.
+ *
+ * Trust: init is root without the bot's user's reach: the bot cannot signal, trace or inspect it, cannot open the
+ * FIFOs (root, 0600), and loses every capability, the bounding set included, before exec. Init needs CAP_KILL,
+ * SETUID, SETGID and SETPCAP. Stderr is read by init, inside the bot's own CPU budget, so a flood costs nobody
+ * else anything; the first HEAD_BYTES and the last TAIL_BYTES of it are kept.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    BOT_UID = 1000,
+    BOT_GID = 1000,
+    HEAD_BYTES = 8 * 1024,
+    TAIL_BYTES = 48 * 1024, /* head + tail fit into a FIFO's 64 KiB, so sending them cannot block */
+    LAST_CAPABILITY = 63,
+    EXIT_WE_FAILED = 70
+};
+
+static int ctl_fd, ack_fd, in_fd, err_fd, signal_fd;
+static int stderr_fd = -1;     /* read end of the running bot's stderr */
+static pid_t bot = 0;          /* its first process, 0 when none runs */
+static int bot_status = 0;     /* wait status of the last bot */
+static int stopping = 0, killed_by_us = 0;
+static long long stop_at_ms = 0;
+
+static char head[HEAD_BYTES], tail[TAIL_BYTES];
+static long long stderr_bytes = 0;
+
+static void die(const char *what) {
+    dprintf(2, "judge-init: %s: %s\n", what, strerror(errno));
+    exit(EXIT_WE_FAILED);
+}
+
+static long long now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+static void keep_stderr(const char *data, ssize_t count) {
+    for (ssize_t i = 0; i < count; i++, stderr_bytes++) {
+        if (stderr_bytes < HEAD_BYTES) head[stderr_bytes] = data[i];
+        else tail[(stderr_bytes - HEAD_BYTES) % TAIL_BYTES] = data[i];
+    }
+}
+
+/* Reads what is there; at most `rounds` buffers, so a flood cannot hold init here. */
+static void drain_stderr(int rounds) {
+    char buffer[16 * 1024];
+    while (stderr_fd >= 0 && rounds-- > 0) {
+        ssize_t got = read(stderr_fd, buffer, sizeof buffer);
+        if (got > 0) {
+            keep_stderr(buffer, got);
+        } else {
+            if (got == 0) { close(stderr_fd); stderr_fd = -1; }
+            return;
+        }
+    }
+}
+
+static void send_all(int fd, const char *data, size_t count) {
+    while (count > 0) {
+        ssize_t sent = write(fd, data, count);
+        if (sent <= 0) return; /* the host never reads less than a FIFO's capacity; a dead host needs nothing */
+        data += sent;
+        count -= (size_t)sent;
+    }
+}
+
+static void send_stderr(void) {
+    long long in_head = stderr_bytes < HEAD_BYTES ? stderr_bytes : HEAD_BYTES;
+    long long rest = stderr_bytes - in_head;
+    send_all(err_fd, head, (size_t)in_head);
+    if (rest > TAIL_BYTES) {
+        char note[80];
+        int length = snprintf(note, sizeof note, "\n[... %lld bytes left out ...]\n", rest - TAIL_BYTES);
+        send_all(err_fd, note, (size_t)length);
+        size_t from = (size_t)(rest % TAIL_BYTES);
+        send_all(err_fd, tail + from, TAIL_BYTES - from);
+        send_all(err_fd, tail, from);
+    } else {
+        send_all(err_fd, tail, (size_t)rest);
+    }
+}
+
+static void become_bot(void) {
+    for (int capability = 0; capability <= LAST_CAPABILITY; capability++)
+        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EINVAL) die("drop capability");
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) die("clear ambient");
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) die("no new privileges");
+    if (setgroups(0, NULL) != 0 || setgid(BOT_GID) != 0 || setuid(BOT_UID) != 0) die("become the bot's user");
+}
+
+static void run_bot(char **command, int in, int out, int err) {
+    sigset_t none;
+    sigemptyset(&none);
+    setsid();
+    if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) die("dup2");
+    become_bot();
+    if (chdir("/bot") != 0) die("chdir /bot");
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execv(command[0], command);
+    dprintf(2, "cannot start %s: %s\n", command[0], strerror(errno));
+    _exit(127);
+}
+
+static void start(char **command) {
+    int err[2];
+    int in = open("/judge/in", O_RDONLY | O_CLOEXEC);
+    int out = open("/judge/out", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (in < 0 || out < 0 || pipe2(err, O_CLOEXEC) != 0) die("open the bot's descriptors");
+    if (fcntl(out, F_SETFL, 0) != 0 || fcntl(err[0], F_SETFL, O_NONBLOCK) != 0) die("fcntl");
+    stderr_bytes = 0;
+    killed_by_us = 0;
+    bot = fork();
+    if (bot < 0) die("fork");
+    if (bot == 0) run_bot(command, in, out, err[1]);
+    close(in);
+    close(out);
+    close(err[1]);
+    stderr_fd = err[0];
+    send_all(ack_fd, "started\n", 8);
+}
+
+/* Root has no right to look into the bot's directories (no CAP_DAC_OVERRIDE), so the bot's own user empties /tmp.
+ * Directories are flattened, not descended into: no depth of nesting can exhaust anything. */
+static void flatten(int top, const char *name) {
+    static unsigned long serial = 0;
+    fchmodat(top, name, 0700, 0);
+    int fd = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (directory == NULL) return;
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        if (unlinkat(fd, entry->d_name, 0) == 0) continue;
+        char fresh[64];
+        snprintf(fresh, sizeof fresh, ".judge-%d-%lu", (int)getpid(), serial++);
+        fchmodat(fd, entry->d_name, 0700, 0);
+        renameat(fd, entry->d_name, top, fresh);
+    }
+    closedir(directory);
+}
+
+static int entries_in_tmp(int remove) {
+    int found = 0, top = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = top < 0 ? NULL : fdopendir(top);
+    if (directory == NULL) return 1;
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        found++;
+        if (!remove || unlinkat(top, entry->d_name, 0) == 0) continue;
+        flatten(top, entry->d_name);
+        unlinkat(top, entry->d_name, AT_REMOVEDIR);
+    }
+    closedir(directory);
+    return found;
+}
+
+/* Returns the number of entries that could not be removed. */
+static int empty_tmp(void) {
+    if (entries_in_tmp(0) == 0) return 0;
+    pid_t wiper = fork();
+    if (wiper == 0) {
+        become_bot();
+        for (int pass = 0; pass < 10000 && entries_in_tmp(1) > 0; pass++) {}
+        _exit(0);
+    }
+    while (wiper > 0 && waitpid(wiper, NULL, 0) < 0 && errno == EINTR) {}
+    return entries_in_tmp(0);
+}
+
+static void finish_stop(void) {
+    char buffer[16 * 1024], line[96];
+    kill(-1, SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {} /* until nothing else lives in the container */
+    drain_stderr(16); /* a pipe holds 64 KiB: nothing remains */
+    if (stderr_fd >= 0) { close(stderr_fd); stderr_fd = -1; }
+    while (read(in_fd, buffer, sizeof buffer) > 0) {}
+    int dirty = empty_tmp();
+    send_stderr();
+    char how = killed_by_us ? 'K' : WIFEXITED(bot_status) ? 'E' : 'S';
+    int code = killed_by_us ? 0 : WIFEXITED(bot_status) ? WEXITSTATUS(bot_status) : WTERMSIG(bot_status);
+    int length = snprintf(line, sizeof line, "done %c %d %lld %d\n", how, code, stderr_bytes, dirty);
+    stopping = 0;
+    send_all(ack_fd, line, (size_t)length);
+}
+
+static void reap(void) {
+    struct signalfd_siginfo information;
+    while (read(signal_fd, &information, sizeof information) > 0) {}
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        if (pid != bot) continue;
+        bot = 0;
+        bot_status = status;
+        kill(-1, SIGKILL); /* what it left behind would keep its output open */
+    }
+}
+
+static void obey(char **command) {
+    char line[64];
+    ssize_t got = read(ctl_fd, line, sizeof line - 1);
+    if (got == 0) exit(0); /* the worker is gone, and with us goes the container */
+    if (got < 0) return;
+    line[got] = '\0';
+    if (strncmp(line, "start\n", 6) == 0 && bot == 0 && !stopping) {
+        start(command);
+    } else if (strncmp(line, "stop ", 5) == 0 && !stopping) {
+        stopping = 1;
+        stop_at_ms = now_ms() + atoi(line + 5);
+    } else {
+        die("order");
+    }
+}
+
+static void open_everything(void) {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal_fd = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+    ctl_fd = open("/judge/ctl", O_RDONLY | O_CLOEXEC);
+    ack_fd = open("/judge/ack", O_WRONLY | O_CLOEXEC);
+    err_fd = open("/judge/err", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    in_fd = open("/judge/in", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (signal_fd < 0 || ctl_fd < 0 || ack_fd < 0 || err_fd < 0 || in_fd < 0) die("open /judge");
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) die("usage: judge-init COMMAND [ARGUMENT ...]");
+    open_everything();
+    send_all(ack_fd, "ready\n", 6);
+    for (;;) {
+        struct pollfd watched[3] = {{ctl_fd, POLLIN, 0}, {signal_fd, POLLIN, 0}, {stderr_fd, POLLIN, 0}};
+        long long left = stop_at_ms - now_ms();
+        int timeout = !stopping ? -1 : left > 0 ? (int)left : 0;
+        if (poll(watched, 3, timeout) < 0 && errno != EINTR) die("poll");
+        if (watched[2].revents) drain_stderr(4);
+        if (watched[1].revents) reap();
+        if (watched[0].revents) obey(argv + 1);
+        if (stopping && bot != 0 && now_ms() >= stop_at_ms) {
+            killed_by_us = 1;
+            bot = 0;
+        }
+        if (stopping && bot == 0) finish_stop();
+    }
+}
