@@ -1,0 +1,364 @@
+"""Yacht Auction: two players, thirteen rounds of bidding for dice and scoring them.
+
+The source is the rules text "Game Rules (Concise, Model-Ready)" and the house's rulings on it, cited as C-* and
+Y-*; docs/protocols/yacht-auction.md tells both to bot authors. The headings of the text are named where they
+are implemented.
+
+A step is a barrier, and notices wait for the next prompt: the GETs of an auction travel in front of the SCORE or
+ROLL that follows it, the SETs of a scoring in front of the next ROLL, SCORE or FINISH. So a match is 26 exchanges,
+25 of them prompts to both seats at once: READY, twelve times ROLL, twelve times SCORE.
+
+Dice are strings of the characters 1 to 6, as in the protocol; nothing is gained by turning them into numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from engine.chance import Chance
+from engine.core import NS_PER_MS, NS_PER_S, Event, Fault, Message, Reply, Result, Seat, Step
+from engine.games.parsing import Refused, expect, illegal, malformed, number
+
+ROUNDS = 13  # "Overview"
+FIRST_SCORING = 2  # round 1 has no Scoring phase
+LAST_BIDDING = 12  # round 13 has no Bidding phase
+DICE = 5  # in a bundle, and in a scoring
+MAX_BID = 100_000
+
+READY_LIMIT_NS = 3 * NS_PER_S  # C-11
+TURN_LIMIT_NS = 500 * NS_PER_MS  # ROLL and SCORE
+
+SEATS = (0, 1)
+
+T = TypeVar("T")
+
+
+# Scoring Phase --------------------------------------------------------------------------------------------------
+
+
+def _sum(dice: str) -> int:
+    return 1000 * sum(map(int, dice))
+
+
+def _basic(face: str) -> Callable[[str], int]:
+    return lambda dice: 1000 * int(face) * dice.count(face)
+
+
+def _four_of_a_kind(dice: str) -> int:
+    return _sum(dice) if any(dice.count(face) >= 4 for face in "123456") else 0
+
+
+def _full_house(dice: str) -> int:
+    """Three of one face and two of a face; five of one face are both (Y-01)."""
+    return _sum(dice) if {dice.count(face) for face in dice} in ({2, 3}, {5}) else 0
+
+
+def _small_straight(dice: str) -> int:
+    faces = "".join(sorted(set(dice)))
+    return 15_000 if any(run in faces for run in ("1234", "2345", "3456")) else 0
+
+
+def _large_straight(dice: str) -> int:
+    return 30_000 if "".join(sorted(dice)) in ("12345", "23456") else 0
+
+
+def _yacht(dice: str) -> int:
+    return 50_000 if dice == DICE * dice[0] else 0
+
+
+BASIC: Mapping[str, Callable[[str], int]] = {
+    "ONE": _basic("1"),
+    "TWO": _basic("2"),
+    "THREE": _basic("3"),
+    "FOUR": _basic("4"),
+    "FIVE": _basic("5"),
+    "SIX": _basic("6"),
+}
+COMBINATION: Mapping[str, Callable[[str], int]] = {
+    "CHOICE": _sum,
+    "FOUR_OF_A_KIND": _four_of_a_kind,
+    "FULL_HOUSE": _full_house,
+    "SMALL_STRAIGHT": _small_straight,
+    "LARGE_STRAIGHT": _large_straight,
+    "YACHT": _yacht,
+}
+CATEGORIES: Mapping[str, Callable[[str], int]] = {**BASIC, **COMBINATION}
+"""What five dice are worth in each category."""
+
+BONUS_THRESHOLD = 63_000
+BONUS = 35_000
+
+
+@dataclass(slots=True)
+class Player:
+    """What one seat holds and has scored."""
+
+    dice: str = ""
+    scores: dict[str, int] = field(default_factory=dict)  # by category, each used at most once
+    bids: int = 0  # net bidding adjustments
+
+    def score(self, category: str, dice: str) -> int:
+        """Use `category` for five of the dice held; the others carry over. Zero points are allowed (Y-09)."""
+        for die in dice:
+            self.dice = self.dice.replace(die, "", 1)
+        points = self.scores[category] = CATEGORIES[category](dice)
+        return points
+
+    @property
+    def basic(self) -> int:
+        """Sum of the basic categories, without the bonus."""
+        return sum(points for category, points in self.scores.items() if category in BASIC)
+
+    @property
+    def bonus(self) -> int:
+        """Earned by the basic categories alone (Y-04)."""
+        return BONUS if self.basic >= BONUS_THRESHOLD else 0
+
+    @property
+    def combination(self) -> int:
+        """Sum of the combination categories."""
+        return sum(points for category, points in self.scores.items() if category in COMBINATION)
+
+    @property
+    def total(self) -> int:
+        """Section "Final Score & Winner"; may be negative (Y-08)."""
+        return self.basic + self.bonus + self.combination + self.bids
+
+
+# Bidding Phase --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bid:
+    """A reply to ROLL: the target bundle, A or B, and the bid."""
+
+    target: str
+    amount: int
+
+
+def assign(bids: tuple[Bid, Bid], coin: Seat) -> tuple[str, str]:
+    """Section "Assignment rules": the bundle that each seat receives.
+
+    `coin` is the seat that a tie of both target and bid favours, at 0 against 0 too (Y-12).
+    """
+    first, second = bids
+    if first.target != second.target:
+        return first.target, second.target
+    won, left = first.target, "B" if first.target == "A" else "A"
+    first_wins = coin == 0 if first.amount == second.amount else first.amount > second.amount
+    return (won, left) if first_wins else (left, won)
+
+
+def adjustment(bid: Bid, received: str) -> int:
+    """Section "Bidding score effect": what a bid does to its player's total.
+
+    Who gets the target pays its own bid, contested or not (Y-02); who does not gains its own bid, not the
+    other's (Y-03). The score so far need not cover a bid (Y-10).
+    """
+    return -bid.amount if received == bid.target else bid.amount
+
+
+# Replies (I/O Protocol) -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A reply to SCORE; the dice in the player's own order, which SET repeats (Y-05)."""
+
+    category: str
+    dice: str
+
+
+def read_ready(line: str, _player: Player) -> None:
+    """Exactly ``OK`` (C-11)."""
+    expect(line, "OK", 0)
+
+
+def read_bid(line: str, _player: Player) -> Bid:
+    """``BID g x``."""
+    target, amount = expect(line, "BID", 2)
+    if target not in ("A", "B"):
+        raise malformed(f"bundle {target[:20]!r} is neither A nor B")
+    bid = Bid(target, number(amount))
+    if bid.amount > MAX_BID:
+        raise illegal(f"a bid of {bid.amount}, over {MAX_BID}")
+    return bid
+
+
+def read_put(line: str, player: Player) -> Put:
+    """``PUT c d1d2d3d4d5``, any five of the dice held, in any order (Y-05)."""
+    category, dice = expect(line, "PUT", 2)
+    if category not in CATEGORIES:
+        raise malformed(f"no category is called {category[:20]!r}")
+    if len(dice) != DICE or dice.strip("123456"):
+        raise malformed(f"{dice[:20]!r} is not {DICE} dice")
+    if category in player.scores:
+        raise illegal(f"category {category} was used before")
+    if any(dice.count(face) > player.dice.count(face) for face in dice):
+        raise illegal(f"dice {dice} are not among those held, {player.dice}")
+    return Put(category, dice)
+
+
+FAILED = {
+    Fault.TIMEOUT: "no line in time",
+    Fault.EXITED: "the program ended before its reply",
+    Fault.OVERFLOW: "a line that is too long",
+    Fault.UNEXPECTED: "output that nobody had asked for",
+    Fault.MEMORY: "the memory limit was exceeded",
+}
+"""Why, for the faults that a transport finds before the game sees a line."""
+
+
+class _Forfeited(Exception):
+    """Carries the faults of one barrier to the end of the match; never leaves this module."""
+
+    def __init__(self, command: str, refusals: Mapping[Seat, Refused]) -> None:
+        super().__init__(command)
+        self.command = command
+        self.refusals = refusals
+
+
+# The match ------------------------------------------------------------------------------------------------------
+
+
+class YachtAuction:
+    """The rules, as `engine.core.Game`."""
+
+    name = "yacht-auction"
+    rules_version = 1
+    seats = range(2, 3)
+
+    def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
+        """See `engine.core.Game`."""
+        assert seats in self.seats
+        return _Match(chance).play()
+
+
+class _Match:
+    """One match: the players, and what was decided but not yet told."""
+
+    def __init__(self, chance: Chance) -> None:
+        self.chance = chance
+        self.players = (Player(), Player())
+        self.notices: list[Message] = []
+        self.events: list[Event] = []
+
+    def play(self) -> Generator[Step, Mapping[Seat, Reply], Result]:
+        """Section "Overview", and the end of the match."""
+        try:
+            yield from self.ask("READY", READY_LIMIT_NS, read_ready)
+            for round_number in range(1, ROUNDS + 1):
+                if round_number <= LAST_BIDDING:
+                    yield from self.bidding(round_number)
+                if round_number >= FIRST_SCORING:
+                    yield from self.scoring(round_number)
+        except _Forfeited as forfeited:
+            return (yield from self.forfeit(forfeited))
+        yield self.finish(SEATS)
+        first, second = points = tuple(player.total for player in self.players)
+        ranks = (1 if first >= second else 2, 1 if second >= first else 2)
+        return Result(ranks, points)
+
+    def bidding(self, round_number: int) -> Generator[Step, Mapping[Seat, Reply], None]:
+        """Section "Bidding Phase"; the coin is always drawn, so that no bid changes the dice of a seed (Y-14)."""
+        bundles = {name: "".join(map(str, self.chance.dice(DICE))) for name in "AB"}
+        coin: Seat = self.chance.below(2)
+        self.events.append({"type": "roll", "round": round_number, "a": bundles["A"], "b": bundles["B"]})
+        bids = yield from self.ask(f"ROLL {bundles['A']} {bundles['B']}", TURN_LIMIT_NS, read_bid)
+        received = assign(bids, coin)
+        changes = [adjustment(bid, bundle) for bid, bundle in zip(bids, received, strict=True)]
+        for seat, player in enumerate(self.players):
+            other = bids[1 - seat]
+            player.dice += bundles[received[seat]]
+            player.bids += changes[seat]
+            self.notices.append(Message(seat, f"GET {received[seat]} {other.target} {other.amount}"))
+        self.events.append(
+            {
+                "type": "auction",
+                "round": round_number,
+                "targets": [bid.target for bid in bids],
+                "bids": [bid.amount for bid in bids],
+                "received": list(received),
+                "coin": bids[0] == bids[1],
+                "changes": changes,
+            }
+        )
+
+    def scoring(self, round_number: int) -> Generator[Step, Mapping[Seat, Reply], None]:
+        """Section "Scoring Phase": the dice scored are consumed, the others carried to the next round."""
+        puts = yield from self.ask("SCORE", TURN_LIMIT_NS, read_put)
+        for seat, (player, put) in enumerate(zip(self.players, puts, strict=True)):
+            points = player.score(put.category, put.dice)
+            self.notices.append(Message(1 - seat, f"SET {put.category} {put.dice}"))
+            self.events.append(
+                {
+                    "type": "score",
+                    "round": round_number,
+                    "seat": seat,
+                    "category": put.category,
+                    "dice": put.dice,
+                    "points": points,
+                }
+            )
+
+    def ask(
+        self, line: str, limit_ns: int, read: Callable[[str, Player], T]
+    ) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
+        """Tell what is known, ask both seats the same, and read both replies before deciding anything (C-01)."""
+        replies = yield self.tell([Message(seat, line, limit_ns) for seat in SEATS])
+        answers: list[T] = []
+        refusals: dict[Seat, Refused] = {}
+        for seat in SEATS:
+            reply = replies[seat]
+            try:
+                if reply.line is None:
+                    raise _failed(reply)
+                answers.append(read(reply.line, self.players[seat]))
+            except Refused as refused:
+                refusals[seat] = refused
+        if refusals:
+            raise _Forfeited(line.split(" ", 1)[0], refusals)
+        return answers[0], answers[1]
+
+    def tell(self, messages: list[Message]) -> Step:
+        """Make a step of the notices and events that wait, then `messages`."""
+        step = Step((*self.notices, *messages), tuple(self.events))
+        self.notices.clear()
+        self.events.clear()
+        return step
+
+    def finish(self, seats: tuple[Seat, ...]) -> Step:
+        """Make the last step: the score sheets for viewers, FINISH for `seats`."""
+        sheets = ("basic", "bonus", "combination", "bids", "total")
+        self.events.append(
+            {"type": "final", **{name: [getattr(player, name) for player in self.players] for name in sheets}}
+        )
+        return self.tell([Message(seat, "FINISH") for seat in seats])
+
+    def forfeit(self, forfeited: _Forfeited) -> Generator[Step, Mapping[Seat, Reply], Result]:
+        """End the match at this barrier.
+
+        A faulted seat loses whatever the score, which is kept for display (C-13); the other seat is told nothing
+        but FINISH (C-14); two faulted seats have no winner (C-01).
+        """
+        refusals = forfeited.refusals
+        for seat, refused in refusals.items():
+            self.events.append(
+                {
+                    "type": "fault",
+                    "seat": seat,
+                    "fault": refused.fault.value,
+                    "command": forfeited.command,
+                    "why": refused.why,
+                }
+            )
+        yield self.finish(tuple(seat for seat in SEATS if seat not in refusals))
+        ranks = (1, 1) if len(refusals) == 2 else tuple(2 if seat in refusals else 1 for seat in SEATS)
+        return Result(ranks, None, {seat: refused.fault for seat, refused in refusals.items()})
+
+
+def _failed(reply: Reply) -> Refused:
+    assert reply.fault is not None
+    return Refused(reply.fault, FAILED.get(reply.fault, "refused before it reached the rules"))
