@@ -135,6 +135,7 @@ static void run_bot(char **command, int in, int out, int err) {
     become_bot();
     if (chdir("/bot") != 0) die("chdir /bot");
     sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
     execv(command[0], command);
     dprintf(2, "cannot start %s: %s\n", command[0], strerror(errno));
     _exit(127);
@@ -209,7 +210,7 @@ static void finish_stop(void) {
     char buffer[16 * 1024], line[96];
     kill(-1, SIGKILL);
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {} /* until nothing else lives in the container */
-    drain_stderr(16); /* a pipe holds 64 KiB: nothing remains */
+    drain_stderr(80); /* nobody can make a pipe hold more than 1 MiB: nothing remains */
     if (stderr_fd >= 0) { close(stderr_fd); stderr_fd = -1; }
     while (read(in_fd, buffer, sizeof buffer) > 0) {}
     int dirty = empty_tmp();

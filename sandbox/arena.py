@@ -1,0 +1,161 @@
+"""A series: the same programs in their boxes, match after match. Judge and local kit share every line of it.
+
+A box is opened when it is first needed and kept; every match starts fresh processes in them. After a failure of
+ours all boxes are thrown away: whatever was wrong with one of them ends with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.core import NS_PER_S, Fault, Game, Message, Reply, Seat, Transport, TransportError
+from engine.referee import run_match
+from engine.transcript import Transcript
+from sandbox.box import Box, Exit, Limits, Program, Sandbox, SandboxError
+from sandbox.pipes import LATE_BOUND_NS, PipeTransport
+
+FINISH_GRACE_NS = NS_PER_S
+"""How long a bot may take to exit after FINISH (ruling C-10)."""
+
+REALTIME_PRIORITY = 1
+"""The lowest real-time priority is above everything normal, and nothing else of ours asks for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One finished match. `exits` lacks a seat whose box failed us after the result was fixed."""
+
+    transcript: Transcript
+    exits: Mapping[Seat, Exit]
+
+
+class Arena:
+    """Boxes for `programs`, kept over a series. Close it, or use it as a context."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        programs: Sequence[Program],
+        limits: Sequence[Limits],
+        late_bound_ns: int = LATE_BOUND_NS,
+    ) -> None:
+        self._sandbox = sandbox
+        self._programs = programs
+        self._limits = limits
+        self._late_bound_ns = late_bound_ns
+        self._boxes: dict[int, Box] = {}
+
+    def __enter__(self) -> Arena:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Open every box that is not open yet, before anything is timed; raises SandboxError."""
+        for player, program in enumerate(self._programs):
+            if player not in self._boxes:
+                self._boxes[player] = self._sandbox.open(program, self._limits[player])
+
+    def play(
+        self,
+        game: Game,
+        seating: Sequence[int],
+        seed: bytes,
+        about: Mapping[str, object],
+        between: Callable[[], None] = lambda: None,
+    ) -> Played:
+        """Play one match; `seating[seat]` is the index of the program that sits there.
+
+        `between` is called whenever no bot's clock runs (before every exchange): the place for a heartbeat.
+
+        Raises:
+            TransportError: the attempt is void. All boxes are closed; the next match opens new ones.
+        """
+        try:
+            self.open()
+            channels = [self._boxes[player].start() for player in seating]
+            with _quiet():
+                transport = _Pausing(PipeTransport(channels, self._late_bound_ns), between)
+                transcript = run_match(game, len(seating), seed, transport, about)
+            return Played(transcript, self._stop(seating, transcript))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close every box; idempotent."""
+        while self._boxes:
+            self._boxes.popitem()[1].close()
+
+    def _stop(self, seating: Sequence[int], transcript: Transcript) -> dict[Seat, Exit]:
+        """End every process. A box that cannot confirm the end of a bot that "exited" makes the match void."""
+        failed: dict[Seat, SandboxError] = {}
+        exits: dict[Seat, Exit] = {}
+        for seat, player in enumerate(seating):
+            grace_ns = 0 if seat in transcript.result.faults else FINISH_GRACE_NS
+            with _collect(failed, seat):
+                self._boxes[player].ask_stop(grace_ns)
+        for seat, player in enumerate(seating):
+            if seat not in failed:
+                with _collect(failed, seat):
+                    exits[seat] = self._boxes[player].stopped()
+        for seat, error in failed.items():
+            # The container itself is gone: the end of file that we saw may not have been the bot's doing. (After
+            # Fault.MEMORY there is other evidence, and no bot can make its box merely *look* dead.)
+            if transcript.result.faults.get(seat) is Fault.EXITED and error.cause == "container-died":
+                raise TransportError(error.cause, f"seat {seat}: {error.detail}", seat=seat) from error
+            self._boxes.pop(seating[seat]).close()
+        return exits
+
+
+class _Pausing:
+    """A transport that lets something else happen between exchanges."""
+
+    def __init__(self, transport: Transport, between: Callable[[], None]) -> None:
+        self._transport = transport
+        self._between = between
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        self._between()
+        return self._transport.exchange(messages)
+
+
+@contextlib.contextmanager
+def _collect(failed: dict[Seat, SandboxError], seat: Seat) -> Iterator[None]:
+    try:
+        yield
+    except SandboxError as error:
+        failed[seat] = error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Nothing of ours gets in the way of the clock: no garbage collection, real-time priority where permitted."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        with _realtime():
+            yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@contextlib.contextmanager
+def _realtime() -> Iterator[None]:
+    before, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        # RESET_ON_FORK: no bot, no child of ours may inherit it.
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(REALTIME_PRIORITY))
+    except PermissionError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, before, parameter)

@@ -1,0 +1,92 @@
+"""The interface between the referee's side and whatever confines a bot.
+
+A `Box` is one confined place for one program; it runs the program again and again, a fresh process for each match,
+and hands out a `Channel` (two descriptors) for each run. The Docker backend and the local one differ in nothing
+that the referee can see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from engine.core import TransportError
+
+STDERR_KEPT_BYTES = 56 * 1024 + 80
+"""What is kept of a bot's stderr in one match; the same in every backend (see images/init.c)."""
+
+
+class SandboxError(TransportError):
+    """A box could not be opened, started or stopped: ours, never the bot's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A built bot: a directory, and the command that starts it with that directory as working directory."""
+
+    directory: Path
+    command: tuple[str, ...]
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one box may use. `cpus` is a cpuset list ("0", "1-2"); empty: any processor."""
+
+    memory_bytes: int = 512 * 1024 * 1024
+    processes: int = 64
+    tmp_bytes: int = 64 * 1024 * 1024
+    tmp_inodes: int = 4096
+    open_files: int = 256
+    file_bytes: int = 64 * 1024 * 1024
+    cpus: str = ""
+    scratch: Mapping[str, str] = field(default_factory=dict)  # further tmpfs mounts: path -> options
+
+
+@dataclass(slots=True)
+class Channel:
+    """One run of a bot as the transport sees it. `cpu_ns` counts from any origin; None: cannot be measured."""
+
+    stdin_fd: int
+    stdout_fd: int
+    cpu_ns: Callable[[], int | None] = lambda: None
+    out_of_memory: Callable[[], bool] = lambda: False
+    unsent: bytes = b""
+    unread: bytearray = field(default_factory=bytearray)
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How one run ended. Exactly one of `exit_code` and `signal` is set, or neither when `lingered`."""
+
+    exit_code: int | None
+    signal: int | None
+    lingered: bool  # had to be killed
+    stderr: bytes
+    cpu_ns: int | None = None
+    peak_memory_bytes: int | None = None
+
+
+class Box(Protocol):
+    """One confined place. Not usable after a `SandboxError`: close it and open another."""
+
+    def start(self) -> Channel:
+        """Start a fresh process of the program; raises SandboxError."""
+
+    def ask_stop(self, grace_ns: int) -> None:
+        """Begin to end the run: the bot may exit by itself for `grace_ns`, then everything of it is killed."""
+
+    def stopped(self) -> Exit:
+        """Wait for the end begun by `ask_stop`: afterwards nothing of the run is left. Raises SandboxError."""
+
+    def close(self) -> None:
+        """Give everything back; never raises for what the bot did, idempotent."""
+
+
+class Sandbox(Protocol):
+    """Opens boxes."""
+
+    def open(self, program: Program, limits: Limits) -> Box:
+        """A box that is ready to start the program; raises SandboxError."""

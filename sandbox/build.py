@@ -1,0 +1,117 @@
+"""Turn sources into a program: inside a box, without network, under limits of its own.
+
+A build is a box whose output is a tar of the result: nothing outside is writable for it, so nothing it leaves behind
+needs cleaning, and whatever it prints is bounded like any bot's stderr. The tar is untrusted and is unpacked by
+`sandbox.archive` only.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.core import NS_PER_MS
+from sandbox.box import Channel, Exit, Limits, Program, Sandbox, SandboxError
+from sandbox.languages import Recipe
+
+BUILD_SECONDS = 60
+MAX_PROGRAM_BYTES = 64 * 1024 * 1024
+BUILD_LIMITS = Limits(
+    memory_bytes=1024 * 1024 * 1024,
+    processes=128,
+    file_bytes=MAX_PROGRAM_BYTES,
+    scratch={"/build": "size=268435456,nr_inodes=20000,mode=1777,nosuid,nodev,exec"},
+)
+
+_SCRIPT = """
+set -e
+if [ -d /build ]; then TMPDIR=/build; else TMPDIR=/tmp; fi
+export TMPDIR
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r . "$work/src"
+cd "$work/src"
+( {build} ) >&2 </dev/null
+tar -cf - .
+"""
+
+
+class BuildFailed(Exception):
+    """The author's sources do not build: `reason` is one sentence, `log` what the tools printed."""
+
+    def __init__(self, reason: str, log: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.log = log
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A finished build: `tar` is untrusted."""
+
+    tar: bytes
+    log: str
+
+
+def build(sandbox: Sandbox, sources: Path, recipe: Recipe, cpus: str = "") -> Built:
+    """Build the sources in `sources` by the recipe.
+
+    Raises:
+        BuildFailed: the author's doing.
+        SandboxError: ours.
+    """
+    script = _SCRIPT.replace("{build}", recipe.build)
+    program = Program(sources, ("/bin/sh", "-c", script), f"build of {recipe.name}")
+    limits = Limits(
+        memory_bytes=BUILD_LIMITS.memory_bytes,
+        processes=BUILD_LIMITS.processes,
+        file_bytes=BUILD_LIMITS.file_bytes,
+        cpus=cpus,
+        scratch=BUILD_LIMITS.scratch,
+    )
+    box = sandbox.open(program, limits)
+    try:
+        channel = box.start()
+        tar, why = _collect(channel, time.monotonic() + BUILD_SECONDS)
+        box.ask_stop(0 if why else 1000 * NS_PER_MS)
+        end = box.stopped()
+        log = end.stderr.decode("utf-8", "replace")
+        if why is None and channel.out_of_memory():
+            why = f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
+        _check(why, end, log)
+        return Built(tar, log)
+    finally:
+        box.close()
+
+
+def _check(why: str | None, end: Exit, log: str) -> None:
+    if why is not None:
+        raise BuildFailed(why, log)
+    if end.exit_code != 0:
+        how = f"exit code {end.exit_code}" if end.exit_code is not None else f"signal {end.signal}"
+        raise BuildFailed(f"the build command failed with {how}", log)
+
+
+def _collect(channel: Channel, give_up_at: float) -> tuple[bytes, str | None]:
+    """Everything the build writes to its output, or why it is not taken."""
+    chunks: list[bytes] = []
+    total = 0
+    poller = select.poll()
+    poller.register(channel.stdout_fd, select.POLLIN)
+    while True:
+        left_s = give_up_at - time.monotonic()
+        if left_s <= 0 or not poller.poll(left_s * 1000):
+            return b"", f"the build took longer than {BUILD_SECONDS} s"
+        try:
+            data = os.read(channel.stdout_fd, 64 * 1024)
+        except BlockingIOError as error:
+            raise SandboxError("container-stuck", "readable output that cannot be read") from error
+        if not data:
+            return b"".join(chunks), None
+        chunks.append(data)
+        total += len(data)
+        if total > MAX_PROGRAM_BYTES:
+            return b"", f"the built program is larger than {MAX_PROGRAM_BYTES // 2**20} MiB"

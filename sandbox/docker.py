@@ -1,0 +1,302 @@
+"""Boxes that are containers of a Docker Engine.
+
+Theory of operation
+-------------------
+The engine is asked for four things only: create, start, inspect (once, for the process id) and wait for removal.
+Nothing between the first and the last line of a match goes through it: lines travel over FIFOs in a directory
+that is mounted read-only into the container, orders to the image's init (images/init.c) over two more. Every
+engine call has a time-out.
+
+*Nothing survives its owner.* init exits when our end of its control FIFO closes, which the kernel does even when
+this process is killed, and the engine removes an exited container by itself (`auto_remove`). What then remains is
+a directory; each is locked while its owner lives, and `sweep` deletes those whose lock is free.
+
+*Each box has its own copy of the program.* A file shared between containers could be locked by one and probed by
+the other: a channel between opponents.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import select
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import docker
+import requests
+from docker.errors import DockerException, NotFound
+from docker.types import Mount, Ulimit
+
+from engine.core import NS_PER_MS, NS_PER_S
+from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
+from sandbox.cgroup import Cgroup
+
+ENGINE_TIMEOUT_S = 30
+ACK_TIMEOUT_S = 10
+"""How long init may take to acknowledge an order beyond the time that the order itself gives. It does so within
+a millisecond on an idle host; ten seconds mean that something of the container cannot be killed."""
+
+INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # init's alone; it drops them all before the bot starts
+FIFOS = ("ctl", "ack", "in", "out", "err")
+LABEL = "deadheat.box"
+ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",
+    "LANG": "C.UTF-8",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+_DONE = re.compile(rb"done ([ESK]) (\d+) (\d+) (\d+)\n")
+
+_EngineFailure = (DockerException, requests.exceptions.RequestException)
+
+
+class DockerSandbox:
+    """Opens boxes on the engine that the environment names (DOCKER_HOST, or the local socket)."""
+
+    def __init__(self, image: str, run_dir: Path) -> None:
+        """`run_dir` must be on a file system that this process and the engine see under the same path.
+
+        Raises:
+            SandboxError: no engine answers, or it does not have the image.
+        """
+        self._image = image
+        self._run_dir = run_dir.resolve()
+        self._run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            self._client = docker.APIClient(version="auto", timeout=ENGINE_TIMEOUT_S)
+            self._client.inspect_image(image)
+        except NotFound as error:
+            raise SandboxError("no-image", f"the engine has no image {image}; build it with deploy/images/build") from error
+        except _EngineFailure as error:
+            raise SandboxError("no-engine", f"no Docker Engine answers: {error}") from error
+
+    def open(self, program: Program, limits: Limits) -> Box:
+        """See `sandbox.box.Sandbox`."""
+        return DockerBox(self._client, self._image, self._run_dir, program, limits)
+
+    def sweep(self) -> int:
+        """Delete the directories of boxes whose owner died; the number of them."""
+        swept = 0
+        for path in self._run_dir.glob("box-*"):
+            with _try_lock(path) as free:
+                if free:
+                    shutil.rmtree(path, ignore_errors=True)
+                    swept += 1
+        return swept
+
+    def close(self) -> None:
+        """Close the connection to the engine."""
+        self._client.close()
+
+
+class DockerBox:
+    """One container. See `sandbox.box.Box`."""
+
+    def __init__(
+        self, client: docker.APIClient, image: str, run_dir: Path, program: Program, limits: Limits
+    ) -> None:
+        self._client = client
+        self._fds: dict[str, int] = {}
+        self._container: str | None = None
+        self._cgroup: Cgroup | None = None
+        self._oom_kills = 0
+        self._cpu_ns: int | None = None
+        self._stop_timeout_s = 0.0
+        self._acknowledged = b""
+        self._directory = Path(tempfile.mkdtemp(prefix="box-", dir=run_dir))
+        try:
+            self._lock_fd = os.open(self._directory, os.O_RDONLY | os.O_CLOEXEC)
+            fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._make_fifos()
+            shutil.copytree(program.directory, self._directory / "program")
+            self._start_container(image, program, limits)
+        except _EngineFailure as error:
+            self.close()
+            raise SandboxError("engine", f"the engine did not start a container: {error}") from error
+        except BaseException:
+            self.close()
+            raise
+
+    def start(self) -> Channel:
+        """See `sandbox.box.Box`."""
+        cgroup = self._cgroup
+        assert cgroup is not None
+        with contextlib.suppress(BlockingIOError):  # what the last run wrote after its last reply
+            while os.read(self._fds["out"], 64 * 1024):
+                pass
+        self._oom_kills = cgroup.oom_kills()
+        self._cpu_ns = cgroup.cpu_ns()
+        self._order(b"start\n")
+        self._await(rb"started\n", ACK_TIMEOUT_S)
+        return Channel(
+            self._fds["in"],
+            self._fds["out"],
+            cpu_ns=cgroup.cpu_ns,
+            out_of_memory=lambda: cgroup.oom_kills() > self._oom_kills,
+        )
+
+    def ask_stop(self, grace_ns: int) -> None:
+        """See `sandbox.box.Box`."""
+        self._stop_timeout_s = grace_ns / NS_PER_S + ACK_TIMEOUT_S
+        self._order(f"stop {grace_ns // NS_PER_MS}\n".encode())
+
+    def stopped(self) -> Exit:
+        """See `sandbox.box.Box`."""
+        match = self._await(_DONE, self._stop_timeout_s)
+        how, code, dirty = match[1], int(match[2]), int(match[4])
+        if dirty:
+            raise SandboxError("dirty-box", f"{dirty} entries in /tmp could not be removed")
+        assert self._cgroup is not None
+        now_ns = self._cgroup.cpu_ns()
+        return Exit(
+            exit_code=code if how == b"E" else None,
+            signal=code if how == b"S" else None,
+            lingered=how == b"K",
+            stderr=self._read_stderr(),
+            cpu_ns=None if now_ns is None or self._cpu_ns is None else now_ns - self._cpu_ns,
+            peak_memory_bytes=self._cgroup.peak_memory_bytes(),
+        )
+
+    def close(self) -> None:
+        """See `sandbox.box.Box`."""
+        for name in list(self._fds):
+            os.close(self._fds.pop(name))  # `ctl` among them: init exits, the engine removes the container
+        if self._cgroup is not None:
+            self._cgroup.close()
+            self._cgroup = None
+        if self._container is not None:
+            self._remove_container(self._container)
+            self._container = None
+        if self._lock_fd >= 0:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            os.close(self._lock_fd)
+            self._lock_fd = -1
+
+    _lock_fd = -1
+
+    def _make_fifos(self) -> None:
+        directory = self._directory / "judge"
+        directory.mkdir(mode=0o700)
+        for name in FIFOS:
+            os.mkfifo(directory / name, 0o600)
+        # Opened for both directions where we write, so that opening never waits and the bot's end can come and go.
+        for name, flags in (("ctl", os.O_RDWR), ("in", os.O_RDWR), ("ack", 0), ("out", 0), ("err", 0)):
+            self._fds[name] = os.open(directory / name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def _start_container(self, image: str, program: Program, limits: Limits) -> None:
+        self._container = self._client.create_container(
+            image,
+            command=["/sbin/judge-init", *program.command],
+            environment=ENVIRONMENT,
+            hostname="sandbox",
+            network_disabled=True,
+            working_dir="/",
+            labels={LABEL: str(self._directory), "deadheat.owner": str(os.getpid())},
+            host_config=host_config(self._client, self._directory, limits),
+        )["Id"]
+        self._client.start(self._container)
+        self._cgroup = Cgroup(int(self._client.inspect_container(self._container)["State"]["Pid"]))
+        self._await(rb"ready\n", ACK_TIMEOUT_S)
+
+    def _order(self, line: bytes) -> None:
+        try:
+            os.write(self._fds["ctl"], line)
+        except OSError as error:
+            raise SandboxError("container-stuck", f"init takes no orders: {error}") from error
+
+    def _await(self, pattern: bytes | re.Pattern[bytes], timeout_s: float) -> re.Match[bytes]:
+        """Wait for init's next line, which must match."""
+        poller = select.poll()
+        poller.register(self._fds["ack"], select.POLLIN)
+        give_up_at = time.monotonic() + timeout_s
+        while b"\n" not in self._acknowledged:
+            ready = poller.poll(max(0.0, give_up_at - time.monotonic()) * 1000)
+            data = os.read(self._fds["ack"], 4096) if ready else b""
+            if not ready:
+                raise SandboxError("container-stuck", f"init did not acknowledge within {timeout_s} s")
+            if not data:
+                raise SandboxError("container-died", "the container ended under us")
+            self._acknowledged += data
+        line, _, self._acknowledged = self._acknowledged.partition(b"\n")
+        match = re.fullmatch(pattern, line + b"\n")
+        if match is None:
+            raise SandboxError("container-stuck", f"init said {line!r} instead")
+        return match
+
+    def _read_stderr(self) -> bytes:
+        kept = b""
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._fds["err"], 64 * 1024):
+                kept += data
+        return kept
+
+    def _remove_container(self, container: str) -> None:
+        """Wait until the engine has removed it; kill it if it does not end by itself."""
+        for kill in (False, True):
+            try:
+                if kill:
+                    self._client.kill(container)
+                self._client.wait(container, timeout=ACK_TIMEOUT_S, condition="removed")
+                return
+            except NotFound:
+                return
+            except _EngineFailure:
+                continue
+        with contextlib.suppress(*_EngineFailure):  # created, but never started: nothing ran that could end
+            self._client.remove_container(container, force=True)
+
+
+def host_config(client: docker.APIClient, directory: Path, limits: Limits) -> Any:
+    """Everything that confines a box, in one place."""
+    mounts = [
+        Mount("/judge", str(directory / "judge"), type="bind", read_only=True),
+        Mount("/bot", str(directory / "program"), type="bind", read_only=True),
+    ]
+    tmp = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777,nosuid,nodev,noexec"
+    return client.create_host_config(
+        network_mode="none",
+        read_only=True,
+        mounts=mounts,
+        tmpfs={"/tmp": tmp, **limits.scratch},
+        cap_drop=["ALL"],
+        cap_add=INIT_CAPABILITIES,
+        security_opt=["no-new-privileges:true"],
+        mem_limit=limits.memory_bytes,
+        memswap_limit=limits.memory_bytes,  # equal to the memory limit: no swap
+        pids_limit=limits.processes,
+        cpuset_cpus=limits.cpus or None,
+        ipc_mode="none",
+        sysctls={"kernel.shmmni": "0", "kernel.msgmni": "0", "kernel.sem": "0 0 0 0"},  # nothing outlives a match
+        ulimits=[
+            Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),
+            Ulimit(name="fsize", soft=limits.file_bytes, hard=limits.file_bytes),
+            Ulimit(name="core", soft=0, hard=0),
+            Ulimit(name="msgqueue", soft=0, hard=0),
+            Ulimit(name="memlock", soft=0, hard=0),
+        ],
+        log_config={"Type": "none"},
+        auto_remove=True,
+    )
+
+
+@contextlib.contextmanager
+def _try_lock(path: Path) -> Iterator[bool]:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        yield False
+        return
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield True
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(fd)

@@ -1,0 +1,119 @@
+"""Boxes without walls: plain subprocesses, for development and for the local kit.
+
+NOT A SANDBOX. A bot runs as the user who runs this, with that user's files, network and memory; only the clock and
+the protocol are the judge's own. Nothing chooses this backend unless it is asked for by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from typing import IO
+
+from engine.core import NS_PER_S
+from sandbox.box import STDERR_KEPT_BYTES, Box, Channel, Exit, Limits, Program, SandboxError
+
+MAX_STDERR_BYTES = 64 * 1024 * 1024
+REAP_TIMEOUT_S = 10
+
+
+class LocalSandbox:
+    """See `sandbox.box.Sandbox`; of the limits it knows none."""
+
+    def open(self, program: Program, limits: Limits) -> Box:
+        """A box that starts `program` as a plain subprocess."""
+        return LocalBox(program)
+
+
+class LocalBox:
+    """One program, one subprocess a run, in a process group of its own. See `sandbox.box.Box`."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stderr: IO[bytes] | None = None
+        self._grace_ends = 0.0
+
+    def start(self) -> Channel:
+        """See `sandbox.box.Box`."""
+        assert self._process is None
+        self._stderr = tempfile.TemporaryFile()
+        try:
+            process = subprocess.Popen(
+                self._program.command,
+                cwd=self._program.directory,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._stderr.close()
+            raise SandboxError("no-start", f"cannot start {self._program.label}: {error}") from error
+        with contextlib.suppress(OSError):
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (MAX_STDERR_BYTES, MAX_STDERR_BYTES))
+        assert process.stdin is not None and process.stdout is not None
+        for pipe in (process.stdin, process.stdout):
+            os.set_blocking(pipe.fileno(), False)
+        self._process = process
+        clock = (~process.pid << 3) | 2  # Linux's clock of another process's CPU time, see clock_getcpuclockid(3)
+        return Channel(process.stdin.fileno(), process.stdout.fileno(), cpu_ns=lambda: _clock_ns(clock))
+
+    def ask_stop(self, grace_ns: int) -> None:
+        """See `sandbox.box.Box`."""
+        self._grace_ends = time.monotonic() + grace_ns / NS_PER_S
+
+    def stopped(self) -> Exit:
+        """See `sandbox.box.Box`."""
+        process, stderr = self._process, self._stderr
+        assert process is not None and stderr is not None
+        lingered = not _wait(process.pid, self._grace_ends - time.monotonic())
+        _kill_group(process)
+        code = process.wait(REAP_TIMEOUT_S)
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(OSError):
+                pipe.close()
+        size = stderr.seek(0, os.SEEK_END)
+        stderr.seek(max(0, size - STDERR_KEPT_BYTES))
+        kept = stderr.read()
+        stderr.close()
+        self._process = self._stderr = None
+        if lingered:
+            return Exit(None, None, True, kept)
+        return Exit(code if code >= 0 else None, -code if code < 0 else None, False, kept)
+
+    def close(self) -> None:
+        """See `sandbox.box.Box`."""
+        if self._process is not None:
+            self.ask_stop(0)
+            self.stopped()
+
+
+def _clock_ns(clock: int) -> int | None:
+    try:
+        return time.clock_gettime_ns(clock)
+    except OSError:  # it has exited and was reaped
+        return None
+
+
+def _wait(pid: int, seconds: float) -> bool:
+    """Whether the process ended within that time; it is not reaped."""
+    fd = os.pidfd_open(pid)
+    try:
+        poller = select.poll()
+        poller.register(fd, select.POLLIN)
+        return bool(poller.poll(max(0.0, seconds) * 1000))
+    finally:
+        os.close(fd)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
