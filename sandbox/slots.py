@@ -1,0 +1,70 @@
+"""Which processors a match may have. A slot is a set of CPUs that one match (or build) owns while it runs.
+
+Slots are lock files: every process of this host that runs bots asks here, and a killed owner's lock is free at
+once. Containers are started inside their own slot only, never on processors of somebody else's timed match.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+CPUS_PER_SLOT = 2
+RETRY_SECONDS = 0.05
+
+
+def plan(spec: str, cpus: Sequence[int]) -> list[tuple[int, ...]]:
+    """The slots of a host with these CPUs.
+
+    `spec` names them ("2,3;4,5"). Empty: pairs of CPUs, with the first CPU kept for the referees and the engine
+    where there are more than two.
+
+    Raises:
+        ValueError: `spec` is not of that form, or names a CPU twice.
+    """
+    if spec:
+        slots = [tuple(int(cpu) for cpu in slot.split(",")) for slot in spec.split(";")]
+        named = [cpu for slot in slots for cpu in slot]
+        if len(set(named)) != len(named):
+            raise ValueError(f"slots {spec!r} name a CPU twice")
+        return slots
+    free = list(cpus) if len(cpus) <= CPUS_PER_SLOT else list(cpus)[1:]
+    count = max(1, len(free) // CPUS_PER_SLOT)
+    return [tuple(free[i * CPUS_PER_SLOT : (i + 1) * CPUS_PER_SLOT]) for i in range(count)]
+
+
+class Slots:
+    """The slots of this host, shared by all processes that name the same directory."""
+
+    def __init__(self, directory: Path, spec: str = "") -> None:
+        self._directory = directory
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self.slots = plan(spec, sorted(os.sched_getaffinity(0)))
+
+    @contextlib.contextmanager
+    def take(self) -> Iterator[tuple[int, ...]]:
+        """Wait for a free slot and own it; its CPU numbers."""
+        while True:
+            for slot in self.slots:
+                fd = self._try(slot)
+                if fd is not None:
+                    try:
+                        yield slot
+                    finally:
+                        os.close(fd)
+                    return
+            time.sleep(RETRY_SECONDS)
+
+    def _try(self, slot: tuple[int, ...]) -> int | None:
+        name = "slot-" + "-".join(str(cpu) for cpu in slot)
+        fd = os.open(self._directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return None
+        return fd

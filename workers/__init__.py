@@ -1,0 +1,1 @@
+"""Carry out jobs: thin Celery tasks around build and play."""

@@ -1,0 +1,73 @@
+"""What the tasks of one worker process need, made once, after the fork."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+from league.blobs import Blobs
+from league.config import Settings
+from league.database import Database
+from sandbox.box import Sandbox
+from sandbox.docker import DockerSandbox
+from sandbox.local import LocalSandbox
+from sandbox.slots import Slots
+
+log = logging.getLogger(__name__)
+
+BOTS = Path(__file__).resolve().parent.parent / "bots"
+"""The house bots, by game and name."""
+
+
+@dataclass
+class Context:
+    """Connections and folders of one worker process."""
+
+    settings: Settings
+
+    @cached_property
+    def database(self) -> Database:
+        """The league's database."""
+        return Database(self.settings)
+
+    @cached_property
+    def blobs(self) -> Blobs:
+        """Uploads, programs and transcripts."""
+        return Blobs(self.settings.blobs)
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        """Where bots run; raises SandboxError when there is no engine."""
+        if self.settings.sandbox == "local":
+            log.warning("bots run WITHOUT isolation (DEADHEAT_SANDBOX=local)")
+            return LocalSandbox()
+        sandbox = DockerSandbox(self.settings.image, self.run_dir)
+        sandbox.sweep()
+        return sandbox
+
+    @cached_property
+    def slots(self) -> Slots:
+        """Processors for matches, shared by all workers of this host."""
+        return Slots(self.run_dir / "slots", self.settings.slots)
+
+    @property
+    def run_dir(self) -> Path:
+        """FIFOs, working copies and locks of this host."""
+        path = self.settings.data_dir.absolute() / "run"
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    @property
+    def worker(self) -> str:
+        """How this process signs its work."""
+        return f"{socket.gethostname()}:{os.getpid()}"
+
+
+@cache
+def context() -> Context:
+    """This process's context."""
+    return Context(Settings())

@@ -1,0 +1,66 @@
+"""What Prometheus sees of the workers: one fold over finished matches, and the service's own failures.
+
+Never a bot or a user as a label: per-bot numbers live in SQL. Processes of one host add up their metrics in
+PROMETHEUS_MULTIPROC_DIR (see prometheus_client), which `deadheat serve` and `deadheat worker` set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prometheus_client import Counter, Histogram
+
+from engine.core import NS_PER_S
+from engine.transcript import Transcript
+
+_SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 10)
+_RATIOS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0, 1.05)
+_LATENESS = (0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.002, 0.005, 0.01, 0.1)
+
+reply_seconds = Histogram(
+    "deadheat_reply_seconds", "Wall time from prompt to reply.", ["game", "command"], buckets=_SECONDS
+)
+deadline_used_ratio = Histogram(
+    "deadheat_deadline_used_ratio", "Reply time over its limit.", ["game", "command"], buckets=_RATIOS
+)
+reply_cpu_seconds = Histogram(
+    "deadheat_reply_cpu_seconds", "CPU time of the bot from prompt to reply.", ["game", "command"], buckets=_SECONDS
+)
+prompts = Counter("deadheat_prompts_total", "Prompts sent to bots in finished matches.", ["game", "command"])
+faults = Counter("deadheat_faults_total", "Bots' failures by cause.", ["game", "command", "fault"])
+matches = Counter("deadheat_matches_total", "Finished matches by how they ended.", ["game", "outcome"])
+attempts = Counter("deadheat_attempts_total", "Attempts at matches: played, or void by cause.", ["game", "cause"])
+abandoned = Counter("deadheat_abandoned_total", "Matches and series given up after repeated failures of ours.", ["game"])
+referee_late_seconds = Histogram(
+    "deadheat_referee_late_seconds", "The referee's own lateness, by prompt.", buckets=_LATENESS
+)
+sandbox_open_seconds = Histogram("deadheat_sandbox_open_seconds", "Time to open all boxes of a series.")
+queue_wait_seconds = Histogram(
+    "deadheat_queue_wait_seconds", "From queued to claimed.", ["queue"], buckets=(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
+)
+builds = Counter("deadheat_builds_total", "Builds by outcome.", ["language", "outcome"])
+task_failures = Counter("deadheat_task_failures_total", "Tasks that failed by our doing.", ["task", "cause"])
+
+
+def record(transcript: Transcript) -> None:
+    """Count one finished match."""
+    game = transcript.game
+    for prompt in transcript.prompts():
+        command, reply = prompt.message.command, prompt.reply
+        prompts.labels(game, command).inc()
+        reply_seconds.labels(game, command).observe(reply.elapsed_ns / NS_PER_S)
+        deadline_used_ratio.labels(game, command).observe(reply.elapsed_ns / prompt.limit_ns)
+        referee_late_seconds.observe(reply.late_ns / NS_PER_S)
+        if reply.cpu_ns is not None:
+            reply_cpu_seconds.labels(game, command).observe(reply.cpu_ns / NS_PER_S)
+    for seat, fault in transcript.result.faults.items():
+        last = transcript.last_prompt(seat)
+        faults.labels(game, last.message.command if last else "", fault.value).inc()
+    outcome = "forfeit" if transcript.result.faults else "played"
+    matches.labels(game, outcome).inc()
+
+
+def record_attempts(game: str, causes: Iterable[str]) -> None:
+    """Count attempts by cause ("played" or why they are void)."""
+    for cause in causes:
+        attempts.labels(game, cause).inc()

@@ -1,0 +1,269 @@
+"""Play one series: claim, run, store, finish. The hot path of the product.
+
+Theory of operation
+-------------------
+`claim` takes the row by compare-and-set and gives the job a new attempt number and a lease. `run` plays without a
+database connection, except that the lease is renewed between exchanges, when no bot's clock runs: no thread of ours
+ever competes with the referee. `store` writes transcripts to the blob store, where writing twice is harmless.
+`finish` writes all results in one transaction, and only if the row still carries our attempt number.
+
+So a worker may die anywhere: before `finish` the lease runs out and somebody plays the series again, with the same
+seeds; after it, the results are there. There is no in between. A failure of ours is an exception; it voids an
+attempt (again with the same seed, a few times) or gives the whole series back. It never becomes a result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from engine.core import NS_PER_MS, TransportError
+from engine.games import GAMES
+from engine.transcript import Transcript, encode
+from league.jobs import (
+    AttemptRecord,
+    Ending,
+    FaultRecord,
+    Latency,
+    MatchJob,
+    MatchOutcome,
+    SeriesJob,
+)
+from league.service import claim_series, finish_series, release_series, renew_series
+from sandbox.arena import Arena, Played
+from sandbox.box import Limits, Program
+from workers import metrics
+from workers.context import Context
+from workers.programs import fetch_program
+
+log = logging.getLogger(__name__)
+
+BOT_MEMORY_BYTES = 1024 * 1024 * 1024
+"""Every game's memory limit is the largest that one of the source texts names (Betris: 1024 MB)."""
+
+MAX_DETAIL = 500
+
+
+class LeaseLost(Exception):
+    """Somebody else was given our series: whatever we would still do could only be thrown away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One match as it came out of the arena: `played` is None when every attempt was void."""
+
+    match: MatchJob
+    played: Played | None
+    attempts: tuple[AttemptRecord, ...]
+
+
+def play_series(context: Context, series_id: int) -> None:
+    """Carry out one series, if it is still there to be carried out."""
+    with context.slots.take() as cpus:
+        job = claim(context, series_id)
+        if job is None:
+            return
+        log.info("series %d attempt %d: %d matches of %s", job.series_id, job.attempt, len(job.matches), job.game)
+        try:
+            runs = run(context, job, cpus)
+            outcomes = store(context, runs)
+        except LeaseLost:
+            log.warning("series %d: the lease of attempt %d was lost", job.series_id, job.attempt)
+            return
+        except Exception as error:
+            give_back(context, job, error)
+            return
+    finish(context, job, runs, outcomes)
+
+
+def claim(context: Context, series_id: int) -> SeriesJob | None:
+    """Take the series, or None: done, taken, or not there any more."""
+    with context.database.transaction() as session:
+        return claim_series(session, series_id, context.worker)
+
+
+def run(context: Context, job: SeriesJob, cpus: Sequence[int]) -> list[Run]:
+    """Play every match of the series in one set of boxes.
+
+    Raises:
+        LeaseLost: the series is not ours any more.
+        SandboxError: the boxes cannot be opened at all.
+    """
+    heartbeat = _Heartbeat(context, job)
+    players = sorted(job.programs)
+    with _folder(context) as folder:
+        programs = [fetch_program(context, job.programs[version], folder / str(version)) for version in players]
+        limits = [box_limits(cpus, player) for player in range(len(players))]
+        with Arena(context.sandbox, programs, limits) as arena:
+            opened_at = time.monotonic()
+            arena.open()
+            metrics.sandbox_open_seconds.observe(time.monotonic() - opened_at)
+            runs = []
+            for match in job.matches:
+                seating = [players.index(version) for version in match.seats]
+                attempts = context.settings.match_attempts
+                runs.append(play_match(arena, job, programs, match, seating, attempts, heartbeat))
+            return runs
+
+
+def play_match(
+    arena: Arena,
+    job: SeriesJob,
+    programs: Sequence[Program],
+    match: MatchJob,
+    seating: Sequence[int],
+    max_attempts: int,
+    between: Callable[[], None],
+) -> Run:
+    """One match: again with the same seed while attempts are void, at most `max_attempts` times."""
+    game = GAMES[job.game]
+    about = {
+        "match": match.match_id,
+        "series": job.series_id,
+        "players": [programs[player].label for player in seating],
+    }
+    attempts: list[AttemptRecord] = []
+    while len(attempts) < max_attempts:
+        started_at_ns = time.time_ns()
+        try:
+            played = arena.play(game, seating, match.seed, about, between)
+        except TransportError as error:
+            log.warning("match %d is void: %s: %s %s", match.match_id, error.cause, error.detail, error.evidence)
+            attempts.append(
+                AttemptRecord(started_at_ns, time.time_ns(), error.cause, error.detail[:MAX_DETAIL], error.evidence)
+            )
+        else:
+            attempts.append(AttemptRecord(started_at_ns, time.time_ns(), "played"))
+            return Run(match, played, tuple(attempts))
+    log.error("match %d is abandoned after %d void attempts", match.match_id, len(attempts))
+    return Run(match, None, tuple(attempts))
+
+
+def store(context: Context, runs: Sequence[Run]) -> list[MatchOutcome]:
+    """Write the transcripts; what the database is to hear of each match."""
+    outcomes = []
+    for item in runs:
+        played = item.played
+        if played is None:
+            outcomes.append(MatchOutcome(item.match.match_id, None, None, (), (), (), item.attempts))
+            continue
+        transcript = played.transcript
+        outcomes.append(
+            MatchOutcome(
+                match_id=item.match.match_id,
+                result=transcript.result,
+                transcript_sha256=context.blobs.put(encode(transcript)),
+                faults=fault_records(transcript),
+                latencies=latencies(transcript),
+                endings=endings(played),
+                attempts=item.attempts,
+            )
+        )
+    return outcomes
+
+
+def finish(context: Context, job: SeriesJob, runs: Sequence[Run], outcomes: Sequence[MatchOutcome]) -> None:
+    """Hand the results in; count them only if they were taken."""
+    with context.database.transaction() as session:
+        taken = finish_series(session, job, context.worker, outcomes)
+    if not taken:
+        log.warning("series %d: attempt %d came too late and changes nothing", job.series_id, job.attempt)
+        return
+    for item in runs:
+        metrics.record_attempts(job.game, (attempt.cause for attempt in item.attempts))
+        if item.played is None:
+            metrics.abandoned.labels(job.game).inc()
+        else:
+            metrics.record(item.played.transcript)
+
+
+def give_back(context: Context, job: SeriesJob, error: Exception) -> None:
+    """Our failure: the series goes back to the queue with its reason in the ledger."""
+    cause = error.cause if isinstance(error, TransportError) else type(error).__name__
+    log.exception("series %d attempt %d failed: %s", job.series_id, job.attempt, cause)
+    metrics.task_failures.labels("play", cause).inc()
+    evidence = dict(error.evidence) if isinstance(error, TransportError) else {}
+    with context.database.transaction() as session:
+        release_series(session, job, context.worker, cause, str(error)[:MAX_DETAIL], evidence)
+
+
+def box_limits(cpus: Sequence[int], player: int) -> Limits:
+    """The limits of one player's box: pinned to one processor of the slot."""
+    return Limits(memory_bytes=BOT_MEMORY_BYTES, cpus=str(cpus[player % len(cpus)]) if cpus else "")
+
+
+def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
+    """Where each fault was committed, and the game's own words for it."""
+    reasons = {event["seat"]: str(event["why"]) for event in transcript.events() if event.get("type") == "fault"}
+    records = []
+    for seat, fault in sorted(transcript.result.faults.items()):
+        prompt = transcript.last_prompt(seat)
+        command = prompt.message.command if prompt else ""
+        elapsed_ms = prompt.reply.elapsed_ns / NS_PER_MS if prompt else 0.0
+        records.append(FaultRecord(seat, fault, command, elapsed_ms, reasons.get(seat, "")))
+    return tuple(records)
+
+
+def latencies(transcript: Transcript) -> tuple[Latency, ...]:
+    """Response times by seat and command."""
+    times: dict[tuple[int, str], list[int]] = {}
+    limits: dict[tuple[int, str], int] = {}
+    for prompt in transcript.prompts():
+        key = (prompt.message.seat, prompt.message.command)
+        times.setdefault(key, []).append(prompt.reply.elapsed_ns)
+        limits[key] = max(limits.get(key, 0), prompt.limit_ns)
+    return tuple(
+        Latency(seat, command, limits[seat, command], len(taken), sum(taken), max(taken))
+        for (seat, command), taken in sorted(times.items())
+    )
+
+
+def endings(played: Played) -> tuple[Ending, ...]:
+    """What became of each process, for its author."""
+    return tuple(
+        Ending(
+            seat=seat,
+            exit_code=end.exit_code,
+            signal=end.signal,
+            lingered=end.lingered,
+            stderr=end.stderr.decode("utf-8", "replace"),
+            cpu_ns=end.cpu_ns,
+            peak_memory_bytes=end.peak_memory_bytes,
+        )
+        for seat, end in sorted(played.exits.items())
+    )
+
+
+class _Heartbeat:
+    """Renews the lease when it is due; called between exchanges."""
+
+    def __init__(self, context: Context, job: SeriesJob) -> None:
+        self._context = context
+        self._job = job
+        self._due_at = time.monotonic() + context.settings.heartbeat_seconds
+
+    def __call__(self) -> None:
+        """Raises LeaseLost when the series is not ours any more."""
+        if time.monotonic() < self._due_at:
+            return
+        with self._context.database.transaction() as session:
+            if not renew_series(session, self._job):
+                raise LeaseLost
+        self._due_at = time.monotonic() + self._context.settings.heartbeat_seconds
+
+
+@contextlib.contextmanager
+def _folder(context: Context) -> Iterator[Path]:
+    """A working folder that goes away with the series."""
+    path = Path(tempfile.mkdtemp(prefix=f"play-{datetime.now(UTC):%Y%m%dT%H%M%S}-", dir=context.run_dir))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)

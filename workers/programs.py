@@ -1,0 +1,23 @@
+"""From a blob to a directory with a program that a box can start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from league.jobs import ProgramRef
+from sandbox.archive import extract_program
+from sandbox.box import Program
+from sandbox.languages import LANGUAGES
+from workers.context import Context
+
+
+def fetch_program(context: Context, ref: ProgramRef, directory: Path) -> Program:
+    """Unpack a version's built program into `directory`.
+
+    Raises:
+        league.blobs.BlobMissing, sandbox.archive.BadArchive: the store lost or damaged it; ours.
+    """
+    directory.mkdir(parents=True)
+    tar = context.blobs.get(ref.program_sha256, context.settings.program_limit_bytes)
+    extract_program(tar, directory, context.settings.program_limit_bytes)
+    return Program(directory, LANGUAGES[ref.language].run, ref.label)

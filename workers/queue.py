@@ -1,0 +1,82 @@
+"""The queue: what it is called, how it is configured, and how to put a nudge into it.
+
+A message carries an id and nothing else, and is only a nudge: the database says whether there is anything to do.
+A lost message is found by the sweeper, a doubled one finds its row taken. So Celery is used in its simplest form:
+no results, no acknowledgement games, no retries of its own.
+
+With the embedded broker (``filesystem://``) messages are files below the data directory and need no server.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from celery import Celery
+
+from league.config import Settings
+
+BUILD, PLAY, CONTROL = "build", "play", "control"
+QUEUES = (BUILD, PLAY, CONTROL)
+
+POLL_SECONDS = 0.1
+"""How often the embedded broker looks into its folder: a tenth of a second of latency for a listing of a folder."""
+
+
+def celery_app(settings: Settings) -> Celery:
+    """A Celery application for these settings, with its schedule and no tasks yet."""
+    app = Celery("deadheat", broker=settings.broker)
+    app.conf.update(
+        task_ignore_result=True,
+        task_default_queue=CONTROL,
+        task_routes={"deadheat.build": {"queue": BUILD}, "deadheat.play": {"queue": PLAY}},
+        worker_prefetch_multiplier=1,
+        worker_enable_remote_control=False,
+        worker_hijack_root_logger=False,
+        worker_send_task_events=False,
+        broker_connection_retry_on_startup=True,
+        broker_transport_options=_transport_options(settings),
+        beat_schedule=_schedule(settings),
+        beat_schedule_filename=str(settings.data_dir.absolute() / "beat-schedule"),
+        beat_max_loop_interval=1,
+    )
+    return app
+
+
+def _transport_options(settings: Settings) -> dict[str, Any]:
+    if not settings.broker.startswith("filesystem:"):
+        return {"visibility_timeout": 3600}  # redelivery is the sweeper's business, not the broker's
+    folder = settings.data_dir.absolute() / "queue"
+    control = folder / "control"
+    for path in (folder, control):
+        path.mkdir(parents=True, exist_ok=True)
+    return {
+        "data_folder_in": str(folder),
+        "data_folder_out": str(folder),
+        "control_folder": str(control),
+        "store_processed": False,
+        "polling_interval": POLL_SECONDS,
+    }
+
+
+def _schedule(settings: Settings) -> dict[str, Any]:
+    every = {"tick": settings.tick_seconds, "sweep": settings.sweep_seconds, "refit": settings.refit_seconds}
+    return {
+        name: {"task": f"deadheat.{name}", "schedule": seconds, "options": {"expires": 5 * seconds}}
+        for name, seconds in every.items()
+    }
+
+
+@cache
+def _sender() -> Celery:
+    return celery_app(Settings())
+
+
+def enqueue_build(version_id: int) -> None:
+    """Nudge a worker to build this version; raises the broker's own errors."""
+    _sender().send_task("deadheat.build", (version_id,))
+
+
+def enqueue_series(series_id: int) -> None:
+    """Nudge a worker to play this series; raises the broker's own errors."""
+    _sender().send_task("deadheat.play", (series_id,))

@@ -1,0 +1,73 @@
+"""The tasks, each a line: what they do is elsewhere.
+
+`app` is what ``celery --app workers.tasks`` starts. Tasks take ids; whether there is anything to do is the
+database's word (see workers.queue).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from celery.signals import setup_logging, worker_process_init
+
+from league import service
+from league.config import Settings
+from workers.build import build_version
+from workers.context import context
+from workers.play import play_series
+from workers.queue import celery_app, enqueue_build, enqueue_series
+
+app = celery_app(Settings())
+
+
+@setup_logging.connect
+def _log_to_stderr(**_: Any) -> None:
+    logging.basicConfig(level=Settings().log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+
+
+@worker_process_init.connect
+def _fresh_connections(**_: Any) -> None:
+    context.cache_clear()  # nothing opened before the fork may be used after it
+
+
+@app.task(name="deadheat.build")
+def build(version_id: int) -> None:
+    """Build one version."""
+    build_version(context(), version_id)
+
+
+@app.task(name="deadheat.play")
+def play(series_id: int) -> None:
+    """Play one series."""
+    play_series(context(), series_id)
+
+
+@app.task(name="deadheat.tick")
+def tick() -> None:
+    """Make the next series of every open season."""
+    with context().database.transaction() as session:
+        made = service.tick(session)
+    for series_id in made:
+        enqueue_series(series_id)
+
+
+@app.task(name="deadheat.sweep")
+def sweep() -> None:
+    """Find what was lost: expired leases, rows that nobody was told of."""
+    with context().database.transaction() as session:
+        swept = service.sweep(session)
+    for version_id in swept.build_ids:
+        enqueue_build(version_id)
+    for series_id in swept.series_ids:
+        enqueue_series(series_id)
+
+
+@app.task(name="deadheat.refit")
+def refit() -> None:
+    """Rank again the seasons whose log has grown."""
+    with context().database.transaction() as session:
+        seasons = service.seasons_to_refit(session)
+    for season_id in seasons:
+        with context().database.transaction() as session:
+            service.refit(session, season_id)
