@@ -23,6 +23,7 @@ class BuildJob:
     source_sha256: str  # blob: the upload as it came
     filename: str  # as uploaded, e.g. bot.py or bot.zip
     language: str  # found at upload, see sandbox.languages
+    entry: str = ""  # file that the program starts with; empty: the language's usual one
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class ProgramRef:
     label: str  # bot name and version number, for transcripts and logs
     program_sha256: str
     language: str
+    entry: str = ""  # as in BuildJob
 
 
 @dataclass(frozen=True, slots=True)

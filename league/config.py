@@ -1,0 +1,99 @@
+"""Every setting of a deployment, and the only place where the environment is read.
+
+Each field is set by an environment variable of the same name in capitals with the prefix ``DEADHEAT_`` (for
+instance ``DEADHEAT_DATABASE_URL``). The defaults run everything embedded, below one directory, on one machine.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+MIB = 1024 * 1024
+
+
+class Settings(BaseSettings):
+    """One deployment's settings. Durations are in seconds, sizes in bytes."""
+
+    model_config = SettingsConfigDict(env_prefix="DEADHEAT_", frozen=True, env_ignore_empty=True)
+
+    data_dir: Path = Field(default=Path("data"), description="Where the embedded defaults keep everything.")
+    database_url: str = Field(
+        default="", description="SQLAlchemy URL; empty: an SQLite file in the data directory. PostgreSQL in production."
+    )
+    broker_url: str = Field(
+        default="", description="Celery broker; empty: files in the data directory, no server. Redis in production."
+    )
+    blob_url: str = Field(
+        default="", description="Store for uploads, programs and transcripts; empty: a folder in the data directory."
+    )
+
+    host: str = Field(default="127.0.0.1", description="Address the API listens on.")
+    port: int = Field(default=8080, ge=0, le=65535, description="Port the API listens on.")
+    token_days: int = Field(default=90, ge=1, le=3650, description="Days until an access token expires.")
+    request_limit_bytes: int = Field(
+        default=64 * 1024, ge=1024, description="Largest body of any request that is not an upload."
+    )
+    page_limit: int = Field(default=100, ge=1, le=1000, description="Most rows in one page of a list.")
+
+    upload_limit_bytes: int = Field(default=16 * MIB, ge=1024, description="Largest upload, as it comes.")
+    unpacked_limit_bytes: int = Field(default=64 * MIB, ge=1024, description="Largest sum of an archive's files.")
+    unpacked_limit_files: int = Field(default=2000, ge=1, description="Most entries in an archive.")
+    program_limit_bytes: int = Field(default=256 * MIB, ge=1024, description="Largest built program, as a tar.")
+    log_limit_bytes: int = Field(default=64 * 1024, ge=1024, description="Kept tail of a build's log.")
+    stderr_limit_bytes: int = Field(default=64 * 1024, ge=1024, description="Kept stderr of a bot in one match.")
+
+    lease_seconds: float = Field(default=30, gt=0, description="A worker silent for this long is taken for dead.")
+    heartbeat_seconds: float = Field(default=7, gt=0, description="How often a worker renews its lease.")
+    requeue_seconds: float = Field(
+        default=60, gt=0, description="A queued row is enqueued again when no worker took it for this long."
+    )
+    retry_seconds: float = Field(
+        default=5, ge=0, description="Wait before a job that we failed is tried again, times the number of attempts."
+    )
+    match_attempts: int = Field(default=3, ge=1, description="Void attempts after which one match is abandoned.")
+    series_attempts: int = Field(default=5, ge=1, description="Lost attempts after which a whole series is abandoned.")
+    build_attempts: int = Field(default=5, ge=1, description="Lost attempts after which a build is given up.")
+
+    open_series_limit: int = Field(
+        default=16, ge=1, description="Series of one season that may wait or run at a time; what keeps queues short."
+    )
+    sweep_limit: int = Field(default=500, ge=1, description="Most rows that one sweep takes back.")
+    tick_seconds: float = Field(default=2, gt=0, description="How often new series are made.")
+    sweep_seconds: float = Field(default=5, gt=0, description="How often lost work is looked for.")
+    refit_seconds: float = Field(default=5, gt=0, description="Shortest time between two rankings of one season.")
+
+    sandbox: Literal["docker", "local"] = Field(
+        default="docker", description="What runs the bots. `local` isolates nothing and is for development only."
+    )
+    image: str = Field(default="deadheat/judge:core", description="Image that bots are built and run in.")
+    slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (a match each); empty: found out.")
+
+    metrics_dir: Path | None = Field(
+        default=None, description="Directory in which the processes of one host add up their metrics; none: one process."
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="Least logged level.")
+
+    @model_validator(mode="after")
+    def _a_lease_outlives_missed_heartbeats(self) -> Self:
+        if self.lease_seconds < 3 * self.heartbeat_seconds:
+            raise ValueError("lease_seconds must be at least three times heartbeat_seconds")
+        return self
+
+    @property
+    def database(self) -> str:
+        """The database's URL with the default filled in."""
+        return self.database_url or f"sqlite:///{self.data_dir.absolute() / 'deadheat.sqlite3'}"
+
+    @property
+    def broker(self) -> str:
+        """The broker's URL with the default filled in."""
+        return self.broker_url or "filesystem://"
+
+    @property
+    def blobs(self) -> str:
+        """The blob store's URL with the default filled in."""
+        return self.blob_url or (self.data_dir.absolute() / "blobs").as_uri()

@@ -1,0 +1,171 @@
+"""What can go wrong in the league by somebody else's doing. Our own mistakes are assertions, not errors.
+
+Every error has a stable `code` (a word for programs) and data as attributes; its text is a sentence for people.
+The HTTP status of each is in `api.errors`.
+"""
+
+from __future__ import annotations
+
+
+class LeagueError(Exception):
+    """Root of the tree; never raised itself."""
+
+    code = "error"
+
+
+class NotFound(LeagueError):
+    """There is no such thing, or the asker may not know that there is."""
+
+    code = "not-found"
+
+    def __init__(self, what: str, name: object) -> None:
+        super().__init__(f"There is no {what} {str(name)!r}.")
+        self.what = what
+        self.name = name
+
+
+class NameTaken(LeagueError):
+    """Somebody has this name already (names differ by more than upper and lower case)."""
+
+    code = "name-taken"
+
+    def __init__(self, what: str, name: str) -> None:
+        super().__init__(f"There is a {what} named {name!r} already.")
+        self.what = what
+        self.name = name
+
+
+class UnknownGame(LeagueError):
+    """No game of that name is installed."""
+
+    code = "unknown-game"
+
+    def __init__(self, game: str, known: tuple[str, ...]) -> None:
+        super().__init__(f"There is no game {game!r}; there is {', '.join(known)}.")
+        self.game = game
+        self.known = known
+
+
+class WrongCredentials(LeagueError):
+    """Name and password do not belong together; which of the two is wrong is not said."""
+
+    code = "wrong-credentials"
+
+    def __init__(self) -> None:
+        super().__init__("No such name and password.")
+
+
+class BadToken(LeagueError):
+    """The access token is missing, unknown, revoked or expired; `why` says which."""
+
+    code = "bad-token"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"This needs an access token, and {why}.")
+        self.why = why
+
+
+class NotAllowed(LeagueError):
+    """Known, but not in the role that this needs."""
+
+    code = "not-allowed"
+
+    def __init__(self, role: str) -> None:
+        super().__init__(f"Only an {role} may do this.")
+        self.role = role
+
+
+class WrongState(LeagueError):
+    """What was asked for is impossible in the present state, e.g. entering a closed season."""
+
+    code = "wrong-state"
+
+    def __init__(self, what: str, state: str, wanted: str) -> None:
+        super().__init__(f"The {what} is {state}; this needs it {wanted}.")
+        self.what = what
+        self.state = state
+        self.wanted = wanted
+
+
+class WrongGame(LeagueError):
+    """A bot for one game cannot enter a season of another."""
+
+    code = "wrong-game"
+
+    def __init__(self, bot_game: str, season_game: str) -> None:
+        super().__init__(f"The bot plays {bot_game}, the season is of {season_game}.")
+        self.bot_game = bot_game
+        self.season_game = season_game
+
+
+class NotReady(LeagueError):
+    """The bot has no version that could play."""
+
+    code = "not-ready"
+
+    def __init__(self, bot: str, state: str) -> None:
+        super().__init__(f"The bot {bot!r} has no version that is ready; {state}.")
+        self.bot = bot
+        self.state = state
+
+
+class TooMany(LeagueError):
+    """A bound on how many of something one user may have."""
+
+    code = "too-many"
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"There may be at most {limit} {what}.")
+        self.what = what
+        self.limit = limit
+
+
+class BadUpload(LeagueError):
+    """The upload cannot become a bot; `reason` is one of a few stable words, the text says what to mend."""
+
+    code = "bad-upload"
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+class UploadTooLarge(LeagueError):
+    """More bytes than an upload may have."""
+
+    code = "upload-too-large"
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(f"The upload is larger than {limit_bytes} bytes.")
+        self.limit_bytes = limit_bytes
+
+
+class BadCursor(LeagueError):
+    """A page's cursor that no list of ours gave out."""
+
+    code = "bad-cursor"
+
+    def __init__(self) -> None:
+        super().__init__("This cursor is not one that a list returned.")
+
+
+class BlobMissing(LeagueError):
+    """The database names content that the store does not have; an operator must look."""
+
+    code = "blob-missing"
+
+    def __init__(self, sha256: str) -> None:
+        super().__init__(f"The content {sha256} is not in the store.")
+        self.sha256 = sha256
+
+
+class BlobDamaged(LeagueError):
+    """The store's content is not what its name says, or is larger than it may be; an operator must look."""
+
+    code = "blob-damaged"
+
+    def __init__(self, sha256: str, why: str) -> None:
+        super().__init__(f"The content {sha256} is damaged: {why}.")
+        self.sha256 = sha256
+        self.why = why

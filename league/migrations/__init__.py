@@ -1,0 +1,1 @@
+"""The schema's history. One file per change in `versions/`; they only go forward."""

@@ -1,0 +1,19 @@
+"""What Alembic runs: everything happens in the connection (and transaction) that `league.database` hands over."""
+
+from __future__ import annotations
+
+from alembic import context
+from sqlmodel import SQLModel
+
+import league.tables  # noqa: F401  # fills the metadata
+
+connection = context.config.attributes["connection"]
+context.configure(
+    connection=connection,
+    target_metadata=SQLModel.metadata,
+    render_as_batch=connection.dialect.name == "sqlite",  # SQLite cannot alter most things in place
+    compare_type=True,
+    transactional_ddl=True,  # ours begin by hand, so SQLite too rolls a failed migration back
+)
+with context.begin_transaction():
+    context.run_migrations()

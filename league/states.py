@@ -1,0 +1,89 @@
+"""What may follow what: the life of versions, series, matches and seasons, as tables.
+
+A state changes only through a compare-and-set in the database whose pair of states is in one of these tables
+(`league.service.steps.move`), so two workers that race for one row cannot both win, and no code path can invent a
+transition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a user may do beside playing."""
+
+    AUTHOR = "author"
+    ORGANISER = "organiser"
+
+
+class VersionState(StrEnum):
+    """An upload on its way to a program."""
+
+    UPLOADED = "uploaded"  # waits for a builder
+    BUILDING = "building"  # a worker holds the lease
+    READY = "ready"  # may play
+    BROKEN = "broken"  # `reason` says why
+
+
+class SeriesState(StrEnum):
+    """Matches between the same versions, from the plan to the result."""
+
+    QUEUED = "queued"
+    RUNNING = "running"  # a worker holds the lease
+    DONE = "done"
+    ABANDONED = "abandoned"  # we failed too often, or the season closed first
+
+
+class MatchState(StrEnum):
+    """One playing."""
+
+    SCHEDULED = "scheduled"
+    DONE = "done"
+    ABANDONED = "abandoned"  # never to be rated
+
+
+class SeasonState(StrEnum):
+    """A competition; `frozen` and `finals` come before the end of a long one."""
+
+    SCHEDULED = "scheduled"
+    OPEN = "open"
+    FROZEN = "frozen"
+    FINALS = "finals"
+    CLOSED = "closed"
+
+
+LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
+    VersionState: {
+        VersionState.UPLOADED: frozenset({VersionState.BUILDING}),
+        VersionState.BUILDING: frozenset({VersionState.READY, VersionState.BROKEN, VersionState.UPLOADED}),
+        VersionState.READY: frozenset(),
+        VersionState.BROKEN: frozenset(),
+    },
+    SeriesState: {
+        SeriesState.QUEUED: frozenset({SeriesState.RUNNING, SeriesState.ABANDONED}),
+        SeriesState.RUNNING: frozenset({SeriesState.DONE, SeriesState.QUEUED, SeriesState.ABANDONED}),
+        SeriesState.DONE: frozenset(),
+        SeriesState.ABANDONED: frozenset(),
+    },
+    MatchState: {
+        MatchState.SCHEDULED: frozenset({MatchState.DONE, MatchState.ABANDONED}),
+        MatchState.DONE: frozenset(),
+        MatchState.ABANDONED: frozenset(),
+    },
+    SeasonState: {
+        SeasonState.SCHEDULED: frozenset({SeasonState.OPEN, SeasonState.CLOSED}),
+        SeasonState.OPEN: frozenset({SeasonState.FROZEN, SeasonState.FINALS, SeasonState.CLOSED}),
+        SeasonState.FROZEN: frozenset({SeasonState.OPEN, SeasonState.FINALS, SeasonState.CLOSED}),
+        SeasonState.FINALS: frozenset({SeasonState.CLOSED}),
+        SeasonState.CLOSED: frozenset(),
+    },
+}
+"""For each kind of thing: what may follow each state. Keyed by type, for "done" of a match equals "done" of a series."""
+
+
+def allowed(before: StrEnum, after: StrEnum) -> bool:
+    """Whether `after` may follow `before`."""
+    assert type(before) is type(after), "states of different things do not follow each other"
+    return after in LIVES[type(before)][before]

@@ -1,0 +1,374 @@
+"""The database's tables. Rows never leave `league.service`: workers get jobs, the API gets views.
+
+What a row may be is stated here as constraints wherever SQL can say it, so that a mistake elsewhere ends as a
+refused statement and not as a wrong ranking: one seat is taken once, a version does not meet itself, work that
+runs has a lease and work that does not has none, a match that is done has ranks' transcript, and only such a match
+is rated.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Dialect,
+    Enum,
+    ForeignKeyConstraint,
+    Index,
+    LargeBinary,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.types import TypeDecorator
+from sqlmodel import Field, SQLModel
+
+from engine.core import Fault
+from league.states import MatchState, Role, SeasonState, SeriesState, VersionState
+
+SQLModel.metadata.naming_convention = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+SHA256_HEX = 64
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An aware instant. SQLite keeps no zone, so it is stored as UTC there and made aware again on the way out."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """To UTC; a naive date is a mistake of ours."""
+        if value is None:
+            return None
+        assert value.tzinfo is not None, "dates are aware"
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Aware, in UTC."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _word(kind: type[StrEnum], name: str, *, nullable: bool = False) -> Column[Any]:
+    """A column that holds one of an enumeration's values, checked by the database."""
+    words = Enum(
+        kind,
+        name=name,
+        native_enum=False,
+        create_constraint=True,
+        length=16,
+        values_callable=lambda members: [member.value for member in members],
+    )
+    return Column(words, nullable=nullable)
+
+
+def _json() -> Column[Any]:
+    return Column(JSON, nullable=False)
+
+
+class User(SQLModel, table=True):
+    """A person or program with a name. `name_key` is the name in lower case: what must be unique."""
+
+    __tablename__ = "user_account"  # "user" is a reserved word in PostgreSQL
+
+    id: int = Field(default=None, primary_key=True)
+    name: str = Field(max_length=32)
+    name_key: str = Field(max_length=32, unique=True)
+    password_hash: str | None = Field(default=None, max_length=256)  # None: signs in with tokens only
+    role: Role = Field(default=Role.AUTHOR, sa_column=_word(Role, "role"))
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class Token(SQLModel, table=True):
+    """An access token; of the secret only its SHA-256 is kept (256 random bits need no slow hash)."""
+
+    id: int = Field(default=None, primary_key=True)
+    user_id: int = Field(foreign_key="user_account.id", index=True)
+    label: str = Field(max_length=64)
+    sha256: str = Field(max_length=SHA256_HEX, unique=True)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    expires_at: datetime = Field(sa_type=UtcDateTime)
+    revoked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class Bot(SQLModel, table=True):
+    """An author's entry over time; what plays is one of its versions."""
+
+    __table_args__ = (UniqueConstraint("owner_id", "game", "name_key"),)
+
+    id: int = Field(default=None, primary_key=True)
+    owner_id: int = Field(foreign_key="user_account.id")
+    game: str = Field(max_length=64)
+    name: str = Field(max_length=32)
+    name_key: str = Field(max_length=32)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class BotVersion(SQLModel, table=True):
+    """One upload. What was uploaded never changes; only the state of its building does."""
+
+    __tablename__ = "bot_version"
+    __table_args__ = (
+        UniqueConstraint("bot_id", "number"),
+        UniqueConstraint("id", "bot_id"),  # lets an entry name a version together with its bot
+        CheckConstraint("(state = 'building') = (lease_until IS NOT NULL)", name="lease"),
+        CheckConstraint("(state = 'ready') = (program_sha256 IS NOT NULL)", name="program"),
+        CheckConstraint("attempt >= 0", name="attempt"),
+        Index(None, "state", "nudge_at"),
+        Index(None, "state", "lease_until"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    bot_id: int = Field(foreign_key="bot.id")
+    number: int
+    filename: str = Field(max_length=128)
+    size_bytes: int
+    source_sha256: str = Field(max_length=SHA256_HEX)
+    language: str = Field(max_length=32)
+    entry: str = Field(default="", max_length=256)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+    state: VersionState = Field(default=VersionState.UPLOADED, sa_column=_word(VersionState, "state"))
+    attempt: int = 0
+    worker: str | None = Field(default=None, max_length=128)
+    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    queued_at: datetime = Field(sa_type=UtcDateTime)  # since when it waits
+    nudge_at: datetime = Field(sa_type=UtcDateTime)  # when the sweeper enqueues it (again)
+    built_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    program_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
+    reason: str = Field(default="", sa_column=Column(Text, nullable=False))  # why it is broken
+    log: str = Field(default="", sa_column=Column(Text, nullable=False))  # for the author only
+
+
+class Season(SQLModel, table=True):
+    """A competition in one game.
+
+    `log_serial` counts changes of the log of results, `rated_serial` is the count that the newest ranking has
+    seen: where they differ a refit is due. `games_per_pair` None: no end but the season's.
+    """
+
+    __table_args__ = (
+        CheckConstraint("series_length BETWEEN 1 AND 1000", name="series_length"),
+        CheckConstraint("games_per_pair IS NULL OR games_per_pair >= 1", name="games_per_pair"),
+        CheckConstraint("opens_at IS NULL OR closes_at IS NULL OR opens_at < closes_at", name="dates"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    game: str = Field(max_length=64)
+    name: str = Field(max_length=64)
+    name_key: str = Field(max_length=64, unique=True)
+    state: SeasonState = Field(default=SeasonState.SCHEDULED, sa_column=_word(SeasonState, "state"))
+    series_length: int = 10
+    games_per_pair: int | None = None
+    opens_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    closes_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    log_serial: int = 0
+    rated_serial: int = 0
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class Entry(SQLModel, table=True):
+    """A bot in a season, with the version that plays. `follows`: each new version takes over once it is ready."""
+
+    __table_args__ = (
+        UniqueConstraint("season_id", "bot_id"),
+        ForeignKeyConstraint(["version_id", "bot_id"], ["bot_version.id", "bot_version.bot_id"]),
+        Index(None, "bot_id"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    season_id: int = Field(foreign_key="season.id")
+    bot_id: int = Field(foreign_key="bot.id")
+    version_id: int
+    follows: bool = True
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class Pair(SQLModel, table=True):
+    """How many games of two versions a season has planned so far (abandoned ones too): what pairing looks at."""
+
+    __table_args__ = (CheckConstraint("low_id < high_id", name="order"),)
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    low_id: int = Field(foreign_key="bot_version.id", primary_key=True)
+    high_id: int = Field(foreign_key="bot_version.id", primary_key=True)
+    games: int
+
+
+class Series(SQLModel, table=True):
+    """Matches between the same versions, carried out in one go. `attempt` fences off workers that come late."""
+
+    __table_args__ = (
+        CheckConstraint("(state = 'running') = (lease_until IS NOT NULL)", name="lease"),
+        CheckConstraint("attempt >= 0", name="attempt"),
+        Index(None, "state", "nudge_at"),
+        Index(None, "state", "lease_until"),
+        Index(None, "season_id", "state"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    season_id: int = Field(foreign_key="season.id")
+    state: SeriesState = Field(default=SeriesState.QUEUED, sa_column=_word(SeriesState, "state"))
+    attempt: int = 0
+    worker: str | None = Field(default=None, max_length=128)
+    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    queued_at: datetime = Field(sa_type=UtcDateTime)
+    nudge_at: datetime = Field(sa_type=UtcDateTime)
+    started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class Match(SQLModel, table=True):
+    """One playing. The seed is secret until the match is done; its commitment is public from the start."""
+
+    __table_args__ = (
+        UniqueConstraint("series_id", "number"),
+        CheckConstraint("(state = 'done') = (transcript_sha256 IS NOT NULL)", name="transcript"),
+        CheckConstraint("(state = 'scheduled') = (finished_at IS NULL)", name="finished"),
+        CheckConstraint("NOT rated OR state = 'done'", name="rated"),
+        Index(None, "season_id", "state", "id"),
+        Index(None, "season_id", "id"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    series_id: int = Field(foreign_key="series.id")
+    season_id: int = Field(foreign_key="season.id")
+    number: int  # 0-based place in its series
+    seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
+    commitment: str = Field(max_length=SHA256_HEX)
+    state: MatchState = Field(default=MatchState.SCHEDULED, sa_column=_word(MatchState, "state"))
+    rated: bool = False
+    transcript_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class Participant(SQLModel, table=True):
+    """A version in a seat of a match, and how it fared. `points`: an integer or "p/q", None after a forfeit."""
+
+    __table_args__ = (
+        UniqueConstraint("match_id", "version_id"),  # nobody plays against itself
+        ForeignKeyConstraint(["version_id", "bot_id"], ["bot_version.id", "bot_version.bot_id"]),
+        CheckConstraint("seat >= 0", name="seat"),
+        CheckConstraint("rank >= 1", name="rank"),
+        Index(None, "bot_id", "match_id"),
+        Index(None, "version_id", "match_id"),
+    )
+
+    match_id: int = Field(foreign_key="match.id", primary_key=True)
+    seat: int = Field(primary_key=True)
+    version_id: int
+    bot_id: int
+    rank: int | None = None
+    points: str | None = Field(default=None, max_length=64)
+    fault: Fault | None = Field(default=None, sa_column=_word(Fault, "fault", nullable=True))
+    fault_command: str | None = Field(default=None, max_length=64)
+    fault_elapsed_ms: float | None = None
+    fault_why: str | None = Field(default=None, sa_column=Column(Text))
+
+
+class Ending(SQLModel, table=True):
+    """What became of a seat's process; apart from `Participant`, for only the bot's author may see it."""
+
+    __table_args__ = (ForeignKeyConstraint(["match_id", "seat"], ["participant.match_id", "participant.seat"]),)
+
+    match_id: int = Field(primary_key=True)
+    seat: int = Field(primary_key=True)
+    exit_code: int | None = None
+    signal: int | None = None
+    lingered: bool
+    stderr: str = Field(sa_column=Column(Text, nullable=False))
+    cpu_ns: int | None = Field(default=None, sa_type=BigInteger)
+    peak_memory_bytes: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class LatencySummary(SQLModel, table=True):
+    """One seat's response times to one command in one match, in nanoseconds."""
+
+    __tablename__ = "latency_summary"
+    __table_args__ = (ForeignKeyConstraint(["match_id", "seat"], ["participant.match_id", "participant.seat"]),)
+
+    match_id: int = Field(primary_key=True)
+    seat: int = Field(primary_key=True)
+    command: str = Field(max_length=64, primary_key=True)
+    limit_ns: int = Field(sa_type=BigInteger)
+    prompts: int
+    total_ns: int = Field(sa_type=BigInteger)
+    worst_ns: int = Field(sa_type=BigInteger)
+
+
+class Attempt(SQLModel, table=True):
+    """The ledger: every try at a match, a series or a build, with its cause and evidence. Rows are only added.
+
+    `cause` is "played" for the try that became the result, else one stable word for why it is void. `match_id`
+    is None for what befell a series as a whole.
+    """
+
+    __table_args__ = (
+        CheckConstraint("(series_id IS NULL) <> (version_id IS NULL)", name="subject"),
+        CheckConstraint("match_id IS NULL OR series_id IS NOT NULL", name="match"),
+        Index(None, "series_id"),
+        Index(None, "match_id"),
+        Index(None, "version_id"),
+        Index(None, "season_id", "cause"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    season_id: int | None = Field(default=None, foreign_key="season.id")
+    series_id: int | None = Field(default=None, foreign_key="series.id")
+    match_id: int | None = Field(default=None, foreign_key="match.id")
+    version_id: int | None = Field(default=None, foreign_key="bot_version.id")
+    attempt: int  # of the series or the build
+    worker: str | None = Field(default=None, max_length=128)
+    cause: str = Field(max_length=64)
+    detail: str = Field(default="", sa_column=Column(Text, nullable=False))
+    evidence: dict[str, Any] = Field(default_factory=dict, sa_column=_json())
+    started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    finished_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class RatingSnapshot(SQLModel, table=True):
+    """A ranking as it was computed: from which log (by hash), with which configuration. Never changed."""
+
+    __tablename__ = "rating_snapshot"
+    __table_args__ = (Index(None, "season_id", "id"),)
+
+    id: int = Field(default=None, primary_key=True)
+    season_id: int = Field(foreign_key="season.id")
+    log_sha256: str = Field(max_length=SHA256_HEX)
+    config: dict[str, Any] = Field(sa_column=_json())
+    standings: dict[str, Any] = Field(sa_column=_json())
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class AuditRecord(SQLModel, table=True):
+    """One decision that somebody may later ask about, chained to the record before (see `league.service.audit`).
+
+    The unique `prev_sha256` makes a fork of the chain impossible; triggers refuse UPDATE and DELETE.
+    """
+
+    __tablename__ = "audit_log"
+
+    id: int = Field(default=None, primary_key=True)
+    at: str = Field(max_length=40)  # ISO 8601 as it was hashed
+    actor: str = Field(max_length=32)
+    action: str = Field(max_length=64)
+    subject: str = Field(max_length=128)
+    data: str = Field(sa_column=Column(Text, nullable=False))  # canonical JSON as it was hashed
+    prev_sha256: str = Field(max_length=SHA256_HEX, unique=True)
+    sha256: str = Field(max_length=SHA256_HEX, unique=True)
