@@ -1,20 +1,25 @@
 """Verification: play a transcript again, with the recorded replies, and demand equality at every exchange.
 
 Nothing of the original run is needed: the rules, the seed and the replies determine every line that was sent,
-every event, and the result. Measured times are part of the replies, so a game with a time bank replays too.
+every event, and the result. Measured times are part of the replies, so a game with a time bank replays too, and
+they must agree with the verdict: an answer that was counted came within its limit, a timeout did not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.core import Game, Message, Reply, Seat
+from engine.core import MAX_LINE_BYTES, Fault, Game, Message, Reply, Seat
 from engine.referee import run_match
 from engine.transcript import Transcript
 
 
 class Diverged(Exception):
-    """The rules lead somewhere else than the transcript says; `at_exchange` is the first place (0-based)."""
+    """The rules lead somewhere else than the transcript says.
+
+    `at_exchange` (0-based) is the first exchange with other lines or impossible replies; if there is none, the first
+    with other events; the number of exchanges if only the result differs.
+    """
 
     def __init__(self, at_exchange: int, detail: str) -> None:
         super().__init__(f"diverged at exchange {at_exchange}: {detail}")
@@ -41,12 +46,13 @@ class RecordedTransport:
         recorded = self._exchanges[number]
         if tuple(messages) != recorded.messages:
             raise Diverged(number, _difference(messages, recorded.messages))
-        prompted = {message.seat for message in messages if message.limit_ns is not None}
-        if prompted != set(recorded.replies):
-            raise Diverged(number, f"prompted seats {sorted(prompted)}, replies of {sorted(recorded.replies)}")
+        limits = {message.seat: message.limit_ns for message in messages if message.limit_ns is not None}
+        if limits.keys() != recorded.replies.keys():
+            raise Diverged(number, f"prompted seats {sorted(limits)}, replies of {sorted(recorded.replies)}")
         for seat, reply in recorded.replies.items():
-            if (reply.line is None) != (reply.fault is not None):
-                raise Diverged(number, f"the reply of seat {seat} is neither a line nor a fault")
+            doubt = _doubt(reply, limits[seat])
+            if doubt is not None:
+                raise Diverged(number, f"the reply of seat {seat} {doubt}")
         self._position += 1
         return recorded.replies
 
@@ -73,6 +79,28 @@ def replay(game: Game, transcript: Transcript) -> Transcript:
     if again.result != transcript.result:
         raise Diverged(len(again.exchanges), f"the result is {again.result}, recorded was {transcript.result}")
     return again
+
+
+def _doubt(reply: Reply, limit_ns: int) -> str | None:
+    """Why no honest referee can have recorded this reply (rulings C-02, C-03, C-09), or None."""
+    if (reply.line is None) != (reply.fault is not None):
+        return "is neither a line nor a fault"
+    if reply.fault in (Fault.MALFORMED, Fault.ILLEGAL):
+        return f"was called {reply.fault} before the rules saw it"
+    if reply.elapsed_ns < 0:
+        return "came before its prompt"
+    if reply.line is not None and reply.elapsed_ns > limit_ns:
+        return "came after its limit and was counted"
+    if reply.fault is Fault.TIMEOUT and reply.elapsed_ns < limit_ns:
+        return "was called a timeout before its limit"
+    if reply.line is not None:
+        try:
+            written = reply.line.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            return "is no text that bytes can have been read as"
+        if len(written) > MAX_LINE_BYTES or b"\n" in written:
+            return "is longer than a line may be"
+    return None
 
 
 def _difference(asked: Sequence[Message], recorded: Sequence[Message]) -> str:

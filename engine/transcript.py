@@ -1,4 +1,4 @@
-"""The record of a match, and its codec: versioned JSON Lines, each line chained to the one before.
+r"""The record of a match, and its codec: versioned JSON Lines, each line chained to the one before.
 
 Format (version 1), one JSON object a line, UTF-8, no blank lines:
 
@@ -10,13 +10,19 @@ Format (version 1), one JSON object a line, UTF-8, no blank lines:
 
 Every line but the first carries ``prev``: the SHA-256 of the line before (its bytes without the newline), so no
 line can be changed, dropped or inserted unseen. Bytes of a bot's output that are no UTF-8 are kept as lone
-surrogates (Python's ``surrogateescape``), written as ``\\udcXX``.
+surrogates (Python's ``surrogateescape``), written as ``\udcXX``.
+
+A transcript has exactly one spelling: `decode` refuses what `encode` would have written differently (another order,
+blanks, a number with a point, an unknown or repeated key), so equal matches have equal content addresses. The last
+line has no successor to carry its hash: whoever alters the result is found out by `engine.replay`, as is whoever
+alters a line and mends the chain behind it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -29,6 +35,12 @@ FORMAT_VERSION = 1
 
 MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 """No legal match of any game comes near; a larger file is not read."""
+
+MAX_EXCHANGES = 100_000
+"""A bound on every match: the longest game in the house ends below 30,000 exchanges."""
+
+_FRACTION = re.compile(r"-?[0-9]{1,20}/[0-9]{1,20}")
+# Not what Fraction() itself accepts: "1e999999999" is a short text and a number that fills the memory.
 
 
 class BadTranscript(Exception):
@@ -118,6 +130,8 @@ def decode(data: bytes) -> Transcript:
     """
     if len(data) > MAX_TRANSCRIPT_BYTES:
         raise BadTranscript(f"larger than {MAX_TRANSCRIPT_BYTES} bytes")
+    if data.count(b"\n") > MAX_EXCHANGES + 2:
+        raise BadTranscript(f"more than {MAX_EXCHANGES} exchanges")
     lines = data.split(b"\n")
     if lines[-1] != b"" or len(lines) < 3:
         raise BadTranscript("cut short: a transcript ends with a result line and a newline")
@@ -130,17 +144,22 @@ def decode(data: bytes) -> Transcript:
         seed = bytes.fromhex(header["seed"])
         if commitment(seed) != header["commitment"]:
             raise BadTranscript("the seed does not match its commitment")
-        return Transcript(
-            game=header["game"],
-            rules_version=header["rules"],
-            seats=header["seats"],
+        transcript = Transcript(
+            game=_text(header["game"]),
+            rules_version=_whole(header["rules"]),
+            seats=_whole(header["seats"]),
             seed=seed,
             exchanges=tuple(_decode_exchange(item) for item in objects[1:-1]),
             result=decode_result(objects[-1]),
-            about=header["about"],
+            about=_object(header["about"]),
         )
+        respelled = encode(transcript)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, ZeroDivisionError) as error:
         raise BadTranscript(f"not a transcript: {type(error).__name__}: {error}") from error
+    if respelled != data:
+        wrong = next(n for n, (one, two) in enumerate(zip(respelled.split(b"\n"), lines, strict=True), 1) if one != two)
+        raise BadTranscript(f"line {wrong} is not spelled as this format spells it")
+    return transcript
 
 
 def encode_result(result: Result) -> dict[str, Any]:
@@ -151,10 +170,10 @@ def encode_result(result: Result) -> dict[str, Any]:
 
 
 def decode_result(item: Mapping[str, Any]) -> Result:
-    """The inverse of `encode_result`; raises KeyError, TypeError or ValueError on anything else."""
+    """The inverse of `encode_result`; raises KeyError, TypeError, ValueError or AttributeError on anything else."""
     points = None if item["points"] is None else tuple(_decode_points(value) for value in item["points"])
     faults = {int(seat): Fault(fault) for seat, fault in item["faults"].items()}
-    return Result(tuple(int(rank) for rank in item["ranks"]), points, faults)
+    return Result(tuple(_whole(rank) for rank in item["ranks"]), points, faults)
 
 
 def _encode_points(value: Points) -> int | str:
@@ -164,7 +183,11 @@ def _encode_points(value: Points) -> int | str:
 
 
 def _decode_points(value: int | str) -> Points:
-    return Fraction(value) if isinstance(value, str) else int(value)
+    if isinstance(value, str):
+        if not _FRACTION.fullmatch(value):
+            raise ValueError(f"{value[:50]!r} are no points")
+        return Fraction(value)
+    return _whole(value)
 
 
 def _encode_exchange(number: int, exchange: Exchange) -> dict[str, Any]:
@@ -180,12 +203,42 @@ def _encode_exchange(number: int, exchange: Exchange) -> dict[str, Any]:
 
 
 def _decode_exchange(item: Mapping[str, Any]) -> Exchange:
+    messages = tuple(
+        Message(_whole(seat), _text(line), None if limit_ns is None else _whole(limit_ns))
+        for seat, line, limit_ns in item["messages"]
+    )
     replies = {
-        seat: Reply(line, elapsed_ns, Fault(fault) if fault else None, cpu_ns, late_ns)
+        _whole(seat): Reply(
+            None if line is None else _text(line),
+            _whole(elapsed_ns),
+            None if fault is None else Fault(fault),
+            None if cpu_ns is None else _whole(cpu_ns),
+            _whole(late_ns),
+        )
         for seat, line, elapsed_ns, fault, cpu_ns, late_ns in item["replies"]
     }
-    messages = tuple(Message(seat, line, limit_ns) for seat, line, limit_ns in item["messages"])
-    return Exchange(messages, replies, tuple(item["events"]))
+    prompted = sorted(message.seat for message in messages if message.limit_ns is not None)
+    if prompted != sorted(replies):
+        raise ValueError(f"exchange {item['n']} prompts seats {prompted} and has replies of {sorted(replies)}")
+    return Exchange(messages, replies, tuple(_object(event) for event in item["events"]))
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int:  # True and 2.0 are equal to whole numbers, and are none here
+        raise TypeError(f"{type(value).__name__} instead of a whole number")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{type(value).__name__} instead of a text")
+    return value
+
+
+def _object(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{type(value).__name__} instead of an object")
+    return value
 
 
 def _check_chain(lines: list[bytes], objects: list[Any]) -> None:
