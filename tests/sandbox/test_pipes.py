@@ -1,0 +1,214 @@
+"""The deadline transport over real pipes. Bots are one-line programs in plain subprocesses.
+
+These tests run on shared, noisy machines. A verdict that the transport itself declares void ("referee-late") says
+nothing about the code under test, so such an exchange is tried again with a fresh bot; ten voids in a row fail.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from engine.core import NS_PER_MS, Fault, Message, Reply, TransportError
+from sandbox.box import Channel, Limits, Program
+from sandbox.local import LocalSandbox
+from sandbox.pipes import PipeTransport
+
+T = TypeVar("T")
+
+LIMIT_NS = 300 * NS_PER_MS
+
+
+def unless_void(attempt: Callable[[], T]) -> T:
+    for _ in range(10):
+        try:
+            return attempt()
+        except TransportError as error:
+            assert error.cause == "referee-late"
+    raise AssertionError("this host was too late to judge ten times in a row")
+
+
+def ask(code: str, lines: Sequence[str] = ("ROLL",), limit_ns: int = LIMIT_NS, patience_s: float = 0.0) -> list[Reply]:
+    """Start `code` as a bot and send the lines, each as a prompt; wait `patience_s` before every prompt but the first."""
+
+    def attempt() -> list[Reply]:
+        box = LocalSandbox().open(Program(Path("/"), (sys.executable, "-Sc", code), "test"), Limits())
+        try:
+            transport = PipeTransport([box.start()])
+            replies = [transport.exchange([Message(0, "WARM", 10_000 * NS_PER_MS)])[0]]
+            for line in lines:
+                time.sleep(patience_s)
+                replies.append(transport.exchange([Message(0, line, limit_ns)])[0])
+            return replies[1:]
+        finally:
+            box.close()
+
+    return unless_void(attempt)
+
+
+HELLO = "import sys,time,os\nsys.stdin.readline()\nprint('OK',flush=True)\n"
+
+
+def test_a_prompt_answer_is_taken_with_its_time() -> None:
+    (reply,) = ask(HELLO + "line=sys.stdin.readline()\nprint('got',line.strip(),flush=True)\ninput()")
+    assert reply.line == "got ROLL"
+    assert reply.fault is None
+    assert 0 < reply.elapsed_ns <= LIMIT_NS
+    assert reply.cpu_ns is not None and reply.cpu_ns > 0
+
+
+def test_silence_is_a_timeout_with_its_real_time() -> None:
+    (reply,) = ask(HELLO + "sys.stdin.readline()\ntime.sleep(9)")
+    assert (reply.line, reply.fault) == (None, Fault.TIMEOUT)
+    assert reply.elapsed_ns >= LIMIT_NS
+
+
+def test_half_a_line_at_the_deadline_is_a_timeout() -> None:
+    (reply,) = ask(HELLO + "sys.stdin.readline()\nprint('BID A',end='',flush=True)\ntime.sleep(9)")
+    assert reply.fault is Fault.TIMEOUT
+
+
+def test_a_slow_drip_of_bytes_does_not_extend_the_deadline() -> None:
+    (reply,) = ask(HELLO + "sys.stdin.readline()\nwhile 1:\n print('x',end='',flush=True)\n time.sleep(.01)")
+    assert reply.fault is Fault.TIMEOUT
+
+
+def test_exit_is_known_at_once_and_bytes_without_newline_are_no_reply() -> None:
+    (reply,) = ask(HELLO + "sys.stdin.readline()\nprint('BID A 1',end='',flush=True)", limit_ns=60_000 * NS_PER_MS)
+    assert reply.fault is Fault.EXITED
+    assert reply.elapsed_ns < 30_000 * NS_PER_MS
+
+
+def test_an_answer_before_exit_counts() -> None:
+    replies = ask(HELLO + "sys.stdin.readline()\nprint('last words',flush=True)", ["A", "B"], patience_s=0.5)
+    assert replies[0].line == "last words"
+    assert replies[1].fault is Fault.EXITED
+
+
+def test_closing_stdout_is_an_exit() -> None:
+    (reply,) = ask(HELLO + "sys.stdin.readline()\nos.close(1)\ntime.sleep(9)", limit_ns=60_000 * NS_PER_MS)
+    assert reply.fault is Fault.EXITED
+
+
+@pytest.mark.parametrize("output", ["'a\\nb'", "'a\\n'+'b'*3"])
+def test_a_second_line_is_unexpected_at_the_next_prompt(output: str) -> None:
+    replies = ask(HELLO + f"sys.stdin.readline()\nprint({output},flush=True)\ntime.sleep(9)", ["A", "B"], patience_s=0.3)
+    assert replies[0].line == "a"
+    assert replies[1].fault is Fault.UNEXPECTED
+
+
+def test_output_before_it_was_asked_for_is_unexpected() -> None:
+    (reply,) = ask(HELLO + "print('early',flush=True)\ntime.sleep(9)", patience_s=0.5)
+    assert (reply.fault, reply.elapsed_ns) == (Fault.UNEXPECTED, 0)
+
+
+def test_a_line_of_4096_bytes_is_fine_and_one_more_is_overflow() -> None:
+    program = HELLO + "n=int(sys.stdin.readline())\nprint('x'*n,flush=True)\ntime.sleep(9)"
+    assert ask(program, ["4096"])[0].line == "x" * 4096
+    assert ask(program, ["4097"])[0].fault is Fault.OVERFLOW
+
+
+def test_an_endless_line_is_overflow_without_waiting() -> None:
+    program = HELLO + "sys.stdin.readline()\nwhile 1: os.write(1,b'x'*9999)"
+    (reply,) = ask(program, limit_ns=60_000 * NS_PER_MS)
+    assert reply.fault is Fault.OVERFLOW
+    assert reply.elapsed_ns < 30_000 * NS_PER_MS
+
+
+def test_bytes_that_are_no_text_arrive_as_surrogates() -> None:
+    (reply,) = ask(HELLO + "sys.stdin.readline()\nos.write(1,b'\\xff\\x00\\xc3\\xa9\\n')\ntime.sleep(9)")
+    assert reply.line == "\udcff\x00é"
+
+
+def test_a_bot_that_never_reads_times_out_and_blocks_nobody() -> None:
+    """64 KiB fill a pipe: afterwards the write would block (ruling C-12)."""
+    (reply,) = ask(HELLO + "time.sleep(9)", ["x" * 100_000])
+    assert reply.fault is Fault.TIMEOUT
+
+
+def test_a_long_line_reaches_a_bot_that_reads_slowly() -> None:
+    program = HELLO + "time.sleep(.3)\nprint(len(sys.stdin.readline()),flush=True)\ntime.sleep(9)"
+    assert ask(program, ["x" * 100_000], limit_ns=60_000 * NS_PER_MS)[0].line == "100001"
+
+
+def test_closing_stdin_alone_is_no_fault_until_the_deadline() -> None:
+    (reply,) = ask(HELLO + "os.close(0)\ntime.sleep(9)", patience_s=0.3)
+    assert reply.fault is Fault.TIMEOUT
+
+
+def pair() -> tuple[Channel, int, int]:
+    """A channel and the bot's two ends of it."""
+    to_bot, from_bot = os.pipe(), os.pipe()
+    for fd in (to_bot[1], from_bot[0]):
+        os.set_blocking(fd, False)
+    return Channel(to_bot[1], from_bot[0]), to_bot[0], from_bot[1]
+
+
+def test_both_seats_are_looked_at_even_if_the_first_fails_at_once() -> None:
+    def attempt() -> dict[int, Reply]:
+        (one, _, out), (two, _, other) = pair(), pair()
+        os.close(out)
+        threading.Timer(0.1, os.write, (other, b"late but fine\n")).start()
+        return dict(PipeTransport([one, two]).exchange([Message(0, "A", LIMIT_NS), Message(1, "A", LIMIT_NS)]))
+
+    replies = unless_void(attempt)
+    assert replies[0].fault is Fault.EXITED
+    assert replies[1].line == "late but fine"
+
+
+def test_notices_and_the_prompt_arrive_in_order() -> None:
+    channel, stdin, stdout = pair()
+    os.set_blocking(stdin, True)
+    threading.Thread(target=lambda: os.write(stdout, os.read(stdin, 99).replace(b"\n", b"|") + b"\n")).start()
+    messages = [Message(0, "GET A B 1"), Message(0, "SCORE", 10_000 * NS_PER_MS)]
+    assert PipeTransport([channel]).exchange(messages)[0].line == "GET A B 1|SCORE|"
+
+
+class StalledClock:
+    """A clock that jumps: the referee was not running for `jump_ns` when it next looks after `calls` readings."""
+
+    def __init__(self, calls: int, jump_ns: int) -> None:
+        self.calls, self.jump_ns, self.offset_ns = calls, jump_ns, 0
+
+    def __call__(self) -> int:
+        self.calls -= 1
+        if self.calls == 0:
+            self.offset_ns = self.jump_ns
+        return time.monotonic_ns() + self.offset_ns
+
+
+def stall(monkeypatch: pytest.MonkeyPatch, calls: int, jump_ns: int) -> None:
+    monkeypatch.setattr("sandbox.pipes.monotonic_ns", StalledClock(calls, jump_ns))
+
+
+def test_a_referee_that_wakes_late_convicts_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    channel, _, _ = pair()
+    stall(monkeypatch, 4, 50 * NS_PER_MS + LIMIT_NS)
+    with pytest.raises(TransportError) as caught:
+        PipeTransport([channel]).exchange([Message(0, "A", LIMIT_NS)])
+    assert caught.value.cause == "referee-late"
+    assert isinstance(caught.value.evidence["late_ns"], int) and caught.value.evidence["late_ns"] > 0
+
+
+def test_an_answer_found_after_the_deadline_convicts_nobody_and_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    channel, _, stdout = pair()
+    threading.Timer(0.05, os.write, (stdout, b"in time?\n")).start()
+    stall(monkeypatch, 4, LIMIT_NS)  # the answer arrives, and our next look at the clock is past the deadline
+    with pytest.raises(TransportError) as caught:
+        PipeTransport([channel]).exchange([Message(0, "A", LIMIT_NS)])
+    assert caught.value.cause == "referee-late"
+
+
+def test_time_inside_our_own_write_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    channel, _, _ = pair()
+    stall(monkeypatch, 2, 100 * NS_PER_MS)  # between the stamp before the write and the one after it
+    with pytest.raises(TransportError) as caught:
+        PipeTransport([channel]).exchange([Message(0, "A", LIMIT_NS)])
+    assert caught.value.evidence["write_ns"] >= 100 * NS_PER_MS  # type: ignore[operator]
