@@ -1,0 +1,186 @@
+"""The conventions that a machine can check; each failure names its place as file:line."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("api", "cli", "engine", "league", "sandbox", "workers")
+FUNCTION_LINES = 70  # the damage of long functions is always in the tail, and in the most important place
+
+ANYTHING = frozenset({*PACKAGES, "tests"})
+PURE = frozenset({"sandbox.archive", "sandbox.languages"})  # they start nothing and touch no engine
+MAY_IMPORT = {
+    "engine": frozenset({"engine"}),
+    "sandbox": frozenset({"sandbox", "engine"}),
+    "league": frozenset({"league", "engine", *PURE}),
+    "workers": frozenset({"workers", "sandbox", "league", "engine"}),
+    "api": frozenset({"api", "league", "engine", "workers.queue", *PURE}),
+    "cli": ANYTHING - {"tests"},
+    "tests": ANYTHING,
+}
+NOT_IN_ENGINE = frozenset({"asyncio", "os", "select", "socket", "subprocess", "threading", "time"})
+"""What would let a match depend on the machine it is re-simulated on."""
+
+# Written in pieces so that this file does not find itself.
+INDEX = re.compile(
+    r"https?://\S+/simple" + r"\b|--(extra-)?" + r"index-url|--find" + r'-links|"resolved": ' + r'*"http'
+)
+HOME = re.compile(r"(?<![\w.$}>-])/(home|Users)/" + r"(?!\w*[<$*{])\w+/|/root/" + r"\w|/work/" + r"(main|shared)")
+
+
+@cache
+def project_files() -> tuple[Path, ...]:
+    """Everything that is or would be committed."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    paths = {ROOT / name for name in listed.stdout.split("\0") if name}
+    return tuple(sorted(path for path in paths if path.is_file()))
+
+
+@cache
+def python_files() -> tuple[Path, ...]:
+    return tuple(path for path in project_files() if path.suffix == ".py")
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def place(path: Path, node: ast.stmt | ast.expr) -> str:
+    return f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+def imports(path: Path) -> Iterator[tuple[ast.stmt, str]]:
+    """Every module that a file names in an import, at whatever depth; `from a import b` gives `a.b` where that is a
+    module of ours, else `a`.
+    """
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:
+                above = path.relative_to(ROOT).parts[: -node.level]
+                module = ".".join((*above, module)).rstrip(".")
+            for alias in node.names:
+                full = f"{module}.{alias.name}"
+                is_module = (ROOT / full.replace(".", "/")).is_dir() or (
+                    ROOT / f"{full.replace('.', '/')}.py"
+                ).is_file()
+                yield node, full if is_module else module
+
+
+def is_within(module: str, allowed: frozenset[str]) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in allowed)
+
+
+def package_files(package: str) -> list[Path]:
+    return [path for path in python_files() if path.is_relative_to(ROOT / package)]
+
+
+@pytest.mark.parametrize("package", sorted(MAY_IMPORT))
+def test_a_package_imports_only_what_the_table_allows(package):
+    wrong = [
+        f"{place(path, node)} imports {module}"
+        for path in package_files(package)
+        for node, module in imports(path)
+        if module.partition(".")[0] in ANYTHING and not is_within(module, MAY_IMPORT[package])
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_engine_needs_the_standard_library_only_and_nothing_of_the_machine():
+    wrong = [
+        f"{place(path, node)} imports {module}"
+        for path in package_files("engine")
+        for node, module in imports(path)
+        if (top := module.partition(".")[0]) != "engine"
+        and (top not in sys.stdlib_module_names or top in NOT_IN_ENGINE)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_pure_modules_of_the_sandbox_bring_no_docker_with_them():
+    files = [ROOT / f"{module.replace('.', '/')}.py" for module in sorted(PURE)] + [ROOT / "sandbox" / "__init__.py"]
+    wrong = [
+        f"{place(path, node)} imports {module}"
+        for path in files
+        if path.exists()
+        for node, module in imports(path)
+        if module.partition(".")[0] not in sys.stdlib_module_names and not is_within(module, PURE | {"engine"})
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_enqueueing_brings_no_sandbox_into_the_api():
+    wrong = [
+        f"{place(path, node)} imports {module}"
+        for path in (ROOT / "workers" / "queue.py", ROOT / "workers" / "__init__.py")
+        if path.exists()
+        for node, module in imports(path)
+        if is_within(module, frozenset({"sandbox", "docker", "workers"})) and module != "workers.queue"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_function_is_too_long():
+    wrong = [
+        f"{place(path, node)} {node.name}: {lines} lines"
+        for path in python_files()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_metric_on_a_dashboard_exists_in_the_code():
+    strings = {
+        node.value
+        for package in PACKAGES
+        for path in package_files(package)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("deadheat_")
+    }
+    suffixes = ("", "_total", "_bucket", "_sum", "_count", "_created", "_info")
+    known = {name + suffix for name in strings for suffix in suffixes}
+    wrong = [
+        f"{path.relative_to(ROOT)}:{number} {name}"
+        for path in project_files()
+        for folder in ("grafana", "prometheus")
+        if path.is_relative_to(ROOT / "dashboards" / folder)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        for name in re.findall(r"(?<![\w:/-])deadheat_\w+(?![\w:-])", line)
+        if name not in known
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_nothing_names_a_developers_machine_or_a_package_index():
+    here = f"{ROOT}/"
+    wrong = []
+    for path in project_files():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # an image or an archive
+        for number, line in enumerate(text.splitlines(), 1):
+            if here in line or HOME.search(line) or INDEX.search(line):
+                wrong.append(f"{path.relative_to(ROOT)}:{number} {line.strip()[:100]}")
+    assert not wrong, "\n".join(wrong)
