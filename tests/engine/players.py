@@ -1,0 +1,123 @@
+"""Simulated bots and small matches for the engine's tests, free of Python's own random module.
+
+They draw from `Chance`, whose values are specified, so that the golden transcripts are the same under any Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.chance import Chance
+from engine.core import Message
+from engine.games.yacht_auction import CATEGORIES, YachtAuction
+from engine.memory import Answer, MemoryTransport, Player
+from engine.referee import run_match
+from engine.transcript import Transcript
+
+GAME = YachtAuction()
+
+FAULTY_AT = [0, 1, 2, 3, 4, 12, 23, 24]
+"""Prompts of a match (0 to 24) at which faults are injected where trying all of them would take too long."""
+
+
+def seed(number: int) -> bytes:
+    """A seed for a test."""
+    return number.to_bytes(16, "big")
+
+
+class Legal:
+    """Plays any legal move of Yacht Auction; taking no time, or up to `slow_ns`."""
+
+    def __init__(self, number: int, slow_ns: int = 0) -> None:
+        self.chance = Chance(b"a legal player" + seed(number))
+        self.slow_ns = slow_ns
+        self.dice = ""
+        self.bundles = {"A": "", "B": ""}
+        self.unused = list(CATEGORIES)
+
+    def __call__(self, message: Message) -> Answer | str | None:
+        """Answer a prompt, remember a notice; see `engine.memory.Player`."""
+        line = self.answer(message.line)
+        return None if line is None else Answer(line, self.slow_ns * self.chance.below(101) // 100)
+
+    def answer(self, line: str) -> str | None:
+        """The reply to a line, without its time."""
+        command, *arguments = line.split(" ")
+        match command:
+            case "READY":
+                return "OK"
+            case "ROLL":
+                self.bundles = dict(zip("AB", arguments, strict=True))
+                amount = self.chance.pick((0, 0, 1, 500, 100_000, self.chance.below(256)))
+                return f"BID {self.chance.pick('AB')} {amount}"
+            case "GET":
+                self.dice += self.bundles[arguments[0]]
+            case "SCORE":
+                return self.put()
+        return None
+
+    def put(self) -> str:
+        """Any unused category with any five of the dice, in any order."""
+        category = self.unused.pop(self.chance.below(len(self.unused)))
+        chosen = ""
+        for _ in range(5):
+            die = self.chance.pick(self.dice)
+            chosen += die
+            self.dice = self.dice.replace(die, "", 1)
+        return f"PUT {category} {chosen}"
+
+
+def faulty(player: Player, at_prompt: int, answer: Answer | str | None) -> Player:
+    """Plays like `player`, but gives `answer` to its prompt number `at_prompt` (0: READY)."""
+    prompts = 0
+
+    def play(message: Message) -> Answer | str | None:
+        nonlocal prompts
+        if message.limit_ns is None:
+            return player(message)
+        prompts += 1
+        proper = player(message)
+        return answer if prompts - 1 == at_prompt else proper
+
+    return play
+
+
+def play(number: int, first: Player | None = None, second: Player | None = None) -> Transcript:
+    """One match of Yacht Auction; legal players where none are given."""
+    players = (first or Legal(2 * number), second or Legal(2 * number + 1))
+    return run_match(GAME, 2, seed(number), MemoryTransport(players))
+
+
+def overheard(player: Player, heard: list[str]) -> Player:
+    """Plays like `player` and keeps every line that it was sent."""
+
+    def play(message: Message) -> Answer | str | None:
+        heard.append(message.line)
+        return player(message)
+
+    return play
+
+
+def scripted(script: str) -> tuple[Player, Callable[[], None]]:
+    """A player out of a dialogue of lines ``<< line to the bot`` and ``>> its reply``, and a check that all was said.
+
+    A reply may end in a time: ``>> BID A 5 @ 500000001 ns``.
+    """
+    lines = [line.strip() for line in script.strip().splitlines()]
+    position = 0
+
+    def play(message: Message) -> Answer | str | None:
+        nonlocal position
+        assert position < len(lines), f"the dialogue has ended, and then: << {message.line}"
+        assert lines[position] == f"<< {message.line}"
+        position += 1
+        if position == len(lines) or not lines[position].startswith(">>"):
+            return None
+        reply, _, elapsed_ns = lines[position].removeprefix(">>").removeprefix(" ").partition(" @ ")
+        position += 1
+        return Answer(reply, int(elapsed_ns.removesuffix(" ns") or 0))
+
+    def all_said() -> None:
+        assert lines[position:] == []
+
+    return play, all_said

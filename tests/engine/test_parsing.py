@@ -1,0 +1,166 @@
+"""The strict reader: every line that is not exactly in the grammar is a fault, and nothing is ever an exception."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.chance import Chance
+from engine.core import Fault
+from engine.games.parsing import Refused, expect, number, words
+from engine.games.yacht_auction import Player, read_bid, read_put, read_ready
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("OK", ["OK"]),
+        (" \t\rOK\r\t ", ["OK"]),
+        ("BID A 5\r", ["BID", "A", "5"]),
+        ("BID \t A\t\t5", ["BID", "A", "5"]),
+    ],
+)
+def test_c06_blanks_are_trimmed_and_part_words_in_runs(line: str, expected: list[str]) -> None:
+    assert words(line) == expected
+
+
+@pytest.mark.parametrize("line", ["", " ", "\t\r ", "\r"])
+def test_c06_an_empty_line_is_malformed(line: str) -> None:
+    with pytest.raises(Refused) as refused:
+        words(line)
+    assert refused.value.fault is Fault.MALFORMED
+
+
+@pytest.mark.parametrize(
+    "space", ["\u00a0", "\u2003", "\u3000", "\ufeff", "\x0b", "\x0c", "\x1c", "\x85", "\u2028"], ids=ascii
+)
+@pytest.mark.parametrize("place", ["{}OK", "OK{}", "BID{}A 5"])
+def test_c06_other_space_is_malformed(space: str, place: str) -> None:
+    with pytest.raises(Refused) as refused:
+        words(place.format(space))
+    assert refused.value.fault is Fault.MALFORMED
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x7f", "\x1b", "\udcff", "é", "\uff21", "\r"], ids=ascii)
+def test_c09_what_is_not_printable_ascii_is_malformed(character: str) -> None:
+    with pytest.raises(Refused) as refused:
+        words(f"O{character}K")
+    assert refused.value.fault is Fault.MALFORMED
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("0", 0), ("7", 7), ("007", 7), ("000000000", 0), ("999999999", 999_999_999), ("100000", 100_000)],
+)
+def test_c07_one_to_nine_digits_are_a_number(word: str, value: int) -> None:
+    assert number(word) == value
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "",
+        "-1",
+        "+1",
+        "1_000",
+        "1.0",
+        "1e3",
+        "0x10",
+        "1234567890",
+        "0000000001",
+        "\u0663",
+        "\uff11",
+        "\u00b2",
+        "1\n",
+        "NaN",
+        "9" * 5000,
+    ],
+)
+def test_c07_anything_else_is_no_number(word: str) -> None:
+    with pytest.raises(Refused) as refused:
+        number(word)
+    assert refused.value.fault is Fault.MALFORMED
+
+
+@pytest.mark.parametrize("line", ["ok", "Ok", "OKAY", "OK OK", "PUT", "O K"])
+def test_c11_ready_takes_exactly_ok(line: str) -> None:
+    with pytest.raises(Refused) as refused:
+        expect(line, "OK", 0)
+    assert refused.value.fault is Fault.MALFORMED
+
+
+def test_arguments_come_back_without_the_command() -> None:
+    assert expect(" BID A 5", "BID", 2) == ["A", "5"]
+
+
+def test_a_refusal_quotes_little_of_a_long_line() -> None:
+    with pytest.raises(Refused) as refused:
+        expect("X" * 4000, "BID", 2)
+    assert len(refused.value.why) < 100
+
+
+READERS: list[Callable[[str, Player], object]] = [read_ready, read_bid, read_put]
+
+
+def fault_of(line: str) -> Fault | None:
+    """The fault that any of the readers finds in the line; None if all of them take it."""
+    found = None
+    for read in READERS:
+        try:
+            read(line, Player(dice="1123456666"))
+        except Refused as refused:
+            found = refused.fault
+    return found
+
+
+@given(st.text() | st.binary().map(lambda data: data.decode("utf-8", "surrogateescape")))
+def test_no_text_gets_anything_but_a_fault_out_of_the_readers(line: str) -> None:
+    assert fault_of(line) in (Fault.MALFORMED, Fault.ILLEGAL)
+
+
+PIECES = [
+    *("BID", "PUT", "OK", "A", "B", "YACHT", "ONE", "11234", "66666", "0", "100000", "100001", "-1", " ", "  ", "\t"),
+    *(
+        "\r",
+        "\x00",
+        "\x0b",
+        "\u00a0",
+        "\udc80",
+        "\ud800",
+        "é",
+        "\u0663",
+        "9" * 30,
+        "9" * 5000,
+        "1e999",
+        "NaN",
+        "true",
+        "5.0",
+    ),
+    *(
+        "[" * 3000,
+        '{"a":',
+        '"',
+        "\\",
+        "%s",
+        "{0}",
+        "\u202e",
+        "\U0001f3b2",
+        "FINISH",
+        "bid",
+        "Put",
+        "yacht",
+        "1123",
+        "77777",
+    ),
+]
+
+
+def test_a_hundred_thousand_hostile_lines_get_nothing_but_faults() -> None:
+    chance = Chance(b"hostile lines")
+    for _ in range(100_000):
+        glue = chance.pick(["", " ", " "])
+        line = glue.join(chance.pick(PIECES) for _ in range(chance.below(5)))
+        assert fault_of(line) in (Fault.MALFORMED, Fault.ILLEGAL)
