@@ -1,7 +1,7 @@
 """Counters of one container, read from its control groups: version 1, version 2, or both side by side.
 
 Files are opened once and read with ``pread``: a few microseconds a reading, cheap enough for every prompt. A
-counter that this host does not have reads as None.
+counter that this host does not have, or that went away with its container, reads as None.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Cgroup:
     def cpu_ns(self) -> int | None:
         """CPU time used by everything in the container so far."""
         if self._cpu_v1 is not None:
-            return int(_read(self._cpu_v1))
+            return _integer(self._cpu_v1)
         usage_us = _field(self._cpu_v2, b"usage_usec")
         return None if usage_us is None else usage_us * 1000
 
@@ -40,7 +40,7 @@ class Cgroup:
 
     def peak_memory_bytes(self) -> int | None:
         """The most memory that was in use at once since the container began."""
-        return None if self._peak is None else int(_read(self._peak))
+        return None if self._peak is None else _integer(self._peak)
 
     def close(self) -> None:
         """Close the files; idempotent."""
@@ -74,7 +74,15 @@ def _paths(table: str, root: Path) -> dict[str, Path]:
 
 
 def _read(fd: int) -> bytes:
-    return os.pread(fd, _READ_BYTES, 0)
+    try:
+        return os.pread(fd, _READ_BYTES, 0)
+    except OSError:  # ENODEV: the container is gone, and its control groups with it
+        return b""
+
+
+def _integer(fd: int) -> int | None:
+    text = _read(fd)
+    return int(text) if text else None
 
 
 def _field(fd: int | None, name: bytes) -> int | None:

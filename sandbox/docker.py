@@ -73,7 +73,9 @@ class DockerSandbox:
             self._client = docker.APIClient(version="auto", timeout=ENGINE_TIMEOUT_S)
             self._client.inspect_image(image)
         except NotFound as error:
-            raise SandboxError("no-image", f"the engine has no image {image}; build it with deploy/images/build") from error
+            raise SandboxError(
+                "no-image", f"the engine has no image {image}; build it with deploy/images/build"
+            ) from error
         except _EngineFailure as error:
             raise SandboxError("no-engine", f"no Docker Engine answers: {error}") from error
 
@@ -99,9 +101,7 @@ class DockerSandbox:
 class DockerBox:
     """One container. See `sandbox.box.Box`."""
 
-    def __init__(
-        self, client: docker.APIClient, image: str, run_dir: Path, program: Program, limits: Limits
-    ) -> None:
+    def __init__(self, client: docker.APIClient, image: str, run_dir: Path, program: Program, limits: Limits) -> None:
         self._client = client
         self._fds: dict[str, int] = {}
         self._container: str | None = None

@@ -138,9 +138,7 @@ class PipeTransport:
         late_ns = woke_ns - prompt.deadline_ns
         if max(late_ns, prompt.write_ns) > self._late_bound_ns:
             raise self._late(prompt, woke_ns, "the referee itself was late")
-        return Reply(
-            None, woke_ns - prompt.started_ns, Fault.TIMEOUT, _spent(prompt), max(late_ns, prompt.write_ns)
-        )
+        return Reply(None, woke_ns - prompt.started_ns, Fault.TIMEOUT, _spent(prompt), max(late_ns, prompt.write_ns))
 
     def _late(self, prompt: _Open, stamp_ns: int, detail: str) -> TransportError:
         return TransportError(

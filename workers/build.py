@@ -75,9 +75,7 @@ def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
         return BuildOutcome(context.blobs.put(built.tar), "", built.log + report)
 
 
-def try_out(
-    context: Context, job: BuildJob, recipe: Recipe, directory: Path, cpus: Sequence[int]
-) -> tuple[str, str]:
+def try_out(context: Context, job: BuildJob, recipe: Recipe, directory: Path, cpus: Sequence[int]) -> tuple[str, str]:
     """One match against the house bot: why the version is not fit to play ("" if it is), and a report."""
     game = GAMES[job.game]
     house = LANGUAGES["python"]
@@ -110,7 +108,9 @@ def _reason(played: Played) -> str:
     for record in fault_records(played.transcript):
         if record.seat == 0:
             why = f": {record.why}" if record.why else ""
-            return f"the trial match ended with {record.fault} at {record.command} after {record.elapsed_ms:.1f} ms{why}"
+            return (
+                f"the trial match ended with {record.fault} at {record.command} after {record.elapsed_ms:.1f} ms{why}"
+            )
     return ""
 
 
@@ -121,7 +121,9 @@ def _report(played: Played) -> str:
         if prompt.message.seat == 0:
             lines.append(f"<< {prompt.message.line}")
             answer = prompt.reply.line if prompt.reply.line is not None else f"({prompt.reply.fault})"
-            lines.append(f">> {answer.encode('unicode_escape').decode()}   {prompt.reply.elapsed_ns / NS_PER_MS:.1f} ms")
+            lines.append(
+                f">> {answer.encode('unicode_escape').decode()}   {prompt.reply.elapsed_ns / NS_PER_MS:.1f} ms"
+            )
     end = played.exits.get(0)
     if end is not None:
         how = f"exit code {end.exit_code}" if end.exit_code is not None else f"ended by signal {end.signal}"

@@ -30,13 +30,18 @@ prompts = Counter("deadheat_prompts_total", "Prompts sent to bots in finished ma
 faults = Counter("deadheat_faults_total", "Bots' failures by cause.", ["game", "command", "fault"])
 matches = Counter("deadheat_matches_total", "Finished matches by how they ended.", ["game", "outcome"])
 attempts = Counter("deadheat_attempts_total", "Attempts at matches: played, or void by cause.", ["game", "cause"])
-abandoned = Counter("deadheat_abandoned_total", "Matches and series given up after repeated failures of ours.", ["game"])
+abandoned = Counter(
+    "deadheat_abandoned_total", "Matches and series given up after repeated failures of ours.", ["game"]
+)
 referee_late_seconds = Histogram(
     "deadheat_referee_late_seconds", "The referee's own lateness, by prompt.", buckets=_LATENESS
 )
 sandbox_open_seconds = Histogram("deadheat_sandbox_open_seconds", "Time to open all boxes of a series.")
 queue_wait_seconds = Histogram(
-    "deadheat_queue_wait_seconds", "From queued to claimed.", ["queue"], buckets=(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
+    "deadheat_queue_wait_seconds",
+    "From queued to claimed.",
+    ["queue"],
+    buckets=(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000),
 )
 builds = Counter("deadheat_builds_total", "Builds by outcome.", ["language", "outcome"])
 task_failures = Counter("deadheat_task_failures_total", "Tasks that failed by our doing.", ["task", "cause"])

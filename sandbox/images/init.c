@@ -119,6 +119,15 @@ static void send_stderr(void) {
     }
 }
 
+/* Out of memory, the kernel shall look at the bot before it looks at us (or at anything else on this host). */
+static void volunteer_for_oom(void) {
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        send_all(fd, "1000", 4);
+        close(fd);
+    }
+}
+
 static void become_bot(void) {
     for (int capability = 0; capability <= LAST_CAPABILITY; capability++)
         if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EINVAL) die("drop capability");
@@ -132,6 +141,7 @@ static void run_bot(char **command, int in, int out, int err) {
     sigemptyset(&none);
     setsid();
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) die("dup2");
+    volunteer_for_oom();
     become_bot();
     if (chdir("/bot") != 0) die("chdir /bot");
     sigprocmask(SIG_SETMASK, &none, NULL);

@@ -99,7 +99,9 @@ def test_closing_stdout_is_an_exit() -> None:
 
 @pytest.mark.parametrize("output", ["'a\\nb'", "'a\\n'+'b'*3"])
 def test_a_second_line_is_unexpected_at_the_next_prompt(output: str) -> None:
-    replies = ask(HELLO + f"sys.stdin.readline()\nprint({output},flush=True)\ntime.sleep(9)", ["A", "B"], patience_s=0.3)
+    replies = ask(
+        HELLO + f"sys.stdin.readline()\nprint({output},flush=True)\ntime.sleep(9)", ["A", "B"], patience_s=0.3
+    )
     assert replies[0].line == "a"
     assert replies[1].fault is Fault.UNEXPECTED
 

@@ -1,0 +1,1 @@
+"""The `deadheat` command."""

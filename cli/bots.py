@@ -1,0 +1,99 @@
+"""From what a person names as BOT to a program that a box can start."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from engine.core import Game
+from sandbox.archive import BadArchive, extract_program
+from sandbox.box import Program, Sandbox
+from sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
+from sandbox.languages import LANGUAGES, LanguageError, detect
+
+BOTS = Path(__file__).resolve().parent.parent / "bots"
+HOUSE = "house:"
+MAX_FILES = 2000
+
+
+class BadBot(Exception):
+    """The BOT cannot be made into a program; the text is one sentence, `log` what a compiler said."""
+
+    def __init__(self, reason: str, log: str = "") -> None:
+        super().__init__(reason)
+        self.log = log
+
+
+def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
+    """Build what `name` stands for into the empty directory `folder`.
+
+    `name` is a source file, a directory, an executable or house:NAME.
+
+    Raises:
+        BadBot: with a sentence for the person who named it.
+        SandboxError: ours.
+    """
+    path = _locate(game, name)
+    folder.mkdir(parents=True)
+    if path.is_file() and not _is_source(path):
+        return _executable(path, name, folder)
+    sources = folder / "sources"
+    language = _copy_sources(path, sources)
+    recipe = LANGUAGES[language]
+    try:
+        built = build(sandbox, sources, recipe)
+        program = folder / "program"
+        program.mkdir()
+        extract_program(built.tar, program, MAX_PROGRAM_BYTES)
+    except BuildFailed as failure:
+        raise BadBot(f"{name} does not build: {failure.reason}", failure.log) from failure
+    except BadArchive as failure:
+        raise BadBot(f"{name} does not build to a usable program: {failure}") from failure
+    return Program(program, recipe.run, name)
+
+
+def _locate(game: Game, name: str) -> Path:
+    if not name.startswith(HOUSE):
+        path = Path(name)
+        if not path.exists():
+            raise BadBot(f"{name} does not exist")
+        return path
+    path = BOTS / game.name / name.removeprefix(HOUSE)
+    if path.parent != BOTS / game.name or not path.is_dir():
+        known = ", ".join(sorted(p.name for p in (BOTS / game.name).iterdir() if p.is_dir()))
+        raise BadBot(f"there is no house bot {name.removeprefix(HOUSE)!r} for {game.name}; there is {known}")
+    return path
+
+
+def _is_source(path: Path) -> bool:
+    return any(path.suffix in recipe.suffixes for recipe in LANGUAGES.values())
+
+
+def _executable(path: Path, name: str, folder: Path) -> Program:
+    if not os.access(path, os.X_OK):
+        known = " ".join(suffix for recipe in LANGUAGES.values() for suffix in recipe.suffixes)
+        raise BadBot(f"{name} is neither executable nor a source file of a known language ({known})")
+    copy = folder / "bot"
+    shutil.copy(path, copy)
+    return Program(folder, ("./bot",), name)
+
+
+def _copy_sources(path: Path, sources: Path) -> str:
+    """Copy the sources; the language they are in."""
+    try:
+        if path.is_file():
+            language, entry = detect(path.name, [path.name], None)
+            sources.mkdir()
+            shutil.copy(path, sources / entry)
+            return language
+        files = [p.relative_to(path).as_posix() for p in sorted(path.rglob("*")) if p.is_file()][: MAX_FILES + 1]
+        if len(files) > MAX_FILES:
+            raise BadBot(f"{path} holds more than {MAX_FILES} files")
+        manifest = path / "deadheat.toml"
+        toml = manifest.read_text(encoding="utf-8") if manifest.is_file() else None
+        language, _ = detect(path.name, files, toml)
+    except (LanguageError, UnicodeDecodeError) as error:
+        raise BadBot(f"{path}: {error}") from error
+    shutil.copytree(path, sources, ignore=shutil.ignore_patterns("__pycache__", ".git"))
+    return language

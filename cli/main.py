@@ -1,0 +1,20 @@
+"""`deadheat`: play and verify on this machine, talk to a server, run one."""
+
+from __future__ import annotations
+
+import typer
+
+from cli import client, local, operate
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    help="Deadheat: a league for bots under hard deadlines.",
+)
+local.register(app)
+client.register(app)
+operate.register(app)
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,292 @@
+"""What a bot finds when it looks around in its container, and what a series of runs leaves behind.
+
+The bot in most of these tests evaluates the Python expression that each prompt carries, so a test reads like a
+conversation with somebody who sits inside.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply
+from league.config import Settings
+from sandbox.box import Box, Limits, Program, SandboxError
+from sandbox.docker import LABEL, DockerSandbox
+from sandbox.pipes import PipeTransport
+
+pytestmark = pytest.mark.containers
+
+INSIDER = """
+import ctypes, errno, mmap, os, pathlib, resource, signal, socket, subprocess, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+def text(path): return pathlib.Path(path).read_text()
+def tries(call):
+    try: return repr(call())
+    except BaseException as error: return f"{type(error).__name__}: {error}"
+for line in sys.stdin:
+    if line.strip() == "FINISH": break
+    print(tries(lambda: eval(line)), flush=True)
+"""
+
+Insider = Callable[[str], str]
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Iterator[DockerSandbox]:
+    opened = DockerSandbox(Settings().image, tmp_path / "run")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return python(tmp_path, INSIDER)
+
+
+@pytest.fixture
+def box(sandbox: DockerSandbox, program: Program) -> Iterator[Box]:
+    opened = sandbox.open(program, Limits(memory_bytes=128 * 2**20, processes=16, tmp_bytes=2**20, tmp_inodes=50))
+    yield opened
+    opened.close()
+
+
+def python(tmp_path: Path, code: str) -> Program:
+    folder = tmp_path / f"program-{abs(hash(code))}"
+    folder.mkdir(exist_ok=True)
+    (folder / "main.py").write_text(code)
+    return Program(folder, ("/usr/bin/python3", "main.py"), "test")
+
+
+def asker(box: Box) -> Callable[[str], Reply]:
+    transport = PipeTransport([box.start()], late_bound_ns=10 * NS_PER_S)
+    return lambda line: transport.exchange([Message(0, line, 20 * NS_PER_S)])[0]
+
+
+def inside(box: Box) -> Insider:
+    ask = asker(box)
+
+    def answer(expression: str) -> str:
+        reply = ask(expression)
+        assert reply.line is not None, reply.fault
+        return reply.line
+
+    return answer
+
+
+def stop(box: Box, grace_ns: int = 0) -> object:
+    box.ask_stop(grace_ns)
+    return box.stopped()
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("os.getuid(), os.getgid(), os.getgroups()", "(1000, 1000, [])"),
+        ("[l.split()[1] for l in text('/proc/self/status').splitlines() if l.startswith('Cap')]", str(["0" * 16] * 5)),
+        (
+            "[l.split()[1] for l in text('/proc/self/status').splitlines() if l.startswith(('NoNew', 'Seccomp:'))]",
+            "['1', '2']",
+        ),
+        ("sorted(p.name for p in pathlib.Path('/sys/class/net').iterdir())", "['lo']"),
+        ("resource.getrlimit(resource.RLIMIT_NOFILE)", "(256, 256)"),
+        ("resource.getrlimit(resource.RLIMIT_CORE)", "(0, 0)"),
+        ("resource.getrlimit(resource.RLIMIT_FSIZE)", f"({64 * 2**20}, {64 * 2**20})"),
+        ("[l.split()[3:5] for l in text('/proc/self/limits').splitlines() if 'msgqueue' in l]", "[['0', '0']]"),
+        ("text('/proc/self/oom_score_adj').strip()", "'1000'"),
+        ("signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN, os.getcwd()", "(True, '/bot')"),
+        ("sorted(map(int, os.listdir('/proc/self/fd')))[:3], len(os.listdir('/proc/self/fd'))", "([0, 1, 2], 4)"),
+        ("os.path.exists('/dev/shm')", "False"),
+        ("os.path.exists('/var/run/docker.sock')", "False"),
+        (
+            "libc.shmget(0, 4096, 0o1600) < 0, libc.msgget(0, 0o1600) < 0, libc.semget(0, 1, 0o1600) < 0",
+            "(True, True, True)",
+        ),
+        ("[p for p in text('/proc/1/comm').split()]", "['judge-init']"),
+    ],
+)
+def test_the_insider_finds(box: Box, expression: str, expected: str) -> None:
+    assert inside(box)(expression) == expected
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "open('/bot/x', 'w')",
+        "open('/x', 'w')",
+        "open('/etc/x', 'w')",
+        "open('/dev/x', 'w')",
+        "open('/dev/mqueue/x', 'w')",
+        "open('/judge/ctl', 'w')",
+        "os.listdir('/judge')",
+        "open('/proc/self/fd/0', 'rb+')",
+        "open('/proc/self/fd/1', 'rb')",
+        "open('/proc/1/environ')",
+        "os.listdir('/proc/1/fd')",
+        "os.kill(1, 9)",
+        "os.setuid(0)",
+        "os.chroot('/tmp')",
+        "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))",
+        "os.nice(-1)",
+        "socket.socket().connect(('127.0.0.1', 80))",
+        "socket.socket().connect(('169.254.169.254', 80))",
+        "socket.getaddrinfo('example.org', 80)",
+        "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)",
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (9999, 9999))",
+        "os.sched_setaffinity(0, {}) ",
+        "open('/tmp/big', 'wb').write(bytes(2 * 2**20))",
+        "[open(f'/tmp/{i}', 'w').close() for i in range(99)]",
+        "[os.dup(1) for i in range(300)]",
+        "open('/proc/sysrq-trigger', 'w')",
+        "subprocess.run(['/bin/mount', '-t', 'tmpfs', 'x', '/tmp'], check=True)",
+    ],
+)
+def test_the_insider_cannot(box: Box, attempt: str) -> None:
+    assert "error" in inside(box)(attempt).split(":")[0].lower()
+
+
+def test_more_processes_than_allowed_do_not_start(box: Box) -> None:
+    assert "Error" in inside(box)("[subprocess.Popen(['sleep', '9']) for i in range(30)]")
+
+
+def test_too_much_memory_ends_the_bot_with_its_own_fault(box: Box) -> None:
+    reply = asker(box)("len(bytearray(300 * 2**20))")
+    assert reply.fault is Fault.MEMORY
+    assert stop(box).signal == 9  # type: ignore[attr-defined]
+
+
+def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
+    first = inside(box)
+    mess = "os.makedirs('/tmp/a/b/c/d'), open('/tmp/a/b/c/d/e','w').write('x'), os.chmod('/tmp/a/b', 0), os.symlink('/bot','/tmp/l')"
+    first(mess)
+    first("subprocess.Popen(['sleep', '99'], start_new_session=True).pid")
+    stop(box)
+    second = inside(box)
+    assert second("os.listdir('/tmp')") == "[]"
+    assert (
+        second(
+            "sorted(p for p in os.listdir('/proc') if p.isdigit())[0], len([p for p in os.listdir('/proc') if p.isdigit()])"
+        )
+        == "('1', 2)"
+    )
+
+
+def test_a_directory_nested_deeper_than_any_path_is_removed(sandbox: DockerSandbox, tmp_path: Path) -> None:
+    code = "import os\nos.chdir('/tmp')\nfor i in range(2000):\n os.mkdir('d'*200); os.chdir('d'*200)\nopen('f','w')\nprint(input(),flush=True)\n"
+    box = sandbox.open(python(tmp_path, code), Limits())
+    try:
+        assert asker(box)("done").line == "done"
+        box.ask_stop(0)
+        box.stopped()  # would raise "dirty-box"
+    finally:
+        box.close()
+
+
+def test_what_the_last_run_said_and_was_told_too_late_reaches_nobody(box: Box) -> None:
+    ask = asker(box)
+    assert ask("print('stray', flush=True)").line == "stray"
+    stop(box)
+    assert inside(box)("'clean'") == "'clean'"
+
+
+def test_a_finished_bot_may_exit_by_itself(box: Box) -> None:
+    channel = box.start()
+    PipeTransport([channel]).exchange([Message(0, "FINISH")])
+    end = stop(box, NS_PER_S)
+    assert (end.exit_code, end.signal, end.lingered) == (0, None, False)  # type: ignore[attr-defined]
+    assert end.cpu_ns > 0 and end.peak_memory_bytes > 0  # type: ignore[attr-defined]
+
+
+def test_a_bot_that_lingers_after_finish_is_killed_and_noted(box: Box) -> None:
+    inside(box)("signal.signal(signal.SIGTERM, signal.SIG_IGN) and None")
+    end = stop(box, 100 * NS_PER_MS)
+    assert end.lingered  # type: ignore[attr-defined]
+
+
+def test_when_the_first_process_exits_its_children_do_not_keep_the_output_open(box: Box) -> None:
+    ask = asker(box)
+    ask("subprocess.Popen(['sleep', '99']).pid")
+    reply = ask("os._exit(3)")
+    assert reply.fault is Fault.EXITED
+    assert reply.elapsed_ns < 15 * NS_PER_S
+    assert stop(box).exit_code == 3  # type: ignore[attr-defined]
+
+
+def test_stderr_is_kept_at_both_ends_and_a_flood_costs_nobody_anything(box: Box) -> None:
+    ask = inside(box)
+    ask("sys.stderr.write('first words\\n'), [sys.stderr.write('x' * 1000) for i in range(5000)][0]")
+    ask("sys.stderr.write('last words\\n')")
+    kept = stop(box).stderr  # type: ignore[attr-defined]
+    assert kept.startswith(b"first words\n") and kept.endswith(b"last words\n")
+    assert b"bytes left out" in kept and len(kept) < 64 * 1024
+
+
+def test_signalling_everything_hits_only_the_bot_itself(box: Box) -> None:
+    assert inside(box)("os.kill(-1, 9)").startswith("ProcessLookupError")  # nobody else of its user is there
+    stop(box)
+    assert inside(box)("1 + 1") == "2"
+
+
+def test_a_program_that_is_not_there_exits_with_the_reason_on_stderr(sandbox: DockerSandbox, tmp_path: Path) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    box = sandbox.open(Program(folder, ("./nothing",), "test"), Limits())
+    try:
+        assert asker(box)("READY").fault is Fault.EXITED
+        end = stop(box)
+        assert end.exit_code == 127 and b"cannot start ./nothing" in end.stderr  # type: ignore[attr-defined]
+    finally:
+        box.close()
+
+
+def test_a_container_killed_from_outside_is_our_failure(box: Box) -> None:
+    ask = asker(box)
+    client = docker.APIClient(version="auto")
+    for container in own_containers():
+        client.kill(container)
+    assert ask("1").fault is Fault.EXITED  # all that the pipe can say ...
+    with pytest.raises(SandboxError) as caught:
+        stop(box)
+    assert caught.value.cause == "container-died"  # ... and what makes the arena void the match
+
+
+def own_containers() -> list[str]:
+    client = docker.APIClient(version="auto")
+    found = client.containers(all=True, filters={"label": [LABEL, f"deadheat.owner={os.getpid()}"]})
+    return [container["Id"] for container in found]
+
+
+def test_nothing_is_left_after_closing(sandbox: DockerSandbox, program: Program, tmp_path: Path) -> None:
+    box = sandbox.open(program, Limits())
+    box.start()
+    assert len(own_containers()) == 1
+    box.close()
+    assert own_containers() == []
+    assert list((tmp_path / "run").glob("box-*")) == []
+
+
+def test_a_killed_owner_leaves_no_container_and_the_next_one_sweeps_its_folder(
+    sandbox: DockerSandbox, program: Program, tmp_path: Path
+) -> None:
+    child = os.fork()
+    if child == 0:
+        DockerSandbox(Settings().image, tmp_path / "run").open(program, Limits()).start()
+        os.kill(os.getpid(), 9)
+    os.waitpid(child, 0)
+    client = docker.APIClient(version="auto")
+    give_up_at = time.monotonic() + 30
+    while client.containers(all=True, filters={"label": f"deadheat.owner={child}"}):
+        assert time.monotonic() < give_up_at, "the container outlived its owner"
+        time.sleep(0.1)
+    assert sandbox.sweep() == 1
+    assert list((tmp_path / "run").glob("box-*")) == []
+
+
+def test_a_missing_image_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="no image deadheat/nothing:here"):
+        DockerSandbox("deadheat/nothing:here", tmp_path)
