@@ -97,7 +97,9 @@ class Arena:
         failed: dict[Seat, SandboxError] = {}
         exits: dict[Seat, Exit] = {}
         for seat, player in enumerate(seating):
-            grace_ns = 0 if seat in transcript.result.faults else FINISH_GRACE_NS
+            # A bot that closed its output is about to be a zombie; its exit code is worth the wait.
+            fault = transcript.result.faults.get(seat)
+            grace_ns = FINISH_GRACE_NS if fault in (None, Fault.EXITED, Fault.MEMORY) else 0
             with _collect(failed, seat):
                 self._boxes[player].ask_stop(grace_ns)
         for seat, player in enumerate(seating):

@@ -286,6 +286,7 @@ int main(int argc, char **argv) {
         if (watched[2].revents) drain_stderr(4);
         if (watched[1].revents) reap();
         if (watched[0].revents) obey(argv + 1);
+        if (stopping && bot != 0 && now_ms() >= stop_at_ms) reap(); /* it may have just ended by itself */
         if (stopping && bot != 0 && now_ms() >= stop_at_ms) {
             killed_by_us = 1;
             bot = 0;

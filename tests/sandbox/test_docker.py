@@ -16,7 +16,7 @@ import pytest
 
 from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply
 from league.config import Settings
-from sandbox.box import Box, Limits, Program, SandboxError
+from sandbox.box import Box, Exit, Limits, Program, SandboxError
 from sandbox.docker import LABEL, DockerSandbox
 from sandbox.pipes import PipeTransport
 
@@ -79,7 +79,7 @@ def inside(box: Box) -> Insider:
     return answer
 
 
-def stop(box: Box, grace_ns: int = 0) -> object:
+def stop(box: Box, grace_ns: int = NS_PER_S) -> Exit:
     box.ask_stop(grace_ns)
     return box.stopped()
 
@@ -157,7 +157,7 @@ def test_more_processes_than_allowed_do_not_start(box: Box) -> None:
 def test_too_much_memory_ends_the_bot_with_its_own_fault(box: Box) -> None:
     reply = asker(box)("len(bytearray(300 * 2**20))")
     assert reply.fault is Fault.MEMORY
-    assert stop(box).signal == 9  # type: ignore[attr-defined]
+    assert stop(box).signal == 9
 
 
 def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
@@ -165,7 +165,7 @@ def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
     mess = "os.makedirs('/tmp/a/b/c/d'), open('/tmp/a/b/c/d/e','w').write('x'), os.chmod('/tmp/a/b', 0), os.symlink('/bot','/tmp/l')"
     first(mess)
     first("subprocess.Popen(['sleep', '99'], start_new_session=True).pid")
-    stop(box)
+    stop(box, 0)
     second = inside(box)
     assert second("os.listdir('/tmp')") == "[]"
     assert (
@@ -190,7 +190,7 @@ def test_a_directory_nested_deeper_than_any_path_is_removed(sandbox: DockerSandb
 def test_what_the_last_run_said_and_was_told_too_late_reaches_nobody(box: Box) -> None:
     ask = asker(box)
     assert ask("print('stray', flush=True)").line == "stray"
-    stop(box)
+    stop(box, 0)
     assert inside(box)("'clean'") == "'clean'"
 
 
@@ -198,14 +198,14 @@ def test_a_finished_bot_may_exit_by_itself(box: Box) -> None:
     channel = box.start()
     PipeTransport([channel]).exchange([Message(0, "FINISH")])
     end = stop(box, NS_PER_S)
-    assert (end.exit_code, end.signal, end.lingered) == (0, None, False)  # type: ignore[attr-defined]
-    assert end.cpu_ns > 0 and end.peak_memory_bytes > 0  # type: ignore[attr-defined]
+    assert (end.exit_code, end.signal, end.lingered) == (0, None, False)
+    assert end.cpu_ns > 0 and end.peak_memory_bytes > 0
 
 
 def test_a_bot_that_lingers_after_finish_is_killed_and_noted(box: Box) -> None:
     inside(box)("signal.signal(signal.SIGTERM, signal.SIG_IGN) and None")
     end = stop(box, 100 * NS_PER_MS)
-    assert end.lingered  # type: ignore[attr-defined]
+    assert end.lingered
 
 
 def test_when_the_first_process_exits_its_children_do_not_keep_the_output_open(box: Box) -> None:
@@ -214,21 +214,21 @@ def test_when_the_first_process_exits_its_children_do_not_keep_the_output_open(b
     reply = ask("os._exit(3)")
     assert reply.fault is Fault.EXITED
     assert reply.elapsed_ns < 15 * NS_PER_S
-    assert stop(box).exit_code == 3  # type: ignore[attr-defined]
+    assert stop(box).exit_code == 3
 
 
 def test_stderr_is_kept_at_both_ends_and_a_flood_costs_nobody_anything(box: Box) -> None:
     ask = inside(box)
     ask("sys.stderr.write('first words\\n'), [sys.stderr.write('x' * 1000) for i in range(5000)][0]")
     ask("sys.stderr.write('last words\\n')")
-    kept = stop(box).stderr  # type: ignore[attr-defined]
+    kept = stop(box, 0).stderr
     assert kept.startswith(b"first words\n") and kept.endswith(b"last words\n")
     assert b"bytes left out" in kept and len(kept) < 64 * 1024
 
 
 def test_signalling_everything_hits_only_the_bot_itself(box: Box) -> None:
     assert inside(box)("os.kill(-1, 9)").startswith("ProcessLookupError")  # nobody else of its user is there
-    stop(box)
+    stop(box, 0)
     assert inside(box)("1 + 1") == "2"
 
 
@@ -239,7 +239,7 @@ def test_a_program_that_is_not_there_exits_with_the_reason_on_stderr(sandbox: Do
     try:
         assert asker(box)("READY").fault is Fault.EXITED
         end = stop(box)
-        assert end.exit_code == 127 and b"cannot start ./nothing" in end.stderr  # type: ignore[attr-defined]
+        assert end.exit_code == 127 and b"cannot start ./nothing" in end.stderr
     finally:
         box.close()
 
