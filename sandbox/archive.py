@@ -1,0 +1,287 @@
+"""Strangers' archives: looked at before they are kept, and unpacked without trust.
+
+Theory of operation
+-------------------
+A zip is what an author sends, a tar is what came out of a build of the author's code; both are hostile until shown
+otherwise. The rules are the same. An entry is a regular file or a directory, has a plain relative path of printable
+text, and comes once; links, devices, absolute paths, ``..``, backslashes and control characters are refused, not
+repaired, so what was inspected is exactly what is unpacked. Because no link is ever created and every file is
+created anew, nothing can be written outside the directory.
+
+Sizes are bounded three times: what the directory of the archive declares, the ratio to what was sent, and the bytes
+that really come out. A zip's directory is bounded before the standard library parses it, for that costs half a
+kilobyte of memory an entry, and an upload of 16 MiB has room for a third of a million.
+
+The standard library's own extraction filters came with Python 3.11.4; Debian 12 has 3.11.2.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from sandbox.languages import MANIFEST, MAX_MANIFEST_BYTES, Recipe
+
+CHUNK_BYTES = 64 * 1024
+MAX_PATH_BYTES = 1024
+MAX_NAME_BYTES = 255
+"""Linux's own bound on one part of a path."""
+
+MAX_RATIO = 200
+"""Sources shrink 3 to 10 times; deflate's own limit is 1,032, which only a bomb comes near."""
+
+RATIO_FROM_BYTES = 1024 * 1024
+"""Small archives of very repetitive files are no threat."""
+
+MAX_DIRECTORY_BYTES_PER_FILE = 46 + 2 * MAX_NAME_BYTES
+"""A zip's central directory: fixed part, name and the extra fields that common tools write."""
+
+MAX_PROGRAM_FILES = 20_000
+"""A build may add a compiled file to each source, and more."""
+
+_END = struct.Struct("<4s4H2LH")
+_END_MAGIC, _END64_MAGIC = b"PK\x05\x06", b"PK\x06\x07"
+_END64_LOCATOR_BYTES = 20
+_MAX_COMMENT_BYTES = 0xFFFF
+_ENCRYPTED = 0x1 | 0x40
+_UTF8 = 0x800
+
+
+class BadArchive(Exception):
+    """Refused; `reason` is a stable word, the text says what is wrong with which entry."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What an upload may unpack to."""
+
+    files: int = 2000
+    total_bytes: int = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is in an inspected zip: names of its files, and the text of its manifest."""
+
+    files: tuple[str, ...]
+    manifest: str | None
+
+
+def inspect_zip(file: BinaryIO, bounds: Bounds) -> Listing:
+    """Check everything, unpacking each entry once to nowhere.
+
+    Raises:
+        BadArchive: with the first thing that is wrong.
+    """
+    with _opened(file, bounds) as archive:
+        entries = _checked_entries(archive, bounds)
+        manifest = None
+        for info in entries:
+            data = bytearray()
+            for chunk in _content(archive, info):
+                if info.filename == MANIFEST and len(data) <= MAX_MANIFEST_BYTES:
+                    data += chunk
+            if info.filename == MANIFEST:
+                manifest = _manifest_text(bytes(data))
+    return Listing(tuple(info.filename for info in entries if not info.is_dir()), manifest)
+
+
+def extract_upload(upload: bytes, filename: str, recipe: Recipe, directory: Path, bounds: Bounds | None = None) -> None:
+    """Put an upload's sources into a new directory: a zip's content, or the single file under its usual name.
+
+    Raises:
+        BadArchive: it should not have been accepted.
+    """
+    directory.mkdir()
+    if not is_zip_name(filename):
+        (directory / recipe.entries[0]).write_bytes(upload)
+        return
+    with _opened(io.BytesIO(upload), bounds or Bounds()) as archive:
+        for info in _checked_entries(archive, bounds or Bounds()):
+            target = directory / info.filename
+            if info.is_dir():
+                target.mkdir(parents=True, exist_ok=True)
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            executable = bool((info.external_attr >> 16) & stat.S_IXUSR)
+            _write(target, _content(archive, info), executable=executable)
+
+
+def extract_program(tar: bytes, directory: Path, limit_bytes: int) -> None:
+    """Unpack a built program into an existing empty directory.
+
+    Raises:
+        BadArchive: it holds anything but regular files and directories, or too much.
+    """
+    try:
+        with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
+            _extract_members(archive, directory, limit_bytes)
+    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
+        raise BadArchive("not-an-archive", f"Not a readable tar: {error}.") from error
+
+
+def is_zip_name(filename: str) -> bool:
+    """Whether an upload of this name is to be a zip."""
+    return filename.lower().endswith(".zip")
+
+
+def _opened(file: BinaryIO, bounds: Bounds) -> zipfile.ZipFile:
+    if _directory_bytes(file) > bounds.files * MAX_DIRECTORY_BYTES_PER_FILE:
+        raise BadArchive("too-many-files", f"The archive may have at most {bounds.files} entries.")
+    try:
+        return zipfile.ZipFile(file)
+    except UnicodeDecodeError as error:
+        raise BadArchive("bad-name", "The archive has a name that is not UTF-8.") from error
+    except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, OverflowError) as error:
+        raise BadArchive("not-an-archive", f"Not a readable zip: {error}.") from error
+
+
+def _directory_bytes(file: BinaryIO) -> int:
+    """Size of the central directory, read the way `zipfile` does: that many bytes it is going to parse."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _END.size - _MAX_COMMENT_BYTES - _END64_LOCATOR_BYTES))
+    tail = file.read()
+    at = len(tail) - _END.size
+    if at < 0 or tail[at : at + 4] != _END_MAGIC or tail[-2:] != b"\0\0":
+        at = tail.rfind(_END_MAGIC)
+    if at < 0 or len(tail) - at < _END.size:
+        raise BadArchive("not-an-archive", "Not a zip: its end is missing.")
+    if tail[max(0, at - _END64_LOCATOR_BYTES) : at].startswith(_END64_MAGIC):
+        raise BadArchive("not-an-archive", "A zip in the 64-bit format; an upload is too small to need one.")
+    directory_bytes: int = _END.unpack_from(tail, at)[5]
+    return directory_bytes
+
+
+def _checked_entries(archive: zipfile.ZipFile, bounds: Bounds) -> list[zipfile.ZipInfo]:
+    entries = archive.infolist()
+    if len(entries) > bounds.files:
+        raise BadArchive("too-many-files", f"The archive may have at most {bounds.files} entries.")
+    for info in entries:
+        _check_entry(info)
+    _check_paths((info.filename.rstrip("/"), info.is_dir()) for info in entries)
+    total = sum(info.file_size for info in entries)
+    if total > bounds.total_bytes:
+        raise BadArchive("too-large", f"The archive unpacks to more than {bounds.total_bytes} bytes.")
+    if total > RATIO_FROM_BYTES and total > MAX_RATIO * sum(info.compress_size for info in entries):
+        raise BadArchive("bomb", f"The archive grows more than {MAX_RATIO}-fold when unpacked.")
+    return entries
+
+
+def _check_entry(info: zipfile.ZipInfo) -> None:
+    name = info.orig_filename
+    shown = repr(name[:100])
+    if info.flag_bits & _ENCRYPTED:
+        raise BadArchive("encrypted", f"{shown} is encrypted.")
+    if info.filename != name or not (name.isascii() or info.flag_bits & _UTF8):
+        raise BadArchive("bad-name", f"{shown} is not a plain name in UTF-8.")
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind == stat.S_IFLNK:
+        raise BadArchive("link", f"{shown} is a symbolic link.")
+    if kind not in {0, stat.S_IFREG, stat.S_IFDIR} or (kind == stat.S_IFDIR) > info.is_dir():
+        raise BadArchive("special-file", f"{shown} is neither a file nor a directory.")
+    if info.is_dir() and info.file_size:
+        raise BadArchive("special-file", f"{shown} is a directory with content.")
+    if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        raise BadArchive("unsupported", f"{shown} is packed by a method other than store or deflate.")
+
+
+def _check_paths(entries: Iterable[tuple[str, bool]]) -> None:
+    """Plain relative paths, each once, and no file where another entry needs a directory."""
+    seen: dict[str, bool] = {}
+    for path, is_directory in entries:
+        _check_path(path)
+        if path in seen and not (is_directory and seen[path]):
+            raise BadArchive("duplicate", f"{path[:100]!r} comes twice.")
+        seen[path] = is_directory
+    for path in seen:
+        parent = path.rpartition("/")[0]
+        while parent:
+            if seen.get(parent) is False:
+                raise BadArchive("duplicate", f"{parent[:100]!r} is a file and a directory.")
+            parent = parent.rpartition("/")[0]
+
+
+def _check_path(path: str) -> None:
+    shown = repr(path[:100])
+    if not path.isprintable():
+        raise BadArchive("bad-name", f"{shown} has characters that cannot be printed.")
+    parts = path.split("/")
+    if path.startswith("/") or "\\" in path or any(part in {"", ".", ".."} for part in parts):
+        raise BadArchive("unsafe-path", f"{shown} is not a plain path inside the archive.")
+    if len(path.encode()) > MAX_PATH_BYTES or any(len(part.encode()) > MAX_NAME_BYTES for part in parts):
+        raise BadArchive("bad-name", f"{shown}... is too long.")
+
+
+def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    """What really comes out, never more than was declared; its checksum is compared at the end."""
+    left = info.file_size
+    try:
+        with archive.open(info) as file:
+            while chunk := file.read(CHUNK_BYTES):
+                left -= len(chunk)
+                if left < 0:
+                    raise BadArchive("damaged", f"{info.filename!r} is longer than the archive says.")
+                yield chunk
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        raise BadArchive("damaged", f"{info.filename[:100]!r} cannot be unpacked: {error}.") from error
+    if left:
+        raise BadArchive("damaged", f"{info.filename[:100]!r} is shorter than the archive says.")
+
+
+def _manifest_text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise BadArchive("bad-name", f"{MANIFEST} is not UTF-8.") from error
+
+
+def _extract_members(archive: tarfile.TarFile, directory: Path, limit_bytes: int) -> None:
+    members: list[tuple[tarfile.TarInfo, str]] = []
+    total = 0
+    for member in archive:
+        if len(members) == MAX_PROGRAM_FILES:
+            raise BadArchive("too-many-files", f"A program may have at most {MAX_PROGRAM_FILES} files.")
+        name = member.name.removeprefix("./")
+        if name in {"", "."} and member.isdir():
+            continue
+        if member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE} or member.issparse():
+            raise BadArchive("special-file", f"{name[:100]!r} is neither a file nor a directory.")
+        total += member.size
+        if total > limit_bytes:
+            raise BadArchive("too-large", f"The program has more than {limit_bytes} bytes.")
+        members.append((member, name))
+    _check_paths((name, member.isdir()) for member, name in members)
+    for member, name in members:
+        target = directory / name
+        if member.isdir():
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        file = archive.extractfile(member)
+        assert file is not None, "a regular file has content"
+        _write(target, _chunks(file), executable=bool(member.mode & stat.S_IXUSR))
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    while chunk := file.read(CHUNK_BYTES):
+        yield chunk
+
+
+def _write(target: Path, chunks: Iterable[bytes], *, executable: bool) -> None:
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o755 if executable else 0o644)
+    with open(descriptor, "wb") as file:  # noqa: PTH123  # a descriptor has no path
+        file.writelines(chunks)

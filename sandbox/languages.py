@@ -1,0 +1,179 @@
+"""Languages as data: how to recognise, build and start a bot. A further language is one entry of `LANGUAGES`.
+
+An upload is a single source file, known by its suffix, or a zip. Of a zip the language is told by what lies at its
+root (``main.py``, ``main.c``, ...), or by a file ``deadheat.toml`` there::
+
+    language = "python"
+    entry = "src/bot.py"      # optional
+
+Pure: nothing here starts a program or touches a file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+MANIFEST = "deadheat.toml"
+MAX_MANIFEST_BYTES = 16 * 1024
+
+
+class LanguageError(Exception):
+    """It cannot be told how to build this; `reason` is a stable word, the text says what to change."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One language. `build` is a shell line run where the sources are; what it leaves there is the program.
+
+    `run` is started in the program's directory. `entries` are names, then patterns, of which one must be at an
+    archive's root; a single file is stored under the first of them.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    entries: tuple[str, ...]
+    build: str
+    run: tuple[str, ...]
+
+    def starting_with(self, entry: str) -> Recipe:
+        """The recipe for a bot whose first file is `entry` ("": the usual one)."""
+        if not entry:
+            return self
+        return replace(self, run=tuple(entry if part == self.entries[0] else part for part in self.run))
+
+
+_RECIPES = (
+    Recipe(
+        name="python",
+        suffixes=(".py",),
+        entries=("main.py",),
+        # Finds syntax errors now, and spares every process of every match the compilation of its modules.
+        build="/usr/bin/python3 -m compileall -q .",
+        run=("/usr/bin/python3", "main.py"),
+    ),
+    Recipe(
+        name="c",
+        suffixes=(".c",),
+        entries=("main.c", "*.c"),
+        build="gcc -O2 -std=gnu17 -o bot ./*.c -lm",
+        run=("./bot",),
+    ),
+    Recipe(
+        name="cpp",
+        suffixes=(".cpp", ".cc", ".cxx"),
+        entries=("main.cpp", "main.cc", "main.cxx", "*.cpp", "*.cc", "*.cxx"),
+        build=(
+            "find . -maxdepth 1 '(' -name '*.cpp' -o -name '*.cc' -o -name '*.cxx' ')'"
+            " -exec g++ -O2 -std=gnu++20 -o bot {} +"
+        ),
+        run=("./bot",),
+    ),
+)
+
+LANGUAGES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in _RECIPES}
+
+
+def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[str, str]:
+    """Language and first file of an upload.
+
+    Args:
+        filename: as uploaded; decides when the upload is a single file, i.e. `names` is just this name.
+        names: files of the archive, with ``/`` between folders.
+        toml_text: content of the manifest at the archive's root, if there is one.
+
+    Raises:
+        LanguageError: nothing fits, or too much does.
+    """
+    if list(names) == [filename]:
+        return _of_single_file(filename)
+    language, entry = ("", "") if toml_text is None else _read_manifest(toml_text)
+    if language:
+        recipe = LANGUAGES[language]
+        return language, _named_entry(recipe, entry, names) if entry else _found_entry(recipe, names)
+    found = {recipe.name: hit for recipe in _RECIPES if (hit := _match(recipe, names, exact=True))}
+    if not found:
+        found = {recipe.name: hit for recipe in _RECIPES if (hit := _match(recipe, names, exact=False))}
+    if len(found) > 1:
+        raise LanguageError(
+            "ambiguous", f'This could be {_or(sorted(found))}; say which by a line in {MANIFEST}: language = "...".'
+        )
+    if not found:
+        raise LanguageError("no-entry", _where_is_it(names))
+    return next(iter(found.items()))
+
+
+def _of_single_file(filename: str) -> tuple[str, str]:
+    for recipe in _RECIPES:
+        if filename.lower().endswith(recipe.suffixes):
+            return recipe.name, recipe.entries[0]
+    known = [suffix for recipe in _RECIPES for suffix in recipe.suffixes]
+    raise LanguageError(
+        "unknown-language", f"{filename!r} is of no known language: send a .zip, or a single file {_or(known)}."
+    )
+
+
+def _read_manifest(text: str) -> tuple[str, str]:
+    if len(text) > MAX_MANIFEST_BYTES:
+        raise LanguageError("bad-manifest", f"{MANIFEST} is larger than {MAX_MANIFEST_BYTES} bytes.")
+    try:
+        manifest = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise LanguageError("bad-manifest", f"{MANIFEST} is not TOML: {error}.") from error
+    if unknown := sorted(set(manifest) - {"language", "entry"}):
+        raise LanguageError("bad-manifest", f"{MANIFEST} has unknown keys: {', '.join(unknown)[:200]}.")
+    language, entry = manifest.get("language", ""), manifest.get("entry", "")
+    if not isinstance(language, str) or not isinstance(entry, str):
+        raise LanguageError("bad-manifest", f"In {MANIFEST}, language and entry are strings.")
+    if not language:
+        raise LanguageError("bad-manifest", f"{MANIFEST} does not say which language.")
+    if language not in LANGUAGES:
+        raise LanguageError(
+            "unknown-language", f"{MANIFEST} asks for {language[:40]!r}; known: {', '.join(LANGUAGES)}."
+        )
+    return language, entry
+
+
+def _named_entry(recipe: Recipe, entry: str, names: Sequence[str]) -> str:
+    if entry not in names:
+        raise LanguageError("no-entry", f"{MANIFEST} names the entry {entry[:200]!r}, which is not in the archive.")
+    if recipe.entries[0] not in recipe.run and "/" in entry:
+        raise LanguageError("no-entry", f"The entry of a {recipe.name} bot must be at the archive's root.")
+    return entry
+
+
+def _found_entry(recipe: Recipe, names: Sequence[str]) -> str:
+    entry = _match(recipe, names, exact=True) or _match(recipe, names, exact=False)
+    if not entry:
+        raise LanguageError("no-entry", f"A {recipe.name} bot needs {_or(recipe.entries)} at the archive's root.")
+    return entry
+
+
+def _match(recipe: Recipe, names: Sequence[str], *, exact: bool) -> str:
+    """The file that the recipe starts with, "" if there is none."""
+    at_root = sorted(name for name in names if "/" not in name)
+    for pattern in recipe.entries:
+        for name in at_root:
+            if name == pattern if exact else fnmatchcase(name, pattern):
+                return name
+    return ""
+
+
+def _where_is_it(names: Sequence[str]) -> str:
+    wanted = [recipe.entries[0] for recipe in _RECIPES]
+    deeper = sorted(name for name in names if name.rsplit("/", 1)[-1] in wanted)
+    text = f"The archive has no {_or(wanted)} at its root"
+    if deeper:
+        return f"{text}, only {deeper[0]!r}: pack the folder's content, not the folder, or name it in {MANIFEST}."
+    return f"{text}, and no {MANIFEST} that names another file."
+
+
+def _or(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
