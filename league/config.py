@@ -42,7 +42,7 @@ class Settings(BaseSettings):
     upload_limit_bytes: int = Field(default=16 * MIB, ge=1024, description="Largest upload, as it comes.")
     unpacked_limit_bytes: int = Field(default=64 * MIB, ge=1024, description="Largest sum of an archive's files.")
     unpacked_limit_files: int = Field(default=2000, ge=1, description="Most entries in an archive.")
-    program_limit_bytes: int = Field(default=256 * MIB, ge=1024, description="Largest built program, as a tar.")
+    program_limit_bytes: int = Field(default=64 * MIB, ge=1024, description="Largest built program, as a tar.")
     log_limit_bytes: int = Field(default=64 * 1024, ge=1024, description="Kept tail of a build's log.")
     stderr_limit_bytes: int = Field(default=64 * 1024, ge=1024, description="Kept stderr of a bot in one match.")
 
@@ -73,7 +73,8 @@ class Settings(BaseSettings):
     slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (a match each); empty: found out.")
 
     metrics_dir: Path | None = Field(
-        default=None, description="Directory in which the processes of one host add up their metrics; none: one process."
+        default=None,
+        description="Directory in which the processes of one host add up their metrics; none: one process.",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="Least logged level.")
 

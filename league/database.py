@@ -21,7 +21,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,6 +55,7 @@ class Surroundings:
     settings: Settings
     clock: Clock
     entropy: Callable[[int], bytes]
+    reading: Callable[[], AbstractContextManager[Session]]  # a session beside the present one, for long reads
 
 
 def surroundings(session: Session) -> Surroundings:
@@ -83,7 +84,7 @@ class Database:
         clock: Clock = utc_now,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
-        self._surroundings = Surroundings(settings, clock, entropy)
+        self._surroundings = Surroundings(settings, clock, entropy, self.reading)
         self.engine = _engine(settings.database)
         self._writers = self.engine.execution_options(immediate=True)
 

@@ -24,6 +24,7 @@ class BuildJob:
     filename: str  # as uploaded, e.g. bot.py or bot.zip
     language: str  # found at upload, see sandbox.languages
     entry: str = ""  # file that the program starts with; empty: the language's usual one
+    waited_seconds: float = 0.0  # from queued to claimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class SeriesJob:
     game: str
     programs: Mapping[int, ProgramRef]  # by version id
     matches: tuple[MatchJob, ...]
+    waited_seconds: float = 0.0  # from queued to claimed
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ def propose(
     `games` holds what is already planned or played; missing pairs have none. No pair gets more than
     `games_per_pair` in all, so a last series may be short, and the list shorter than wanted.
     """
-    planned = {version: 0 for version in versions}
+    planned = dict.fromkeys(versions, 0)
     for (low, high), count in games.items():
         for version in (low, high):
             if version in planned:

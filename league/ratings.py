@@ -154,11 +154,12 @@ def _maximum(half_wins: Matrix, config: RatingConfig) -> tuple[Matrix, Matrix]:
     for _ in range(MOST_STEPS):
         gradient, hessian = _derivatives(strengths, wins, played, precision)
         try:
-            step: Matrix = np.linalg.solve(hessian + anchor, gradient)
+            step = np.asarray(np.linalg.solve(hessian + anchor, gradient), dtype=np.float64)
         except np.linalg.LinAlgError as error:
             raise NoRating from error
         longest = float(np.max(np.abs(step)))
-        strengths = strengths + step * min(1.0, 2.0 / max(longest, 1e-300))  # far from the maximum it overshoots
+        step *= min(1.0, 2.0 / max(longest, 1e-300))  # far from the maximum it overshoots
+        strengths += step
         if longest < 1e-12 * max(1.0, float(np.max(np.abs(strengths)))):
             break
     else:

@@ -80,7 +80,7 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
         SeasonState.CLOSED: frozenset(),
     },
 }
-"""For each kind of thing: what may follow each state. Keyed by type, for "done" of a match equals "done" of a series."""
+"""For each kind of thing: what may follow each state. Keyed by type, for equal words of two kinds are equal strings."""
 
 
 def allowed(before: StrEnum, after: StrEnum) -> bool:

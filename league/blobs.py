@@ -1,0 +1,147 @@
+"""Content by its name: uploads, built programs and transcripts.
+
+A blob's name is the SHA-256 of its content before compression, so writing twice is harmless, a name proves the
+content, and a database row can only point at what it was made for. At rest everything is compressed (zstd). The
+store is a local directory, memory (tests), or any object store that `obstore` opens from a URL; each of them makes
+a blob visible at once and whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+from urllib.parse import unquote, urlsplit
+
+import obstore
+import zstandard
+from obstore.exceptions import BaseError
+from obstore.store import LocalStore, ObjectStore, from_url
+
+from league.errors import BlobDamaged, BlobMissing
+
+__all__ = ["BlobDamaged", "BlobMissing", "Blobs"]
+
+LEVEL = 3
+"""zstd's default: transcripts shrink about tenfold at some 300 MB/s."""
+
+CHUNK_BYTES = 256 * 1024
+_NAME = re.compile(r"[0-9a-f]{64}")
+_CHECK_NAME = "check"
+
+
+class Blobs:
+    """One store. Safe to share between threads and processes."""
+
+    def __init__(self, url: str) -> None:
+        self._store = _open(url)
+
+    def put(self, data: bytes) -> str:
+        """Store; returns the name."""
+        return self.put_file(io.BytesIO(data))
+
+    def put_file(self, file: IO[bytes]) -> str:
+        """Store a seekable file's whole content, in bounded memory; returns the name."""
+        file.seek(0)
+        digest = hashlib.sha256()
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
+        name = digest.hexdigest()
+        if self.has(name):
+            return name
+        file.seek(0)
+        with tempfile.TemporaryFile() as packed:
+            zstandard.ZstdCompressor(level=LEVEL).copy_stream(file, packed)
+            packed.seek(0)
+            obstore.put(self._store, _path(name), packed)
+        return name
+
+    def has(self, name: str) -> bool:
+        """Whether it is there."""
+        try:
+            obstore.head(self._store, _path(name))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def get(self, name: str, limit_bytes: int) -> bytes:
+        """The content, checked against its name.
+
+        Raises:
+            BlobMissing: it is not there.
+            BlobDamaged: it is something else, or larger than `limit_bytes`.
+        """
+        return b"".join(self.stream(name, limit_bytes))
+
+    def stream(self, name: str, limit_bytes: int) -> Iterator[bytes]:
+        """As `get`, piece by piece; damage may show only after the last piece."""
+        try:
+            packed = obstore.get(self._store, _path(name))
+        except FileNotFoundError as error:
+            raise BlobMissing(name) from error
+        return self._unpack(name, _Reader(packed.stream()), limit_bytes)
+
+    def check(self) -> None:
+        """Write and read back a few bytes; raises whatever the store raises."""
+        obstore.put(self._store, _CHECK_NAME, b"deadheat")
+        if bytes(obstore.get(self._store, _CHECK_NAME).bytes()) != b"deadheat":
+            raise BlobDamaged(_CHECK_NAME, "the store returned something else than was written")
+
+    def _unpack(self, name: str, packed: _Reader, limit_bytes: int) -> Iterator[bytes]:
+        digest = hashlib.sha256()
+        total = 0
+        try:
+            with zstandard.ZstdDecompressor().stream_reader(cast(BinaryIO, packed)) as reader:
+                while chunk := reader.read(CHUNK_BYTES):
+                    total += len(chunk)
+                    if total > limit_bytes:
+                        raise BlobDamaged(name, f"it has more than {limit_bytes} bytes")
+                    digest.update(chunk)
+                    yield chunk
+        except zstandard.ZstdError as error:
+            raise BlobDamaged(name, f"it cannot be unpacked ({error})") from error
+        except BaseError as error:
+            raise BlobDamaged(name, f"it cannot be read ({error})") from error
+        if digest.hexdigest() != name:
+            raise BlobDamaged(name, "its content has another SHA-256")
+
+
+class _Reader(io.RawIOBase):
+    """A store's stream of pieces as a file, which is what the decompressor reads."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # the stub's Buffer has no length
+        while not self._left:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._left = memoryview(bytes(piece))
+        count = min(len(buffer), len(self._left))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
+
+def _open(url: str) -> ObjectStore:
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        folder = Path(unquote(parts.path))
+        folder.mkdir(parents=True, exist_ok=True)
+        return LocalStore(str(folder))
+    return from_url(url)
+
+
+def _path(name: str) -> str:
+    """Where a blob lies: folders of a 256th of all, so that none gets large."""
+    assert _NAME.fullmatch(name), f"not a blob's name: {name!r}"
+    return f"{name[:2]}/{name}.zst"

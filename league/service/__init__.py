@@ -1,0 +1,73 @@
+"""The league's use cases: everything that changes or reads the database, each within one transaction.
+
+Callers open the session (`league.database.Database.transaction`) and, once it is committed, enqueue what a use case
+returned. Nothing here talks to the queue, to a sandbox or to a browser.
+"""
+
+from __future__ import annotations
+
+from league.service.audit import first_broken
+from league.service.bots import add_version, bot_info, bots_of, build_log, create_bot, version_info, versions_of
+from league.service.builds import claim_build, finish_build, release_build, renew_build
+from league.service.play import claim_series, finish_series, release_series, renew_series
+from league.service.schedule import tick
+from league.service.seasons import (
+    create_season,
+    enter,
+    entries,
+    season_info,
+    season_progress,
+    seasons,
+    set_season_state,
+)
+from league.service.standings import leaderboard, newest_snapshot, refit, seasons_to_refit
+from league.service.sweep import Swept, sweep
+from league.service.users import (
+    authenticate,
+    check_password,
+    ensure_organiser,
+    issue_token,
+    revoke,
+    sign_up,
+    tokens,
+)
+
+__all__ = [
+    "Swept",
+    "add_version",
+    "authenticate",
+    "bot_info",
+    "bots_of",
+    "build_log",
+    "check_password",
+    "claim_build",
+    "claim_series",
+    "create_bot",
+    "create_season",
+    "ensure_organiser",
+    "enter",
+    "entries",
+    "finish_build",
+    "finish_series",
+    "first_broken",
+    "issue_token",
+    "leaderboard",
+    "newest_snapshot",
+    "refit",
+    "release_build",
+    "release_series",
+    "renew_build",
+    "renew_series",
+    "revoke",
+    "season_info",
+    "season_progress",
+    "seasons",
+    "seasons_to_refit",
+    "set_season_state",
+    "sign_up",
+    "sweep",
+    "tick",
+    "tokens",
+    "version_info",
+    "versions_of",
+]

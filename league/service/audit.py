@@ -1,0 +1,71 @@
+"""The audit log: who decided what, in a chain that shows any later change.
+
+Each record's SHA-256 covers the record before it and its own fields as canonical JSON. Nothing is ever changed or
+removed (the database refuses), so an organiser's corrections appear as further records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+from sqlalchemy import text
+from sqlmodel import Session, col, select
+
+from league.database import now
+from league.tables import AuditRecord
+
+GENESIS = "0" * 64
+"""What the first record is chained to."""
+
+AUDIT_LOCK = 7_341_553
+"""PostgreSQL advisory lock under which records are appended one at a time; SQLite's writers wait anyway."""
+
+SYSTEM = "system"
+"""The actor where no person decided."""
+
+
+def record(session: Session, actor: str, action: str, subject: str, data: Mapping[str, object] | None = None) -> None:
+    """Append one record; part of the caller's transaction."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.connection().execute(text(f"SELECT pg_advisory_xact_lock({AUDIT_LOCK})"))
+    previous = session.exec(select(AuditRecord.sha256).order_by(col(AuditRecord.id).desc()).limit(1)).first()
+    row = AuditRecord(
+        at=now(session).isoformat(),
+        actor=actor,
+        action=action,
+        subject=subject,
+        data=_canonical(data or {}),
+        prev_sha256=previous or GENESIS,
+        sha256="",
+    )
+    row.sha256 = _hash(row)
+    session.add(row)
+    session.flush()
+
+
+def first_broken(session: Session) -> int | None:
+    """The id of the first record that does not follow from the one before; None: the chain holds."""
+    previous = GENESIS
+    for row in session.exec(select(AuditRecord).order_by(col(AuditRecord.id)).execution_options(yield_per=1000)):
+        if row.prev_sha256 != previous or row.sha256 != _hash(row):
+            return row.id
+        previous = row.sha256
+    return None
+
+
+def _hash(row: AuditRecord) -> str:
+    fields = {
+        "at": row.at,
+        "actor": row.actor,
+        "action": row.action,
+        "subject": row.subject,
+        "data": row.data,
+        "prev": row.prev_sha256,
+    }
+    return hashlib.sha256(_canonical(fields).encode()).hexdigest()
+
+
+def _canonical(value: Mapping[str, object]) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

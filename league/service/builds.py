@@ -1,0 +1,149 @@
+"""Building a version: claimed by one worker at a time, finished once.
+
+The same scheme as for series (`league.service.play`): a claim is a compare-and-set that takes a lease and raises
+the attempt's number, and whatever comes back names its attempt. Our failure puts the version back; only the build
+itself can break it, except that a version on which we failed `build_attempts` times is given up so that it cannot
+take down worker after worker.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from sqlmodel import Session, col, select, update
+
+from league.database import now, settings_of
+from league.jobs import BuildJob, BuildOutcome
+from league.service.steps import move, touch_log
+from league.service.storable import evidence_json, storable, storable_tail
+from league.states import SeasonState, VersionState
+from league.tables import Attempt, Bot, BotVersion, Entry, Season
+
+log = logging.getLogger(__name__)
+
+
+def claim_build(session: Session, version_id: int, worker: str) -> BuildJob | None:
+    """Take a version that waits; None: it does not exist, does not wait, or another worker was quicker."""
+    at = now(session)
+    taken = move(
+        session,
+        BotVersion,
+        version_id,
+        VersionState.UPLOADED,
+        VersionState.BUILDING,
+        attempt=BotVersion.attempt + 1,
+        worker=worker,
+        lease_until=at + timedelta(seconds=settings_of(session).lease_seconds),
+    )
+    if not taken:
+        return None
+    statement = select(BotVersion, Bot).join(Bot, col(Bot.id) == BotVersion.bot_id).where(BotVersion.id == version_id)
+    version, bot = session.exec(statement).one()
+    return BuildJob(
+        version_id=version.id,
+        attempt=version.attempt,
+        game=bot.game,
+        source_sha256=version.source_sha256,
+        filename=version.filename,
+        language=version.language,
+        entry=version.entry,
+        waited_seconds=(at - version.queued_at).total_seconds(),
+    )
+
+
+def renew_build(session: Session, job: BuildJob) -> bool:
+    """Prolong the lease; False: it is lost, and the worker should stop."""
+    held = (
+        col(BotVersion.id) == job.version_id,
+        col(BotVersion.attempt) == job.attempt,
+        col(BotVersion.state) == VersionState.BUILDING,
+    )
+    until = now(session) + timedelta(seconds=settings_of(session).lease_seconds)
+    return session.exec(update(BotVersion).where(*held).values(lease_until=until)).rowcount == 1
+
+
+def finish_build(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool:
+    """Store how the build ended; False: too late, nothing was changed."""
+    ready = outcome.program_sha256 is not None
+    stored = move(
+        session,
+        BotVersion,
+        job.version_id,
+        VersionState.BUILDING,
+        VersionState.READY if ready else VersionState.BROKEN,
+        col(BotVersion.attempt) == job.attempt,
+        lease_until=None,
+        built_at=now(session),
+        program_sha256=outcome.program_sha256,
+        reason=storable(outcome.reason),
+        log=storable_tail(outcome.log, settings_of(session).log_limit_bytes),
+    )
+    if stored and ready:
+        _take_over(session, job.version_id)
+    return stored
+
+
+def release_build(session: Session, job: BuildJob, cause: str, detail: str) -> None:
+    """We failed: back to the queue for the sweeper to enqueue after a pause; nothing where the lease is lost."""
+    give_back_build(session, job.version_id, job.attempt, cause, detail, {})
+
+
+def give_back_build(
+    session: Session, version_id: int, attempt: int, cause: str, detail: str, evidence: Mapping[str, object]
+) -> bool:
+    """Back to `uploaded`, or given up after too many attempts; noted in the ledger. False: too late."""
+    settings = settings_of(session)
+    at = now(session)
+    version = session.get(BotVersion, version_id)
+    worker = version.worker if version is not None else None
+    values: dict[str, Any] = {"lease_until": None, "worker": None}
+    mine = col(BotVersion.attempt) == attempt
+    if attempt < settings.build_attempts:
+        pause = timedelta(seconds=settings.retry_seconds * attempt)
+        after = VersionState.UPLOADED
+        values |= {"queued_at": at, "nudge_at": at + pause}
+    else:
+        after = VersionState.BROKEN
+        values |= {
+            "built_at": at,
+            "reason": f"Our own failure: {attempt} attempts to build this did not end. {storable(detail)}",
+        }
+    if not move(session, BotVersion, version_id, VersionState.BUILDING, after, mine, **values):
+        return False
+    session.add(
+        Attempt(
+            version_id=version_id,
+            attempt=attempt,
+            worker=worker,
+            cause=cause,
+            detail=storable(detail),
+            evidence=evidence_json(evidence),
+            finished_at=at,
+        )
+    )
+    if after is VersionState.BROKEN:
+        log.error("gave up building version %d after %d attempts: %s: %s", version_id, attempt, cause, detail)
+    return True
+
+
+def _take_over(session: Session, version_id: int) -> None:
+    """Let entries that follow their bot play the new version, unless a newer one is ready already."""
+    version = session.get_one(BotVersion, version_id, populate_existing=True)
+    statement = (
+        select(Entry)
+        .join(Season, col(Season.id) == Entry.season_id)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .where(
+            Entry.bot_id == version.bot_id,
+            col(Entry.follows).is_(True),
+            col(Season.state).in_([SeasonState.SCHEDULED, SeasonState.OPEN]),
+            BotVersion.number < version.number,
+        )
+    )
+    for entry in session.exec(statement).all():
+        entry.version_id = version_id
+        session.flush()
+        touch_log(session, entry.season_id)

@@ -1,0 +1,306 @@
+"""A series on its way through a worker: claimed, kept, finished exactly once, or given back.
+
+Theory of operation
+-------------------
+The queue's messages may be lost, doubled or late; nothing here trusts them. A message names a series, and
+
+* `claim_series` turns `queued` into `running` by compare-and-set, raises `attempt` and takes a lease. A second
+  delivery finds the row running and gets None.
+* The worker renews the lease while it plays. When it dies, `league.service.sweep` finds the lease expired and puts
+  the row back; whoever claims it next has a higher attempt.
+* `finish_series` first closes the row by compare-and-set on id, state *and attempt*, in the same transaction that
+  writes every result. A worker that was paused and comes late has an old attempt number: it changes nothing.
+
+So each match gets its result from exactly one attempt; every other attempt ends as rows of the ledger. Bots pay for
+nothing in this file.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlmodel import Session, col, select, update
+
+from engine.core import NS_PER_S, Points
+from league.database import now, settings_of
+from league.jobs import MatchJob, MatchOutcome, ProgramRef, SeriesJob
+from league.service.audit import SYSTEM, record
+from league.service.steps import insert_rows, move, touch_log
+from league.service.storable import evidence_json, storable, storable_tail
+from league.states import MatchState, SeriesState
+from league.tables import (
+    Attempt,
+    Bot,
+    BotVersion,
+    Ending,
+    LatencySummary,
+    Match,
+    Participant,
+    Season,
+    Series,
+    User,
+)
+
+log = logging.getLogger(__name__)
+
+PLAYED = "played"
+"""The cause of the one attempt at a match that became its result."""
+
+
+def claim_series(session: Session, series_id: int, worker: str) -> SeriesJob | None:
+    """Take a series that waits; None: it does not exist, does not wait, or another worker was quicker."""
+    at = now(session)
+    taken = move(
+        session,
+        Series,
+        series_id,
+        SeriesState.QUEUED,
+        SeriesState.RUNNING,
+        attempt=Series.attempt + 1,
+        worker=worker,
+        lease_until=at + timedelta(seconds=settings_of(session).lease_seconds),
+        started_at=at,
+    )
+    return _job(session, series_id, at) if taken else None
+
+
+def renew_series(session: Session, job: SeriesJob) -> bool:
+    """Prolong the lease; False: it is lost, and the worker should stop."""
+    held = (
+        col(Series.id) == job.series_id,
+        col(Series.attempt) == job.attempt,
+        col(Series.state) == SeriesState.RUNNING,
+    )
+    until = now(session) + timedelta(seconds=settings_of(session).lease_seconds)
+    return session.exec(update(Series).where(*held).values(lease_until=until)).rowcount == 1
+
+
+def finish_series(session: Session, job: SeriesJob, worker: str, outcomes: Sequence[MatchOutcome]) -> bool:
+    """Write every result of the series; False: too late, nothing was changed.
+
+    `outcomes` has one outcome for each match of the job.
+    """
+    wanted = {match.match_id for match in job.matches}
+    assert {outcome.match_id for outcome in outcomes} == wanted and len(outcomes) == len(wanted)
+    at = now(session)
+    mine = col(Series.attempt) == job.attempt
+    if not move(
+        session,
+        Series,
+        job.series_id,
+        SeriesState.RUNNING,
+        SeriesState.DONE,
+        mine,
+        lease_until=None,
+        finished_at=at,
+    ):
+        log.info("series %d: attempt %d came too late, its results are dropped", job.series_id, job.attempt)
+        return False
+    season_id = session.exec(select(Series.season_id).where(Series.id == job.series_id)).one()
+    _write_results(session, outcomes, at)
+    _write_details(session, outcomes)
+    _write_ledger(session, job, worker, season_id, outcomes)
+    for outcome in outcomes:
+        if outcome.result is None:
+            cause = outcome.attempts[-1].cause if outcome.attempts else "unknown"
+            log.error("match %d abandoned: every attempt was void, the last by %s", outcome.match_id, cause)
+    touch_log(session, season_id)
+    return True
+
+
+def release_series(
+    session: Session, job: SeriesJob, worker: str, cause: str, detail: str, evidence: Mapping[str, object]
+) -> None:
+    """We failed: back to the queue for the sweeper to enqueue after a pause; nothing where the lease is lost."""
+    give_back_series(session, job.series_id, job.attempt, worker, cause, detail, evidence)
+
+
+def give_back_series(
+    session: Session,
+    series_id: int,
+    attempt: int,
+    worker: str | None,
+    cause: str,
+    detail: str,
+    evidence: Mapping[str, object],
+) -> bool:
+    """Back to `queued`, or abandoned after too many attempts; noted in the ledger. False: too late."""
+    settings = settings_of(session)
+    at = now(session)
+    mine = col(Series.attempt) == attempt
+    if attempt < settings.series_attempts:
+        after = SeriesState.QUEUED
+        pause = timedelta(seconds=settings.retry_seconds * attempt)
+        values: dict[str, Any] = {"queued_at": at, "nudge_at": at + pause, "worker": None}
+    else:
+        after = SeriesState.ABANDONED
+        values = {"finished_at": at}
+    if not move(session, Series, series_id, SeriesState.RUNNING, after, mine, lease_until=None, **values):
+        return False
+    series = session.get_one(Series, series_id, populate_existing=True)
+    note = Attempt(
+        season_id=series.season_id,
+        series_id=series_id,
+        attempt=attempt,
+        worker=worker,
+        cause=storable(cause, 64),
+        detail=storable(detail),
+        evidence=evidence_json(evidence),
+        started_at=series.started_at,
+        finished_at=at,
+    )
+    session.add(note)
+    if after is SeriesState.ABANDONED:
+        abandon_matches(session, series_id, at)
+        record(session, SYSTEM, "series-abandoned", f"series/{series_id}", {"cause": cause, "attempts": attempt})
+        log.error("series %d abandoned after %d attempts: %s: %s", series_id, attempt, cause, detail)
+    return True
+
+
+def abandon_matches(session: Session, series_id: int, at: datetime) -> None:
+    """No match of the series will be played any more."""
+    waiting = (col(Match.series_id) == series_id, col(Match.state) == MatchState.SCHEDULED)
+    session.exec(update(Match).where(*waiting).values(state=MatchState.ABANDONED, finished_at=at))
+
+
+def _job(session: Session, series_id: int, at: datetime) -> SeriesJob:
+    statement = select(Series, Season.game).join(Season, col(Season.id) == Series.season_id)
+    series, game = session.exec(statement.where(Series.id == series_id)).one()
+    matches = session.exec(
+        select(Match.id, Match.seed)
+        .where(Match.series_id == series_id, Match.state == MatchState.SCHEDULED)
+        .order_by(col(Match.number))
+    ).all()
+    seats: dict[int, list[int]] = {match_id: [] for match_id, _ in matches}
+    for match_id, version_id in session.exec(
+        select(Participant.match_id, Participant.version_id)
+        .where(col(Participant.match_id).in_(list(seats)))
+        .order_by(col(Participant.match_id), col(Participant.seat))
+    ):
+        seats[match_id].append(version_id)
+    return SeriesJob(
+        series_id=series_id,
+        attempt=series.attempt,
+        game=game,
+        programs=_programs(session, {version for seated in seats.values() for version in seated}),
+        matches=tuple(MatchJob(match_id, seed, tuple(seats[match_id])) for match_id, seed in matches),
+        waited_seconds=(at - series.queued_at).total_seconds(),
+    )
+
+
+def _programs(session: Session, version_ids: set[int]) -> dict[int, ProgramRef]:
+    statement = (
+        select(BotVersion, Bot.name, User.name)
+        .join(Bot, col(Bot.id) == BotVersion.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .where(col(BotVersion.id).in_(version_ids))
+    )
+    programs = {}
+    for version, bot, author in session.exec(statement):
+        assert version.program_sha256 is not None, "only versions that are ready are paired"
+        label = f"{author}/{bot} v{version.number}"
+        programs[version.id] = ProgramRef(version.id, label, version.program_sha256, version.language, version.entry)
+    return programs
+
+
+def _write_results(session: Session, outcomes: Sequence[MatchOutcome], at: datetime) -> None:
+    matches = []
+    participants = []
+    for outcome in outcomes:
+        result = outcome.result
+        assert (result is None) == (outcome.transcript_sha256 is None), "a result has a transcript, and only a result"
+        matches.append(
+            {
+                "id": outcome.match_id,
+                "state": MatchState.ABANDONED if result is None else MatchState.DONE,
+                "rated": result is not None and result.rated,
+                "transcript_sha256": outcome.transcript_sha256,
+                "finished_at": at,
+            }
+        )
+        if result is None:
+            continue
+        told = {fault.seat: fault for fault in outcome.faults}
+        for seat, rank in enumerate(result.ranks):
+            fault = told.get(seat)
+            participants.append(
+                {
+                    "match_id": outcome.match_id,
+                    "seat": seat,
+                    "rank": rank,
+                    "points": None if result.points is None else _points(result.points[seat]),
+                    "fault": result.faults.get(seat),
+                    "fault_command": fault and storable(fault.command, 64),
+                    "fault_elapsed_ms": fault and fault.elapsed_ms,
+                    "fault_why": fault and storable(fault.why),
+                }
+            )
+    session.execute(update(Match), matches)
+    if participants:
+        session.execute(update(Participant), participants)
+
+
+def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
+    limit = settings_of(session).stderr_limit_bytes
+    endings = [
+        Ending(
+            match_id=outcome.match_id,
+            seat=ending.seat,
+            exit_code=ending.exit_code,
+            signal=ending.signal,
+            lingered=ending.lingered,
+            stderr=storable_tail(ending.stderr, limit),
+            cpu_ns=ending.cpu_ns,
+            peak_memory_bytes=ending.peak_memory_bytes,
+        )
+        for outcome in outcomes
+        for ending in outcome.endings
+    ]
+    latencies = [
+        LatencySummary(
+            match_id=outcome.match_id,
+            seat=latency.seat,
+            command=storable(latency.command, 64),
+            limit_ns=latency.limit_ns,
+            prompts=latency.prompts,
+            total_ns=latency.total_ns,
+            worst_ns=latency.worst_ns,
+        )
+        for outcome in outcomes
+        for latency in outcome.latencies
+    ]
+    insert_rows(session, endings)
+    insert_rows(session, latencies)
+
+
+def _write_ledger(
+    session: Session, job: SeriesJob, worker: str, season_id: int, outcomes: Sequence[MatchOutcome]
+) -> None:
+    ledger = [
+        Attempt(
+            season_id=season_id,
+            series_id=job.series_id,
+            match_id=outcome.match_id,
+            attempt=job.attempt,
+            worker=worker,
+            cause=storable(attempt.cause, 64),
+            detail=storable(attempt.detail),
+            evidence=evidence_json(attempt.evidence),
+            started_at=_instant(attempt.started_at_ns),
+            finished_at=_instant(attempt.finished_at_ns),
+        )
+        for outcome in outcomes
+        for attempt in outcome.attempts
+    ]
+    insert_rows(session, ledger)
+
+
+def _points(value: Points) -> str:
+    return str(value)  # a Fraction's text is "p/q"
+
+
+def _instant(unix_ns: int) -> datetime:
+    return datetime.fromtimestamp(unix_ns / NS_PER_S, UTC)

@@ -1,0 +1,53 @@
+"""The one way a row changes its state: compare-and-set, within the tables of `league.states`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
+
+from sqlmodel import Session, col, update
+
+from league import states
+from league.tables import BotVersion, Season, Series
+
+Staged = type[BotVersion] | type[Series] | type[Season]
+
+
+def move(
+    session: Session,
+    table: Staged,
+    row_id: int,
+    before: StrEnum,
+    after: StrEnum,
+    *conditions: Any,
+    **values: Any,
+) -> bool:
+    """Set `after` and `values` where the row is still in `before` and every condition holds; False: it was not.
+
+    Whoever gets True owns the step. The database decides a race, by the row's lock.
+    """
+    assert states.allowed(before, after), f"{before!r} -> {after!r}"
+    statement = (
+        update(table)
+        .where(col(table.id) == row_id, col(table.state) == before, *conditions)
+        .values(state=after, **values)
+        .execution_options(synchronize_session=False)
+    )
+    return session.exec(statement).rowcount == 1
+
+
+def insert_rows(session: Session, rows: Sequence[Any]) -> None:
+    """Insert rows of one table in as few statements as the driver allows, without reading them back."""
+    if rows:
+        session.bulk_save_objects(rows)
+
+
+def touch_log(session: Session, season_id: int) -> None:
+    """Note that the ranking no longer follows from what is stored: a refit is due.
+
+    To be called last in a transaction: the season is the one row that all its workers share, and its lock is then
+    held only for the commit.
+    """
+    more = update(Season).where(col(Season.id) == season_id).values(log_serial=Season.log_serial + 1)
+    session.exec(more.execution_options(synchronize_session=False))

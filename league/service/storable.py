@@ -1,0 +1,51 @@
+"""Making whatever a bot or a worker said fit for the database.
+
+A bot's output reaches us as any bytes: lone surrogates (which no database driver takes), NUL (which PostgreSQL does
+not keep) and more of it than anyone reads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+MOST_DETAIL = 4000
+"""Characters kept of one sentence to people."""
+
+MOST_ITEMS = 1000
+"""Items kept of one list or object in evidence."""
+
+MOST_DEPTH = 8
+
+
+def storable(text: str, limit: int = MOST_DETAIL) -> str:
+    """The first `limit` characters as text that every database keeps."""
+    return text[:limit].encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def storable_tail(text: str, limit_bytes: int) -> str:
+    """As `storable`, but the end of it, counted in UTF-8 bytes."""
+    data = text[-limit_bytes:].encode("utf-8", "replace")[-limit_bytes:]
+    return data.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def storable_json(value: object, depth: int = 0) -> object:
+    """A JSON value; what is none (bytes, dates, infinities, deep nesting) becomes its text."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, Mapping) and depth < MOST_DEPTH:
+        items = islice(value.items(), MOST_ITEMS)
+        return {storable(str(key), 200): storable_json(item, depth + 1) for key, item in items}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes) and depth < MOST_DEPTH:
+        return [storable_json(item, depth + 1) for item in value[:MOST_ITEMS]]
+    return storable(str(value))
+
+
+def evidence_json(evidence: Mapping[str, object]) -> dict[str, object]:
+    """The evidence of an attempt, as stored."""
+    found = storable_json(evidence)
+    assert isinstance(found, dict)
+    return found

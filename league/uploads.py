@@ -1,0 +1,47 @@
+"""From a stranger's bytes to something worth building: recognised, checked and stored, before any row is written."""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+
+from league.blobs import Blobs
+from league.config import Settings
+from league.errors import BadUpload
+from league.service.bots import Upload
+from sandbox.archive import BadArchive, Bounds, inspect_zip, is_zip_name
+from sandbox.languages import LanguageError, detect
+
+MAX_FILENAME = 100
+_FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*")
+"""Filenames are shown to people and given to tools, so they are kept simple."""
+
+
+def accept(file: BinaryIO, filename: str, settings: Settings, blobs: Blobs) -> Upload:
+    """Inspect an upload (within the size limit already) and store it.
+
+    Raises:
+        BadUpload: whatever is wrong with it, in words for its author.
+    """
+    size = file.seek(0, 2)
+    if not size:
+        raise BadUpload("empty", "The file is empty.")
+    if len(filename) > MAX_FILENAME or not _FILENAME.fullmatch(filename):
+        raise BadUpload("bad-name", "Name the file with letters, digits and . _ + - only, e.g. bot.py or bot.zip.")
+    try:
+        language, entry = _recognise(file, filename, settings)
+    except (BadArchive, LanguageError) as error:
+        raise BadUpload(error.reason, error.detail) from error
+    return Upload(filename, size, blobs.put_file(file), language, entry)
+
+
+def _recognise(file: BinaryIO, filename: str, settings: Settings) -> tuple[str, str]:
+    if is_zip_name(filename):
+        listing = inspect_zip(file, Bounds(settings.unpacked_limit_files, settings.unpacked_limit_bytes))
+        return detect(filename, listing.files, listing.manifest)
+    language, entry = detect(filename, [filename], None)
+    file.seek(0)
+    while chunk := file.read(256 * 1024):
+        if b"\0" in chunk:
+            raise BadUpload("not-text", f"{filename} is not a source file: it has NUL bytes.")
+    return language, entry

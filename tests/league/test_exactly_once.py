@@ -1,0 +1,283 @@
+"""A result is counted once, whatever happens to messages and workers. On real database files, many connections."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from sqlmodel import col, func, select
+
+from league import service
+from league.jobs import BuildOutcome, SeriesJob
+from league.states import MatchState, SeriesState, VersionState
+from league.tables import Attempt, BotVersion, Match, Participant, Series
+from tests.league.world import World, won
+
+
+def queued(world: World) -> int:
+    """A series that waits."""
+    world.season(games_per_pair=2)
+    return world.tick()[0]
+
+
+def results(world: World, series_id: int) -> list[tuple[int, int, int | None]]:
+    with world.db.reading() as session:
+        statement = (
+            select(Participant.match_id, Participant.seat, Participant.rank)
+            .join(Match, col(Match.id) == Participant.match_id)
+            .where(Match.series_id == series_id)
+            .order_by(col(Participant.match_id), col(Participant.seat))
+        )
+        return list(session.exec(statement).all())
+
+
+def causes(world: World, series_id: int) -> list[str]:
+    with world.db.reading() as session:
+        statement = select(Attempt.cause).where(Attempt.series_id == series_id).order_by(col(Attempt.id))
+        return list(session.exec(statement).all())
+
+
+def state(world: World, series_id: int) -> SeriesState:
+    with world.db.reading() as session:
+        return session.get_one(Series, series_id).state
+
+
+def test_a_message_delivered_twice_starts_one_worker(world: World) -> None:
+    series_id = queued(world)
+    assert world.claim(series_id, "w1") is not None
+    assert world.claim(series_id, "w2") is None
+
+
+def test_a_series_that_is_done_cannot_be_claimed_again(world: World) -> None:
+    series_id = queued(world)
+    job = world.claim(series_id)
+    assert job is not None
+    assert world.finish(job)
+    assert world.claim(series_id) is None
+
+
+def test_of_many_workers_at_once_one_gets_the_series(world: World) -> None:
+    series_id = queued(world)
+    jobs: list[SeriesJob | None] = []
+    barrier = threading.Barrier(6)
+
+    def race(number: int) -> None:
+        db = world.connect()
+        barrier.wait()
+        jobs.append(world.claim(series_id, f"w{number}", db))
+        db.close()
+
+    in_threads([partial(race, number) for number in range(6)])
+    assert len([job for job in jobs if job is not None]) == 1
+    assert len(jobs) == 6
+
+
+def test_writers_of_many_connections_never_find_the_database_locked(world: World) -> None:
+    world.season(4, series_length=1, games_per_pair=8)
+    series_ids = world.tick()
+    finished: list[bool] = []
+
+    def work(part: list[int]) -> None:
+        db = world.connect()
+        for series_id in part:
+            job = world.claim(series_id, "w", db)
+            assert job is not None
+            with db.transaction() as session:
+                assert service.renew_series(session, job)
+            finished.append(world.finish(job, db=db))
+        db.close()
+
+    in_threads([partial(work, series_ids[number::4]) for number in range(4)])
+    assert finished == [True] * len(series_ids)
+
+
+def test_a_killed_workers_series_is_played_again_and_counted_once(world: World) -> None:
+    series_id = queued(world)
+    first = world.claim(series_id, "killed")
+    assert first is not None
+    world.clock.turn(world.settings.lease_seconds + 1)
+    sweep(world)
+    assert state(world, series_id) is SeriesState.QUEUED
+    world.clock.turn(world.settings.retry_seconds)
+    assert sweep(world).series_ids == [series_id]
+    second = world.claim(series_id, "w2")
+    assert second is not None
+    assert second.attempt == first.attempt + 1
+    assert [match.seed for match in second.matches] == [match.seed for match in first.matches]
+    assert world.finish(second, worker="w2")
+    assert causes(world, series_id) == ["lease-expired", "played", "played"]
+    assert len(results(world, series_id)) == 4
+
+
+def test_a_late_finisher_changes_nothing(world: World) -> None:
+    series_id = queued(world)
+    paused = world.claim(series_id, "paused")
+    assert paused is not None
+    world.clock.turn(world.settings.lease_seconds + 1)
+    sweep(world)
+    second = world.claim(series_id, "w2")
+    assert second is not None
+    late = [won(match, winner=1) for match in paused.matches]
+    assert not world.finish(paused, late, "paused")  # while the second one plays
+    assert state(world, series_id) is SeriesState.RUNNING
+    assert world.finish(second, [won(match, winner=0) for match in second.matches], "w2")
+    before = results(world, series_id), causes(world, series_id)
+    assert not world.finish(paused, late, "paused")  # and after it
+    assert (results(world, series_id), causes(world, series_id)) == before
+    assert [rank for _, seat, rank in before[0] if seat == 0] == [1, 1]
+
+
+def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
+    series_id = queued(world)
+    paused = world.claim(series_id, "paused")
+    assert paused is not None
+    with world.db.transaction() as session:
+        assert service.renew_series(session, paused)
+    world.clock.turn(world.settings.lease_seconds + 1)
+    sweep(world)
+    with world.db.transaction() as session:
+        assert not service.renew_series(session, paused)
+    assert world.claim(series_id, "w2") is not None
+    with world.db.transaction() as session:
+        service.release_series(session, paused, "paused", "worker-stopped", "", {})
+    assert state(world, series_id) is SeriesState.RUNNING
+
+
+def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
+    series_id = queued(world)
+    job = world.claim(series_id)
+    assert job is not None
+    for _ in range(5):
+        world.clock.turn(world.settings.lease_seconds * 0.8)
+        with world.db.transaction() as session:
+            assert service.renew_series(session, job)
+        sweep(world)
+    assert state(world, series_id) is SeriesState.RUNNING
+    assert world.finish(job)
+
+
+def test_a_lost_message_is_sent_again(world: World) -> None:
+    series_id = queued(world)
+    assert sweep(world).series_ids == []
+    world.clock.turn(world.settings.requeue_seconds)
+    assert sweep(world).series_ids == [series_id]
+    assert sweep(world).series_ids == []  # not with every sweep
+    world.clock.turn(world.settings.requeue_seconds)
+    assert sweep(world).series_ids == [series_id]
+
+
+def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World) -> None:
+    series_id = queued(world)
+    job = world.claim(series_id)
+    assert job is not None
+
+    def finish_without_power() -> None:
+        with world.db.transaction() as session:
+            assert service.finish_series(session, job, "w1", [won(match) for match in job.matches])
+            raise RuntimeError("the power went")
+
+    with pytest.raises(RuntimeError, match="power"):
+        finish_without_power()
+    assert state(world, series_id) is SeriesState.RUNNING
+    assert all(rank is None for _, _, rank in results(world, series_id))
+    assert world.finish(job)
+
+
+def test_a_series_we_fail_too_often_is_abandoned_unrated_and_alarmed(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    series_id = queued(world)
+    for number in range(1, world.settings.series_attempts + 1):
+        job = world.claim(series_id)
+        assert job is not None
+        assert job.attempt == number
+        with world.db.transaction() as session:
+            service.release_series(session, job, "w1", "no-engine", "no engine answers", {"try": number})
+    assert state(world, series_id) is SeriesState.ABANDONED
+    assert world.claim(series_id) is None
+    assert causes(world, series_id) == ["no-engine"] * world.settings.series_attempts
+    with world.db.reading() as session:
+        matches = session.exec(select(Match).where(Match.series_id == series_id)).all()
+    assert {(match.state, match.rated) for match in matches} == {(MatchState.ABANDONED, False)}
+    assert [record.levelno for record in caplog.records if "abandoned" in record.message] == [logging.ERROR]
+
+
+def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> None:
+    series_id = queued(world)
+    for number in (1, 2, 3):
+        job = world.claim(series_id)
+        assert job is not None
+        with world.db.transaction() as session:
+            service.release_series(session, job, "w1", "no-engine", "", {})
+        world.clock.turn(world.settings.retry_seconds * number - 1)
+        assert sweep(world).series_ids == []
+        world.clock.turn(1)
+        assert sweep(world).series_ids == [series_id]
+
+
+def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
+    version_id = uploaded(world)
+    with world.db.transaction() as session:
+        job = service.claim_build(session, version_id, "w1")
+        assert job is not None
+        assert service.claim_build(session, version_id, "w2") is None
+    world.clock.turn(world.settings.lease_seconds + 1)
+    sweep(world)
+    with world.db.transaction() as session:
+        again = service.claim_build(session, version_id, "w2")
+        assert again is not None
+        assert not service.finish_build(session, job, BuildOutcome(None, "late", ""))
+        assert not service.renew_build(session, job)
+        assert service.renew_build(session, again)
+        assert service.finish_build(session, again, BuildOutcome("e" * 64, "", ""))
+    with world.db.reading() as session:
+        version = session.get_one(BotVersion, version_id)
+    assert (version.state, version.program_sha256) == (VersionState.READY, "e" * 64)
+
+
+def test_a_build_we_fail_too_often_is_given_up_as_our_failure(world: World) -> None:
+    version_id = uploaded(world)
+    for _ in range(world.settings.build_attempts):
+        with world.db.transaction() as session:
+            job = service.claim_build(session, version_id, "w1")
+            assert job is not None
+            service.release_build(session, job, "no-engine", "no engine answers")
+    with world.db.reading() as session:
+        version = session.get_one(BotVersion, version_id)
+        tries = session.exec(select(func.count()).where(Attempt.version_id == version_id)).one()
+    assert version.state is VersionState.BROKEN
+    assert version.reason.startswith("Our own failure")
+    assert tries == world.settings.build_attempts
+
+
+def sweep(world: World) -> service.Swept:
+    with world.db.transaction() as session:
+        return service.sweep(session)
+
+
+def uploaded(world: World) -> int:
+    owner = world.author()
+    with world.db.transaction() as session:
+        bot_id = service.create_bot(session, owner, "yacht-auction", "late").id
+    return world.upload(owner, bot_id)
+
+
+def in_threads(jobs: list[Callable[[], None]]) -> None:
+    failures: list[BaseException] = []
+
+    def guarded(job: Callable[[], None]) -> None:
+        try:
+            job()
+        except BaseException as error:
+            failures.append(error)
+            raise
+
+    threads = [threading.Thread(target=guarded, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures

@@ -1,0 +1,184 @@
+"""A small league to test with: a clock that is turned by hand, bots that are ready, and results at will."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+
+from engine.core import Fault, Result
+from league import service
+from league.config import Settings
+from league.database import Database
+from league.jobs import (
+    AttemptRecord,
+    BuildOutcome,
+    Ending,
+    FaultRecord,
+    Latency,
+    MatchJob,
+    MatchOutcome,
+    SeriesJob,
+)
+from league.service.bots import Upload
+from league.service.users import Person
+from league.states import Role, SeasonState
+
+GAME = "yacht-auction"
+START = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SHA = "a" * 64
+
+
+class Clock:
+    """Stands still until it is turned."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def turn(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@dataclass
+class World:
+    """A league on a migrated database."""
+
+    settings: Settings
+    clock: Clock = field(default_factory=Clock)
+
+    def __post_init__(self) -> None:
+        self.db = self.connect()
+        self.db.migrate()
+        with self.db.transaction() as session:
+            service.ensure_organiser(session, "boss")
+        self.boss = Person(1, "boss", Role.ORGANISER)
+        self._numbers = itertools.count(1)
+
+    def connect(self) -> Database:
+        """Another connection to the same database, as another process would have."""
+        return Database(self.settings, self.clock)
+
+    def author(self, name: str = "") -> Person:
+        with self.db.transaction() as session:
+            return service.sign_up(session, name or f"author{next(self._numbers)}", "a long enough password")
+
+    def upload(self, owner: Person, bot_id: int) -> int:
+        """A version that waits to be built."""
+        with self.db.transaction() as session:
+            return service.add_version(session, owner, bot_id, Upload("bot.py", 10, SHA, "python", "main.py")).id
+
+    def build(self, version_id: int, reason: str = "") -> None:
+        with self.db.transaction() as session:
+            job = service.claim_build(session, version_id, "builder")
+            assert job is not None
+            outcome = BuildOutcome(None, reason, "log") if reason else BuildOutcome("b" * 64, "", "log")
+            assert service.finish_build(session, job, outcome)
+
+    def bot(self, name: str = "", game: str = GAME, owner: Person | None = None) -> tuple[Person, int]:
+        """A bot with one version that is ready."""
+        owner = owner or self.author()
+        with self.db.transaction() as session:
+            bot_id = service.create_bot(session, owner, game, name or f"bot{next(self._numbers)}").id
+        self.build(self.upload(owner, bot_id))
+        return owner, bot_id
+
+    def season(
+        self, bots: int = 2, *, series_length: int = 2, games_per_pair: int | None = 4, **dates: datetime
+    ) -> int:
+        """An open season with that many bots."""
+        with self.db.transaction() as session:
+            season_id = service.create_season(
+                session,
+                self.boss,
+                game=GAME,
+                name=f"season {next(self._numbers)}",
+                series_length=series_length,
+                games_per_pair=games_per_pair,
+                **dates,
+            ).id
+            service.set_season_state(session, self.boss, season_id, SeasonState.OPEN)
+        for _ in range(bots):
+            owner, bot_id = self.bot()
+            with self.db.transaction() as session:
+                service.enter(session, owner, season_id, bot_id)
+        return season_id
+
+    def tick(self) -> list[int]:
+        with self.db.transaction() as session:
+            return service.tick(session)
+
+    def claim(self, series_id: int, worker: str = "w1", db: Database | None = None) -> SeriesJob | None:
+        with (db or self.db).transaction() as session:
+            return service.claim_series(session, series_id, worker)
+
+    def finish(
+        self,
+        job: SeriesJob,
+        outcomes: Sequence[MatchOutcome] | None = None,
+        worker: str = "w1",
+        db: Database | None = None,
+    ) -> bool:
+        with (db or self.db).transaction() as session:
+            return service.finish_series(session, job, worker, outcomes or [won(match) for match in job.matches])
+
+    def play_all(self) -> int:
+        """Play until nothing is planned any more, the first seat winning; the number of matches."""
+        played = 0
+        while series_ids := self.tick():
+            for series_id in series_ids:
+                job = self.claim(series_id)
+                assert job is not None
+                assert self.finish(job)
+                played += len(job.matches)
+        return played
+
+
+def settings(folder: Path, **values: object) -> Settings:
+    """Settings for a league in a folder."""
+    return Settings.model_validate({"data_dir": folder, **values})
+
+
+def attempt(cause: str = "played", **evidence: object) -> AttemptRecord:
+    return AttemptRecord(1_767_268_800_000_000_000, 1_767_268_801_000_000_000, cause, "", evidence)
+
+
+def won(match: MatchJob, winner: int = 0) -> MatchOutcome:
+    """A plain win of the bot in that seat."""
+    ranks = tuple(1 if seat == winner else 2 for seat in range(len(match.seats)))
+    points = tuple(Fraction(1000 * (3 - rank)) for rank in ranks)
+    return MatchOutcome(
+        match_id=match.match_id,
+        result=Result(ranks, points),
+        transcript_sha256="c" * 64,
+        faults=(),
+        latencies=tuple(Latency(seat, "ROLL", 500_000_000, 12, 60_000_000, 9_000_000) for seat in range(len(ranks))),
+        endings=tuple(Ending(seat, 0, None, False, f"stderr of seat {seat}", 5, 6) for seat in range(len(ranks))),
+        attempts=(attempt(),),
+    )
+
+
+def forfeited(match: MatchJob, *seats: int) -> MatchOutcome:
+    """Those seats were too slow."""
+    ranks = tuple(2 if seat in seats and len(seats) == 1 else 1 for seat in range(len(match.seats)))
+    faults = tuple(FaultRecord(seat, Fault.TIMEOUT, "ROLL", 500.1, "no line within 500 ms") for seat in seats)
+    return MatchOutcome(
+        match_id=match.match_id,
+        result=Result(ranks, None, dict.fromkeys(seats, Fault.TIMEOUT)),
+        transcript_sha256="d" * 64,
+        faults=faults,
+        latencies=(),
+        endings=(),
+        attempts=(attempt("referee-late", late_ns=7), attempt()),
+    )
+
+
+def abandoned(match: MatchJob) -> MatchOutcome:
+    """Every attempt was void."""
+    attempts = (attempt("host-starved", stolen_ms=1.5),) * 3
+    return MatchOutcome(match.match_id, None, None, (), (), (), attempts)
