@@ -1,0 +1,248 @@
+"""Verification: an honest transcript replays to equality, a forged one is found at the exchange that was forged.
+
+Every forgery here is re-encoded, so its chain of hashes is perfect: only the rules can tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.core import Fault, Message, Reply, Result
+from engine.games.yacht_auction import YachtAuction
+from engine.memory import Answer
+from engine.replay import Diverged, RecordedTransport, replay
+from engine.transcript import Exchange, Transcript, decode, encode
+from tests.engine.players import GAME, Legal, faulty, play
+
+MATCH = play(1, Legal(2, 400_000_000), Legal(3, 400_000_000))
+LAST = len(MATCH.exchanges) - 1  # the exchange with FINISH
+ROLL, SCORE = 12, 13  # two exchanges in the middle, by what they prompt for
+
+
+def with_exchange(number: int, exchange: Exchange) -> Transcript:
+    return replace(MATCH, exchanges=(*MATCH.exchanges[:number], exchange, *MATCH.exchanges[number + 1 :]))
+
+
+def with_reply(number: int, seat: int, reply: Reply) -> Transcript:
+    exchange = MATCH.exchanges[number]
+    return with_exchange(number, replace(exchange, replies={**exchange.replies, seat: reply}))
+
+
+def with_message(number: int, place: int, **changes: object) -> Transcript:
+    messages = list(MATCH.exchanges[number].messages)
+    messages[place] = replace(messages[place], **changes)  # type: ignore[arg-type]
+    return with_exchange(number, replace(MATCH.exchanges[number], messages=tuple(messages)))
+
+
+def with_event(number: int, place: int, **changes: object) -> Transcript:
+    events = list(MATCH.exchanges[number].events)
+    events[place] = {**events[place], **changes}
+    return with_exchange(number, replace(MATCH.exchanges[number], events=tuple(events)))
+
+
+def verify(transcript: Transcript) -> Transcript:
+    """As anyone would: from the bytes."""
+    return replay(GAME, decode(encode(transcript)))
+
+
+def reply_of(number: int, seat: int = 0) -> Reply:
+    return MATCH.exchanges[number].replies[seat]
+
+
+# Honest transcripts ----------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**63))
+@settings(max_examples=50)
+def test_an_honest_transcript_replays_to_equality(number: int) -> None:
+    transcript = play(number, Legal(number, 400_000_000))
+    assert verify(transcript) == transcript
+
+
+@given(
+    st.integers(0, 24),
+    st.integers(0, 24),
+    st.sampled_from(
+        [None, "", "OK", "BID A 100001", "PUT \udcff 1", Answer(None, 7, Fault.UNEXPECTED), Answer(None, 7)]
+    ),
+)
+def test_a_match_with_faults_replays_to_equality(first: int, second: int, answer: Answer | str | None) -> None:
+    transcript = play(3, faulty(Legal(1), first, answer), faulty(Legal(2), second, answer))
+    again = verify(transcript)
+    assert again == transcript
+    assert encode(again) == encode(transcript)
+
+
+def test_measured_times_are_part_of_the_record_and_labels_are_not_looked_at() -> None:
+    slow = with_reply(ROLL, 0, replace(reply_of(ROLL), elapsed_ns=500_000_000, cpu_ns=12, late_ns=7))
+    assert verify(slow) == slow
+    labelled = replace(MATCH, about={"match": "another", "bots": ["a", "b"]})
+    assert verify(labelled) == labelled
+
+
+# Forged transcripts ----------------------------------------------------------------------------------------------
+
+FORGERIES: dict[str, tuple[Transcript, int]] = {
+    # What was sent.
+    "a roll": (with_message(ROLL, -1, line="ROLL 11111 66666"), ROLL),
+    "a GET": (with_message(SCORE, 0, line="GET A B 100000"), SCORE),
+    "a SET": (with_message(ROLL, 1, line="SET YACHT 66666"), ROLL),
+    "a limit": (with_message(ROLL, -1, limit_ns=500_000_001), ROLL),
+    "the limit of READY": (with_message(0, 0, limit_ns=5), 0),
+    "a seat": (with_message(LAST, -1, seat=0), LAST),
+    "a notice less": (
+        with_exchange(ROLL, replace(MATCH.exchanges[ROLL], messages=MATCH.exchanges[ROLL].messages[1:])),
+        ROLL,
+    ),
+    "a notice more": (
+        with_exchange(
+            SCORE, replace(MATCH.exchanges[SCORE], messages=(*MATCH.exchanges[SCORE].messages, Message(0, "HI")))
+        ),
+        SCORE,
+    ),
+    "the order of lines": (
+        with_exchange(ROLL, replace(MATCH.exchanges[ROLL], messages=MATCH.exchanges[ROLL].messages[::-1])),
+        ROLL,
+    ),
+    # What came back: a reply that the rules take is found where it first shows, in the next exchange.
+    "another bid": (with_reply(ROLL, 0, replace(reply_of(ROLL), line="BID A 4321")), ROLL + 1),
+    "another scoring": (with_reply(SCORE, 0, replace(reply_of(SCORE), line=str(reply_of(3).line))), SCORE + 1),
+    "an illegal bid": (with_reply(ROLL, 1, replace(reply_of(ROLL), line="BID A 100001")), ROLL + 1),
+    "no OK": (with_reply(0, 0, replace(reply_of(0), line="KO")), 1),
+    "the last scoring": (with_reply(24, 0, replace(reply_of(24), line="PUT YACHT 77777")), 25),
+    "an invented timeout": (with_reply(ROLL, 0, Reply(None, 500_000_000, Fault.TIMEOUT)), ROLL + 1),
+    "an invented exit": (with_reply(24, 1, Reply(None, 5, Fault.EXITED)), 25),
+    # What no referee can have recorded.
+    "a late reply that was counted": (with_reply(ROLL, 0, replace(reply_of(ROLL), elapsed_ns=500_000_001)), ROLL),
+    "a late READY that was counted": (with_reply(0, 1, replace(reply_of(0), elapsed_ns=3_000_000_001)), 0),
+    "a timeout before its time": (with_reply(ROLL, 0, Reply(None, 499_999_999, Fault.TIMEOUT)), ROLL),
+    "a reply before its prompt": (with_reply(ROLL, 0, replace(reply_of(ROLL), elapsed_ns=-1)), ROLL),
+    "a reply of two lines": (with_reply(ROLL, 0, replace(reply_of(ROLL), line="BID A 1\nBID A 1")), ROLL),
+    "a reply of 5000 bytes": (with_reply(ROLL, 0, replace(reply_of(ROLL), line="BID A 1" + 5000 * " ")), ROLL),
+    "a reply that no bytes are": (with_reply(ROLL, 0, replace(reply_of(ROLL), line="BID \ud800 1")), ROLL),
+    "a line with a fault": (with_reply(SCORE, 0, replace(reply_of(SCORE), fault=Fault.TIMEOUT)), SCORE),
+    "neither line nor fault": (with_reply(SCORE, 0, Reply(None, 5)), SCORE),
+    "a verdict of the rules": (with_reply(SCORE, 0, Reply(None, 5, Fault.ILLEGAL)), SCORE),
+    # What a viewer was shown.
+    "the dice of a roll": (with_event(ROLL, -1, a="66666"), ROLL),
+    "a coin": (with_event(SCORE, 0, coin="yes"), SCORE),
+    "points": (with_event(ROLL, 0, points=1), ROLL),
+    "the final total": (with_event(LAST, -1, total=[1, 2]), LAST),
+    "an event less": (with_exchange(ROLL, replace(MATCH.exchanges[ROLL], events=())), ROLL),
+    "an event more": (
+        with_exchange(0, replace(MATCH.exchanges[0], events=({"type": "roll"},))),
+        0,
+    ),
+    # Whole exchanges.
+    "the first exchange is missing": (replace(MATCH, exchanges=MATCH.exchanges[1:]), 0),
+    "an exchange is missing": (replace(MATCH, exchanges=MATCH.exchanges[:ROLL] + MATCH.exchanges[SCORE:]), ROLL),
+    "the farewell is missing": (replace(MATCH, exchanges=MATCH.exchanges[:-1]), LAST),
+    "the second half is missing": (replace(MATCH, exchanges=MATCH.exchanges[:ROLL]), ROLL),
+    "no exchanges at all": (replace(MATCH, exchanges=()), 0),
+    "an exchange twice": (replace(MATCH, exchanges=MATCH.exchanges[: ROLL + 1] + MATCH.exchanges[ROLL:]), ROLL + 1),
+    "two exchanges swapped": (
+        replace(
+            MATCH,
+            exchanges=(*MATCH.exchanges[:ROLL], *MATCH.exchanges[ROLL : ROLL + 2][::-1], *MATCH.exchanges[ROLL + 2 :]),
+        ),
+        ROLL,
+    ),
+    "an exchange after the end": (replace(MATCH, exchanges=(*MATCH.exchanges, Exchange((), {}))), LAST + 1),
+    # The header and the result.
+    "the seed": (replace(MATCH, seed=bytes(16)), 1),
+    "ranks": (replace(MATCH, result=replace(MATCH.result, ranks=MATCH.result.ranks[::-1])), LAST + 1),
+    "one rank more": (replace(MATCH, result=replace(MATCH.result, ranks=(1, 1))), LAST + 1),
+    "no points": (replace(MATCH, result=replace(MATCH.result, points=None)), LAST + 1),
+    "half a point": (replace(MATCH, result=replace(MATCH.result, points=(Fraction(1, 2), 0))), LAST + 1),
+    "a fault in the result": (replace(MATCH, result=replace(MATCH.result, faults={0: Fault.EXITED})), LAST + 1),
+}
+
+
+@pytest.mark.parametrize(("forged", "at_exchange"), FORGERIES.values(), ids=FORGERIES)
+def test_a_forgery_is_found_where_it_was_made(forged: Transcript, at_exchange: int) -> None:
+    assert forged != MATCH
+    with pytest.raises(Diverged) as diverged:
+        replay(GAME, forged)
+    assert diverged.value.at_exchange == at_exchange
+    assert f"exchange {at_exchange}" in str(diverged.value)
+
+
+@pytest.mark.parametrize("forged", [forged for forged, _ in FORGERIES.values()], ids=FORGERIES)
+def test_a_forgery_is_found_from_its_bytes(forged: Transcript) -> None:
+    with pytest.raises(Diverged):
+        verify(forged)
+
+
+@given(st.integers(0, 2**32), st.data())
+@settings(max_examples=200)
+def test_any_line_or_event_forged_anywhere_is_found_there(number: int, data: st.DataObject) -> None:
+    honest = play(number)
+    at = data.draw(st.integers(0, len(honest.exchanges) - 1))
+    exchange = honest.exchanges[at]
+    an_event = data.draw(st.booleans()) and exchange.events != ()
+    if an_event:
+        place = data.draw(st.integers(0, len(exchange.events) - 1))
+        key = data.draw(st.sampled_from(sorted(exchange.events[place])))
+        event = {**exchange.events[place], key: data.draw(st.integers() | st.text()).__repr__()}
+        forged = replace(exchange, events=(*exchange.events[:place], event, *exchange.events[place + 1 :]))
+    else:
+        place = data.draw(st.integers(0, len(exchange.messages) - 1))
+        message = exchange.messages[place]
+        line = data.draw(st.text(alphabet="ABGETSROL 0123456", max_size=20).filter(lambda line: line != message.line))
+        messages = (*exchange.messages[:place], replace(message, line=line), *exchange.messages[place + 1 :])
+        forged = replace(exchange, messages=messages)
+    transcript = replace(honest, exchanges=(*honest.exchanges[:at], forged, *honest.exchanges[at + 1 :]))
+    with pytest.raises(Diverged) as diverged:
+        verify(transcript)
+    assert diverged.value.at_exchange == at
+
+
+@given(
+    st.integers(0, 24),
+    st.sampled_from([0, 1]),
+    st.text(max_size=20) | st.sampled_from(["OK", "BID B 0", "PUT ONE 12345"]),
+)
+@settings(max_examples=200)
+def test_any_reply_forged_anywhere_is_found_in_the_next_exchange(at: int, seat: int, line: str) -> None:
+    """Another blank says the same; a line break cannot have been read at all."""
+    forged = with_reply(at, seat, replace(reply_of(at, seat), line=line))
+    if line.split() == str(reply_of(at, seat).line).split():
+        return
+    with pytest.raises(Diverged) as diverged:
+        replay(GAME, forged)
+    assert diverged.value.at_exchange == (at if "\n" in line else at + 1)
+
+
+# Transcripts that cannot be checked ------------------------------------------------------------------------------
+
+
+class NextYear(YachtAuction):
+    """The same game after a change of its rules."""
+
+    rules_version = 2
+
+
+def test_a_transcript_of_something_else_is_not_judged() -> None:
+    with pytest.raises(ValueError, match="not of yacht-auction"):
+        replay(GAME, replace(MATCH, game="chess"))
+    with pytest.raises(ValueError, match="version 1 of the rules; this is version 2"):
+        replay(NextYear(), MATCH)
+    with pytest.raises(ValueError, match="2 to 2 seats, not 3"):
+        replay(GAME, replace(MATCH, seats=3))
+
+
+def test_a_recorded_transport_gives_replies_only_for_the_recorded_lines() -> None:
+    message = Message(0, "ASK", 5)
+    transport = RecordedTransport(
+        Transcript(
+            "g", 1, 1, b"", (Exchange((message,), {0: Reply("yes", 1)}), Exchange((message,), {})), Result((1,), None)
+        )
+    )
+    assert transport.exchange([message]) == {0: Reply("yes", 1)}
+    with pytest.raises(Diverged, match="replies of"):
+        transport.exchange([message])

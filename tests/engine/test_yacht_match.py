@@ -1,0 +1,413 @@
+"""Whole matches of Yacht Auction: order of lines, faults, hidden information, and totals computed a second time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.chance import Chance
+from engine.core import Fault, Message
+from engine.games import GAMES
+from engine.memory import Answer, MemoryTransport, Player
+from engine.referee import run_match
+from engine.replay import replay
+from engine.transcript import Transcript, decode, encode
+from tests.engine.players import FAULTY_AT, GAME, Legal, faulty, overheard, play, scripted, seed
+
+TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
+numbers = st.integers(0, 2**63)
+
+
+def events(transcript: Transcript, kind: str) -> list[dict[str, Any]]:
+    """What a viewer is shown of one kind, in order."""
+    return [dict(event) for event in transcript.events() if event["type"] == kind]
+
+
+# The order of lines ---------------------------------------------------------------------------------------------
+
+
+def commands(transcript: Transcript, seat: int) -> list[str]:
+    """The protocol words sent to a seat, prompts marked by an exclamation mark."""
+    return [
+        message.command + ("!" if message.limit_ns is not None else "")
+        for exchange in transcript.exchanges
+        for message in exchange.messages
+        if message.seat == seat
+    ]
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_lines_come_in_the_order_of_the_text(seat: int) -> None:
+    """Round 1 has no SCORE, round 13 no ROLL; in between ROLL, GET, SCORE, SET."""
+    first, last = ["ROLL!", "GET"], ["SCORE!", "SET"]
+    assert commands(play(1), seat) == ["READY!", *first, *(11 * [*first, *last]), *last, "FINISH"]
+
+
+def test_a_match_is_25_prompts_and_a_farewell() -> None:
+    transcript = play(1)
+    prompts = [(prompt.message.command, prompt.limit_ns) for prompt in transcript.prompts() if prompt.message.seat == 0]
+    assert Counter(prompts) == {("READY", 3_000_000_000): 1, ("ROLL", 500_000_000): 12, ("SCORE", 500_000_000): 12}
+    assert len(transcript.exchanges) == 26
+    assert all(len(exchange.replies) == 2 for exchange in transcript.exchanges[:25])
+
+
+def test_both_seats_see_the_same_roll() -> None:
+    for exchange in play(2).exchanges:
+        rolls = {message.line for message in exchange.messages if message.command == "ROLL"}
+        assert len(rolls) <= 1
+
+
+def test_a_round_reads_like_the_text() -> None:
+    """The coin of this seed's first round is seat 0's (Y-12), of the second seat 1's, where nobody needs it (Y-02)."""
+    first, first_said_all = scripted(
+        """
+        << READY
+        >> OK
+        << ROLL 35425 46641
+        >> BID A 100
+        << GET A A 100
+        << ROLL 35464 64366
+        >> BID B 7
+        << GET B A 9
+        << SCORE
+        >> PUT LARGE_STRAIGHT 65432
+        << SET FOUR_OF_A_KIND 44446
+        << ROLL 32144 46234
+        >> BID
+        """
+    )
+    second, second_said_all = scripted(
+        """
+        << READY
+        >> OK
+        << ROLL 35425 46641
+        >> BID A 100
+        << GET B A 100
+        << ROLL 35464 64366
+        >> BID A 9
+        << GET A B 7
+        << SCORE
+        >> PUT FOUR_OF_A_KIND 44446
+        << SET LARGE_STRAIGHT 65432
+        << ROLL 32144 46234
+        >> BID A 1
+        << FINISH
+        """
+    )
+    transcript = run_match(GAME, 2, seed(8), MemoryTransport([first, second]))
+    first_said_all()
+    second_said_all()
+    assert [event["points"] for event in events(transcript, "score")] == [30_000, 22_000]
+    assert list(transcript.events())[-2:] == [
+        {"type": "fault", "seat": 0, "fault": "malformed", "command": "ROLL", "why": "BID takes 2 words, got 0"},
+        {
+            "type": "final",
+            "basic": [0, 0],
+            "bonus": [0, 0],
+            "combination": [30_000, 22_000],
+            "bids": [-107, 91],
+            "total": [29_893, 22_091],
+        },
+    ]
+    assert transcript.result.ranks == (2, 1)
+
+
+def test_viewers_are_told_of_every_roll_auction_and_scoring() -> None:
+    told = Counter(event["type"] for event in play(3).events())
+    assert told == {"roll": 12, "auction": 12, "score": 24, "final": 1}
+
+
+@given(numbers)
+@settings(max_examples=25)
+def test_events_agree_with_the_lines(number: int) -> None:
+    for exchange in (transcript := play(number)).exchanges:
+        for event in exchange.events:
+            if event["type"] == "auction":
+                gets = [message.line.split() for message in exchange.messages if message.command == "GET"]
+                assert event["received"] == [get[1] for get in gets]
+                assert event["targets"] == [gets[1][2], gets[0][2]]
+                assert event["bids"] == [int(gets[1][3]), int(gets[0][3])]
+    changes = [event["changes"] for event in events(transcript, "auction")]
+    (final,) = events(transcript, "final")
+    assert [sum(change[seat] for change in changes) for seat in (0, 1)] == final["bids"]
+
+
+# Totals, a second time -------------------------------------------------------------------------------------------
+
+
+def points_of(category: str, dice: str) -> int:
+    """The scoring table again, by other means than the module's."""
+    faces = [int(die) for die in dice]
+    most = Counter(faces).most_common()
+    runs = [{n, n + 1, n + 2, n + 3} for n in (1, 2, 3)]
+    match category:
+        case "CHOICE":
+            return 1000 * sum(faces)
+        case "FOUR_OF_A_KIND":
+            return 1000 * sum(faces) * (most[0][1] >= 4)
+        case "FULL_HOUSE":
+            return 1000 * sum(faces) * ([n for _, n in most] in ([3, 2], [5]))
+        case "SMALL_STRAIGHT":
+            return 15000 * any(run <= set(faces) for run in runs)
+        case "LARGE_STRAIGHT":
+            return 30000 * (set(faces) in ({1, 2, 3, 4, 5}, {2, 3, 4, 5, 6}))
+        case "YACHT":
+            return 50000 * (len(most) == 1)
+    face = ["ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX"].index(category) + 1
+    return 1000 * sum(die for die in faces if die == face)
+
+
+def recount(transcript: Transcript) -> tuple[int, int]:
+    """The totals from nothing but the lines that went to and fro."""
+    totals, basic, bid = [0, 0], [0, 0], ["", ""]
+    for exchange in transcript.exchanges:
+        for message in exchange.messages:
+            if message.command == "GET":
+                (_, wanted, amount), received = bid[message.seat].split(), message.line.split()[1]
+                totals[message.seat] += -int(amount) if wanted == received else int(amount)
+        for seat, reply in exchange.replies.items():
+            assert reply.line is not None
+            if reply.line.startswith("BID"):
+                bid[seat] = reply.line
+            if reply.line.startswith("PUT"):
+                _, category, dice = reply.line.split()
+                totals[seat] += points_of(category, dice)
+                if category in ("ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX"):
+                    basic[seat] += points_of(category, dice)
+    return totals[0] + 35000 * (basic[0] >= 63000), totals[1] + 35000 * (basic[1] >= 63000)
+
+
+@given(numbers)
+@settings(max_examples=150)
+def test_legal_play_never_faults_and_totals_are_what_the_lines_say(number: int) -> None:
+    transcript = play(number)
+    first, second = recount(transcript)
+    assert transcript.result.points == (first, second)
+    assert transcript.result.faults == {}
+    assert transcript.result.ranks == (1 + (first < second), 1 + (second < first))
+    (final,) = events(transcript, "final")
+    assert final["total"] == [first, second]
+
+
+class Fixed:
+    """Wants always the same bundle, which the other does not, so that every bid is paid; bids only in round 1."""
+
+    def __init__(self, target: str, first_bid: int = 0) -> None:
+        self.target, self.bid = target, first_bid
+        self.legal = Legal(0)
+
+    def __call__(self, message: Message) -> str | None:
+        """See `engine.memory.Player`."""
+        reply = self.legal.answer(message.line)
+        if message.command == "ROLL":
+            reply, self.bid = f"BID {self.target} {self.bid}", 0
+        return reply
+
+
+def test_equal_totals_are_a_draw() -> None:
+    first, second = recount(play(0, Fixed("A"), Fixed("B")))
+    assert first != second
+    transcript = play(0, Fixed("A", max(0, first - second)), Fixed("B", max(0, second - first)))
+    assert transcript.result.ranks == (1, 1)
+    assert transcript.result.points == (min(first, second), min(first, second))
+    assert transcript.result.rated
+
+
+@given(numbers)
+@settings(max_examples=25)
+def test_equal_seeds_and_replies_give_equal_bytes(number: int) -> None:
+    assert encode(play(number)) == encode(play(number))
+
+
+@given(numbers)
+@settings(max_examples=25)
+def test_y14_no_bid_changes_the_dice_of_a_seed(number: int) -> None:
+    rolls = [
+        [event["a"] + event["b"] for event in events(transcript, "roll")]
+        for transcript in (play(number), play(number, Legal(1), Legal(1)))
+    ]
+    assert len(rolls[0]) == 12
+    assert rolls[0] == rolls[1]
+
+
+# Faults ----------------------------------------------------------------------------------------------------------
+
+ANSWERS = {
+    "C-03-silence": (None, Fault.TIMEOUT),
+    "C-02-late-and-invalid": (Answer("no such word", 4_000_000_000), Fault.TIMEOUT),
+    "C-05-exit": (Answer(None, 5), Fault.EXITED),
+    "C-04-early-output": (Answer(None, 0, Fault.UNEXPECTED), Fault.UNEXPECTED),
+    "C-09-overflow": (Answer("x" * 5000, 5), Fault.OVERFLOW),
+    "C-09-bytes": (Answer("OK\udcff", 5), Fault.MALFORMED),
+    "C-06-empty": (Answer("", 5), Fault.MALFORMED),
+    "memory": (Answer(None, 5, Fault.MEMORY), Fault.MEMORY),
+    "C-08-case": (Answer("ok", 5), Fault.MALFORMED),
+}
+PROMPTS = 25
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize(("answer", "fault"), ANSWERS.values(), ids=ANSWERS)
+def test_c13_c14_a_fault_at_any_prompt_ends_the_match_there(answer: Answer | None, fault: Fault, seat: int) -> None:
+    for at_prompt in range(PROMPTS):
+        players: list[Player] = [Legal(0), Legal(1)]
+        players[seat] = faulty(players[seat], at_prompt, answer)
+        transcript = play(at_prompt, *players)
+        assert len(transcript.exchanges) == at_prompt + 2
+        assert transcript.exchanges[-1].messages == (Message(1 - seat, "FINISH"),)
+        assert transcript.result.faults == {seat: fault}
+        assert transcript.result.ranks == ((2, 1) if seat == 0 else (1, 2))
+        assert transcript.result.points is None
+        assert transcript.result.rated
+        told = events(transcript, "fault")
+        assert [(event["seat"], event["fault"]) for event in told] == [(seat, fault.value)]
+        prompt = transcript.last_prompt(seat)
+        assert prompt is not None
+        assert told[0]["command"] == prompt.message.command
+
+
+@pytest.mark.parametrize(("first", "first_fault"), ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize(("second", "second_fault"), ANSWERS.values(), ids=ANSWERS)
+def test_c01_two_faults_in_one_exchange_are_both_kept_and_nobody_wins(
+    first: Answer | None, first_fault: Fault, second: Answer | None, second_fault: Fault
+) -> None:
+    for at_prompt in FAULTY_AT:
+        transcript = play(at_prompt, faulty(Legal(0), at_prompt, first), faulty(Legal(1), at_prompt, second))
+        assert len(transcript.exchanges) == at_prompt + 2
+        assert transcript.exchanges[-1].messages == ()
+        assert transcript.result.faults == {0: first_fault, 1: second_fault}
+        assert (transcript.result.ranks, transcript.result.points) == ((1, 1), None)
+        assert not transcript.result.rated
+        assert [event["type"] for event in transcript.exchanges[-1].events] == ["fault", "fault", "final"]
+
+
+@pytest.mark.parametrize(
+    ("at_prompt", "line"),
+    [(1, "BID A 100001"), (24, "PUT ONE 77777"), (24, "PUT NOTHING 12345"), (13, "BID A 1"), (12, "PUT YACHT 11111")],
+)
+def test_an_invalid_reply_loses_at_once(at_prompt: int, line: str) -> None:
+    """Prompt 12 is a ROLL and prompt 13 a SCORE: the word of the one is none of the other."""
+    transcript = play(0, faulty(Legal(0), at_prompt, line))
+    assert transcript.result.ranks == (2, 1)
+    assert len(transcript.exchanges) == at_prompt + 2
+
+
+def test_c13_the_score_so_far_is_kept_for_display() -> None:
+    """Up to the fault at prompt 20, a ROLL, the two matches are the same: nine scorings and ten auctions."""
+    whole, cut = play(5), play(5, faulty(Legal(10), 20, None))
+    assert whole.exchanges[:20] == cut.exchanges[:20]
+    (final,) = events(cut, "final")
+    for seat in (0, 1):
+        scored = sum(event["points"] for event in events(whole, "score")[:18] if event["seat"] == seat)
+        assert final["basic"][seat] + final["combination"][seat] == scored
+        assert final["bids"][seat] == sum(event["changes"][seat] for event in events(whole, "auction")[:10])
+    assert cut.result.points is None
+
+
+@pytest.mark.parametrize(("at_prompt", "limit_ns"), [(0, 3_000_000_000), (1, 500_000_000), (24, 500_000_000)])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_c03_a_reply_at_the_limit_is_in_time_and_a_nanosecond_later_is_not(
+    seat: int, at_prompt: int, limit_ns: int
+) -> None:
+    for late_ns in (0, 1):
+        players: list[Player] = [Legal(0), Legal(1)]
+        players[seat] = delayed(players[seat], at_prompt, limit_ns + late_ns)
+        faults = play(7, *players).result.faults
+        assert faults == ({seat: Fault.TIMEOUT} if late_ns else {})
+
+
+def delayed(player: Player, at_prompt: int, elapsed_ns: int) -> Player:
+    """Plays like `player`, but takes this long for one of its prompts."""
+    prompts = 0
+
+    def answer(message: Message) -> Answer | str | None:
+        nonlocal prompts
+        reply = player(message)
+        if message.limit_ns is None:
+            return reply
+        prompts += 1
+        assert isinstance(reply, Answer)
+        return Answer(reply.line, elapsed_ns) if prompts - 1 == at_prompt else reply
+
+    return answer
+
+
+# Hidden information ----------------------------------------------------------------------------------------------
+
+
+@given(numbers, st.sampled_from([0, 1]), st.integers(0, PROMPTS - 1), st.sampled_from(["fault", "other reply"]))
+@settings(max_examples=100)
+def test_c14_no_reply_reaches_the_other_seat_before_it_has_answered(
+    number: int, seat: int, at_prompt: int, kind: str
+) -> None:
+    """Change one reply of a seat: the other is sent the same lines until it has answered the same prompt."""
+    heard: list[list[str]] = []
+    for changed in (False, True):
+        players: list[Player] = [Legal(0), Legal(1)]
+        if changed:
+            players[seat] = faulty(players[seat], at_prompt, None if kind == "fault" else other_reply(at_prompt))
+        heard.append([])
+        players[1 - seat] = overheard(players[1 - seat], heard[-1])
+        play(number, *players)
+    known = lines_up_to_prompt(heard[0], at_prompt)
+    assert heard[1][:known] == heard[0][:known]
+    if kind == "fault":
+        assert heard[1][known:] == ["FINISH"]
+
+
+def other_reply(at_prompt: int) -> str:
+    """A reply that no legal player of ours gives, where one is possible."""
+    return "BID B 77777" if at_prompt == 1 or (at_prompt % 2 == 0 and at_prompt < 24) else "PUT"
+
+
+def lines_up_to_prompt(heard: list[str], at_prompt: int) -> int:
+    """How many lines a seat has heard when it is to answer its prompt of that number."""
+    prompts = [n for n, line in enumerate(heard) if line.split()[0] in ("READY", "ROLL", "SCORE")]
+    return prompts[at_prompt] + 1
+
+
+# The registry and the golden transcripts -------------------------------------------------------------------------
+
+
+def test_the_game_is_registered_under_its_name() -> None:
+    game = GAMES["yacht-auction"]
+    assert (game.name, game.rules_version, list(game.seats)) == ("yacht-auction", 1, [2])
+
+
+def golden() -> dict[str, Transcript]:
+    """The matches whose bytes are kept: they change only with the format or the rules, never unseen."""
+    spelled_oddly = faulty(Legal(2), 3, "\tBID  B 00042\r")
+    bytes_and_silence = faulty(Legal(4), 9, "PUT \udcc3("), faulty(Legal(5), 9, None)
+    return {
+        "yacht-auction.jsonl": play(2025, Legal(0, 400_000_000), Legal(1, 400_000_000)),
+        "yacht-auction-forfeit.jsonl": play(2026, spelled_oddly, faulty(Legal(3), 16, "PUT YACHT 666666")),
+        "yacht-auction-double-fault.jsonl": play(2027, *bytes_and_silence),
+    }
+
+
+@pytest.mark.parametrize("name", golden())
+def test_golden_transcripts_have_not_changed(name: str) -> None:
+    """If they are meant to: ``python -m tests.engine.test_yacht_match``, and a new version of format or rules."""
+    stored = (TRANSCRIPTS / name).read_bytes()
+    assert encode(golden()[name]) == stored
+    assert replay(GAME, decode(stored)) == golden()[name]
+
+
+def test_the_chance_of_a_match_is_the_seed_alone() -> None:
+    """Bundles A and B, then the coin, round after round."""
+    chance = Chance(seed(11))
+    for roll in events(play(11), "roll"):
+        drawn = ["".join(map(str, chance.dice(5))) for _ in "AB"]
+        assert [roll["a"], roll["b"]] == drawn
+        chance.below(2)
+
+
+if __name__ == "__main__":
+    TRANSCRIPTS.mkdir(exist_ok=True)
+    for file_name, transcript in golden().items():
+        (TRANSCRIPTS / file_name).write_bytes(encode(transcript))
