@@ -39,8 +39,8 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
     if path.is_file() and not _is_source(path):
         return _executable(path, name, folder)
     sources = folder / "sources"
-    language = _copy_sources(path, sources)
-    recipe = LANGUAGES[language]
+    language, entry = _copy_sources(path, sources)
+    recipe = LANGUAGES[language].starting_with(entry)
     try:
         built = build(sandbox, sources, recipe)
         program = folder / "program"
@@ -79,21 +79,21 @@ def _executable(path: Path, name: str, folder: Path) -> Program:
     return Program(folder, ("./bot",), name)
 
 
-def _copy_sources(path: Path, sources: Path) -> str:
-    """Copy the sources; the language they are in."""
+def _copy_sources(path: Path, sources: Path) -> tuple[str, str]:
+    """Copy the sources; the language they are in, and the file they start with."""
     try:
         if path.is_file():
             language, entry = detect(path.name, [path.name], None)
             sources.mkdir()
             shutil.copy(path, sources / entry)
-            return language
+            return language, entry
         files = [p.relative_to(path).as_posix() for p in sorted(path.rglob("*")) if p.is_file()][: MAX_FILES + 1]
         if len(files) > MAX_FILES:
             raise BadBot(f"{path} holds more than {MAX_FILES} files")
         manifest = path / "deadheat.toml"
         toml = manifest.read_text(encoding="utf-8") if manifest.is_file() else None
-        language, _ = detect(path.name, files, toml)
+        language, entry = detect(path.name, files, toml)
     except (LanguageError, UnicodeDecodeError) as error:
         raise BadBot(f"{path}: {error}") from error
     shutil.copytree(path, sources, ignore=shutil.ignore_patterns("__pycache__", ".git"))
-    return language
+    return language, entry

@@ -25,11 +25,12 @@ from engine.replay import Diverged, replay
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode, encode, encode_result
 from league.config import Settings
 from sandbox.arena import Arena
-from sandbox.box import Limits, Program, Sandbox, SandboxError
+from sandbox.box import Limits, Program, Sandbox
 from sandbox.docker import DockerSandbox
 from sandbox.local import LocalSandbox
 
 MATCH_ATTEMPTS = 3
+HOPELESS = ("no-engine", "no-image", "no-start")  # failures of ours that another attempt would only repeat
 
 
 class Backend(StrEnum):
@@ -76,7 +77,7 @@ def play(
             with Arena(backend, programs, [Limits()] * len(bots)) as arena:
                 arena.open()
                 _play_all(arena, rules, programs, seeds(seed, matches), folder, score, as_json)
-        except SandboxError as error:
+        except TransportError as error:
             hint = " (or use --sandbox local)" if error.cause in ("no-engine", "no-image") else ""
             fail(f"{error.detail}{hint}")
     if as_json:
@@ -202,9 +203,9 @@ def _play_one(
     for attempt in range(MATCH_ATTEMPTS):
         try:
             return arena.play(game, range(len(programs)), seed, about).transcript, attempt
-        except SandboxError:
-            raise
         except TransportError as error:
+            if error.cause in HOPELESS:
+                raise
             err.print(f"[yellow]void:[/] match {number}: {error.cause}: {error.detail}; again with the same seed")
     return None, MATCH_ATTEMPTS
 

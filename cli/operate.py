@@ -170,7 +170,7 @@ class Tree:
                 env=self.environment,
                 cwd=Path(__file__).resolve().parent.parent,
                 start_new_session=True,  # a Ctrl-C is for us; we tell them
-                preexec_fn=_die_with_parent,
+                preexec_fn=_die_with_parent,  # noqa: PLW1509  this process has one thread
             )
 
     def _stop(self) -> None:
@@ -255,7 +255,7 @@ def _serve_metrics(port: int) -> None:
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         fail("--metrics-port needs DEADHEAT_METRICS_DIR: the worker's processes add up their metrics there")
     registry = CollectorRegistry()
-    MultiProcessCollector(registry)
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     start_http_server(port, registry=registry)
 
 

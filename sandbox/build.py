@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import select
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.core import NS_PER_MS
@@ -56,8 +57,10 @@ class Built:
     log: str
 
 
-def build(sandbox: Sandbox, sources: Path, recipe: Recipe, cpus: str = "") -> Built:
-    """Build the sources in `sources` by the recipe.
+def build(
+    sandbox: Sandbox, sources: Path, recipe: Recipe, cpus: str = "", between: Callable[[], None] = lambda: None
+) -> Built:
+    """Build the sources in `sources` by the recipe; `between` is called about once a second.
 
     Raises:
         BuildFailed: the author's doing.
@@ -65,17 +68,10 @@ def build(sandbox: Sandbox, sources: Path, recipe: Recipe, cpus: str = "") -> Bu
     """
     script = _SCRIPT.replace("{build}", recipe.build)
     program = Program(sources, ("/bin/sh", "-c", script), f"build of {recipe.name}")
-    limits = Limits(
-        memory_bytes=BUILD_LIMITS.memory_bytes,
-        processes=BUILD_LIMITS.processes,
-        file_bytes=BUILD_LIMITS.file_bytes,
-        cpus=cpus,
-        scratch=BUILD_LIMITS.scratch,
-    )
-    box = sandbox.open(program, limits)
+    box = sandbox.open(program, replace(BUILD_LIMITS, cpus=cpus))
     try:
         channel = box.start()
-        tar, why = _collect(channel, time.monotonic() + BUILD_SECONDS)
+        tar, why = _collect(channel, time.monotonic() + BUILD_SECONDS, between)
         box.ask_stop(0 if why else 1000 * NS_PER_MS)
         end = box.stopped()
         log = end.stderr.decode("utf-8", "replace")
@@ -95,16 +91,18 @@ def _check(why: str | None, end: Exit, log: str) -> None:
         raise BuildFailed(f"the build command failed with {how}", log)
 
 
-def _collect(channel: Channel, give_up_at: float) -> tuple[bytes, str | None]:
+def _collect(channel: Channel, give_up_at: float, between: Callable[[], None]) -> tuple[bytes, str | None]:
     """Everything the build writes to its output, or why it is not taken."""
     chunks: list[bytes] = []
     total = 0
     poller = select.poll()
     poller.register(channel.stdout_fd, select.POLLIN)
     while True:
-        left_s = give_up_at - time.monotonic()
-        if left_s <= 0 or not poller.poll(left_s * 1000):
+        if time.monotonic() > give_up_at:
             return b"", f"the build took longer than {BUILD_SECONDS} s"
+        between()
+        if not poller.poll(1000):
+            continue
         try:
             data = os.read(channel.stdout_fd, 64 * 1024)
         except BlockingIOError as error:

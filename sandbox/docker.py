@@ -32,7 +32,7 @@ from typing import Any
 import docker
 import requests
 from docker.errors import DockerException, NotFound
-from docker.types import Mount, Ulimit
+from docker.types import LogConfig, Mount, Ulimit
 
 from engine.core import NS_PER_MS, NS_PER_S
 from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
@@ -281,7 +281,7 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits) -> An
             Ulimit(name="msgqueue", soft=0, hard=0),
             Ulimit(name="memlock", soft=0, hard=0),
         ],
-        log_config={"Type": "none"},
+        log_config=LogConfig(type="none"),
         auto_remove=True,
     )
 

@@ -43,7 +43,7 @@ class LocalBox:
     def start(self) -> Channel:
         """See `sandbox.box.Box`."""
         assert self._process is None
-        self._stderr = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  closed by stopped()
         try:
             process = subprocess.Popen(
                 self._program.command,

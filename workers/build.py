@@ -7,27 +7,24 @@ around it; what we did wrong puts the version back in the queue.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine.chance import SEED_BYTES
 from engine.core import NS_PER_MS, TransportError
 from engine.games import GAMES
 from league.jobs import BuildJob, BuildOutcome
-from league.service import claim_build, finish_build, release_build
-from sandbox.archive import extract_program, extract_upload
+from league.service import claim_build, finish_build, release_build, renew_build
+from sandbox.archive import BadArchive, extract_program, extract_upload
 from sandbox.arena import Arena, Played
 from sandbox.box import Program
 from sandbox.build import BuildFailed, build
 from sandbox.languages import LANGUAGES, Recipe
 from workers import metrics
 from workers.context import BOTS, Context
-from workers.play import MAX_DETAIL, box_limits, fault_records
+from workers.play import MAX_DETAIL, Heartbeat, LeaseLost, box_limits, fault_records
 
 log = logging.getLogger(__name__)
 
@@ -44,10 +41,14 @@ def build_version(context: Context, version_id: int) -> None:
             job = claim_build(session, version_id, context.worker)
         if job is None:
             return
+        metrics.queue_wait_seconds.labels("build").observe(job.waited_seconds)
         log.info("version %d attempt %d: building %s", job.version_id, job.attempt, job.language)
         try:
             outcome = make(context, job, cpus)
-        except Exception as error:
+        except LeaseLost:
+            log.warning("version %d: the lease of attempt %d was lost", job.version_id, job.attempt)
+            return
+        except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the version is built again
             give_back(context, job, error)
             return
     with context.database.transaction() as session:
@@ -58,47 +59,63 @@ def build_version(context: Context, version_id: int) -> None:
 
 def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
     """Build, then try; raises what was our failure."""
-    recipe = LANGUAGES[job.language]
-    with _folder(context) as folder:
+    recipe = LANGUAGES[job.language].starting_with(job.entry)
+    heartbeat = Heartbeat(context, lambda session: renew_build(session, job))
+    with context.folder("build") as folder:
         sources, program = folder / "sources", folder / "program"
         archive = context.blobs.get(job.source_sha256, context.settings.upload_limit_bytes)
         extract_upload(archive, job.filename, recipe, sources)
         try:
-            built = build(context.sandbox, sources, recipe, ",".join(map(str, cpus)))
+            built = build(context.sandbox, sources, recipe, ",".join(map(str, cpus)), heartbeat)
         except BuildFailed as failure:
             return BuildOutcome(None, failure.reason, failure.log)
         program.mkdir()
-        extract_program(built.tar, program, context.settings.program_limit_bytes)
-        reason, report = try_out(context, job, recipe, program, cpus)
+        try:
+            extract_program(built.tar, program, context.settings.program_limit_bytes)
+        except BadArchive as refused:
+            return BuildOutcome(None, f"what the build left cannot be used: {refused.detail}", built.log)
+        reason, report = try_out(context, job, recipe, program, cpus, heartbeat)
         if reason:
             return BuildOutcome(None, reason, built.log + report)
         return BuildOutcome(context.blobs.put(built.tar), "", built.log + report)
 
 
-def try_out(context: Context, job: BuildJob, recipe: Recipe, directory: Path, cpus: Sequence[int]) -> tuple[str, str]:
+def try_out(
+    context: Context,
+    job: BuildJob,
+    recipe: Recipe,
+    directory: Path,
+    cpus: Sequence[int],
+    between: Callable[[], None],
+) -> tuple[str, str]:
     """One match against the house bot: why the version is not fit to play ("" if it is), and a report."""
-    game = GAMES[job.game]
     house = LANGUAGES["python"]
     programs = [
         Program(directory, recipe.run, f"version {job.version_id}"),
         Program(BOTS / job.game / HOUSE_BOT, house.run, f"house:{HOUSE_BOT}"),
     ]
     with Arena(context.sandbox, programs, [box_limits(cpus, 0), box_limits(cpus, 1)]) as arena:
-        for attempt in range(1, TRIAL_ATTEMPTS + 1):
-            try:
-                played = arena.play(game, (0, 1), os.urandom(SEED_BYTES), {"trial": job.version_id})
-                break
-            except TransportError as error:
-                log.warning("trial of version %d is void: %s: %s", job.version_id, error.cause, error.detail)
-                if attempt == TRIAL_ATTEMPTS:
-                    raise
+        played = _play_trial(arena, job, between)
     return _reason(played), _report(played)
+
+
+def _play_trial(arena: Arena, job: BuildJob, between: Callable[[], None]) -> Played:
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            seed = os.urandom(SEED_BYTES)
+            return arena.play(GAMES[job.game], (0, 1), seed, {"trial": job.version_id}, between)
+        except TransportError as error:
+            log.warning("trial of version %d is void: %s: %s", job.version_id, error.cause, error.detail)
+            if attempt == TRIAL_ATTEMPTS:
+                raise
 
 
 def give_back(context: Context, job: BuildJob, error: Exception) -> None:
     """Our failure: the version goes back to the queue."""
     cause = error.cause if isinstance(error, TransportError) else type(error).__name__
-    log.exception("version %d attempt %d failed: %s", job.version_id, job.attempt, cause)
+    log.error("version %d attempt %d failed: %s", job.version_id, job.attempt, cause, exc_info=error)
     metrics.task_failures.labels("build", cause).inc()
     with context.database.transaction() as session:
         release_build(session, job, cause, str(error)[:MAX_DETAIL])
@@ -131,12 +148,3 @@ def _report(played: Played) -> str:
         if end.stderr:
             lines += ["--- stderr ---", end.stderr.decode("utf-8", "replace")]
     return "\n".join(lines) + "\n"
-
-
-@contextlib.contextmanager
-def _folder(context: Context) -> Iterator[Path]:
-    path = Path(tempfile.mkdtemp(prefix="build-", dir=context.run_dir))
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import shutil
 import socket
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -60,6 +64,15 @@ class Context:
         path = self.settings.data_dir.absolute() / "run"
         path.mkdir(parents=True, exist_ok=True)
         return path
+
+    @contextlib.contextmanager
+    def folder(self, purpose: str) -> Iterator[Path]:
+        """A working folder that goes away with the job."""
+        path = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=self.run_dir))
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
 
     @property
     def worker(self) -> str:

@@ -14,15 +14,12 @@ attempt (again with the same seed, a few times) or gives the whole series back. 
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
+
+from sqlmodel import Session
 
 from engine.core import NS_PER_MS, TransportError
 from engine.games import GAMES
@@ -70,6 +67,7 @@ def play_series(context: Context, series_id: int) -> None:
         job = claim(context, series_id)
         if job is None:
             return
+        metrics.queue_wait_seconds.labels("play").observe(job.waited_seconds)
         log.info("series %d attempt %d: %d matches of %s", job.series_id, job.attempt, len(job.matches), job.game)
         try:
             runs = run(context, job, cpus)
@@ -77,7 +75,7 @@ def play_series(context: Context, series_id: int) -> None:
         except LeaseLost:
             log.warning("series %d: the lease of attempt %d was lost", job.series_id, job.attempt)
             return
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the series is played again
             give_back(context, job, error)
             return
     finish(context, job, runs, outcomes)
@@ -96,9 +94,9 @@ def run(context: Context, job: SeriesJob, cpus: Sequence[int]) -> list[Run]:
         LeaseLost: the series is not ours any more.
         SandboxError: the boxes cannot be opened at all.
     """
-    heartbeat = _Heartbeat(context, job)
+    heartbeat = Heartbeat(context, lambda session: renew_series(session, job))
     players = sorted(job.programs)
-    with _folder(context) as folder:
+    with context.folder("play") as folder:
         programs = [fetch_program(context, job.programs[version], folder / str(version)) for version in players]
         limits = [box_limits(cpus, player) for player in range(len(players))]
         with Arena(context.sandbox, programs, limits) as arena:
@@ -187,7 +185,7 @@ def finish(context: Context, job: SeriesJob, runs: Sequence[Run], outcomes: Sequ
 def give_back(context: Context, job: SeriesJob, error: Exception) -> None:
     """Our failure: the series goes back to the queue with its reason in the ledger."""
     cause = error.cause if isinstance(error, TransportError) else type(error).__name__
-    log.exception("series %d attempt %d failed: %s", job.series_id, job.attempt, cause)
+    log.error("series %d attempt %d failed: %s", job.series_id, job.attempt, cause, exc_info=error)
     metrics.task_failures.labels("play", cause).inc()
     evidence = dict(error.evidence) if isinstance(error, TransportError) else {}
     with context.database.transaction() as session:
@@ -241,29 +239,19 @@ def endings(played: Played) -> tuple[Ending, ...]:
     )
 
 
-class _Heartbeat:
-    """Renews the lease when it is due; called between exchanges."""
+class Heartbeat:
+    """Renews a lease when it is due; called where no bot's clock runs."""
 
-    def __init__(self, context: Context, job: SeriesJob) -> None:
+    def __init__(self, context: Context, renew: Callable[[Session], bool]) -> None:
         self._context = context
-        self._job = job
+        self._renew = renew
         self._due_at = time.monotonic() + context.settings.heartbeat_seconds
 
     def __call__(self) -> None:
-        """Raises LeaseLost when the series is not ours any more."""
+        """Raises LeaseLost when the work is not ours any more."""
         if time.monotonic() < self._due_at:
             return
         with self._context.database.transaction() as session:
-            if not renew_series(session, self._job):
+            if not self._renew(session):
                 raise LeaseLost
         self._due_at = time.monotonic() + self._context.settings.heartbeat_seconds
-
-
-@contextlib.contextmanager
-def _folder(context: Context) -> Iterator[Path]:
-    """A working folder that goes away with the series."""
-    path = Path(tempfile.mkdtemp(prefix=f"play-{datetime.now(UTC):%Y%m%dT%H%M%S}-", dir=context.run_dir))
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)

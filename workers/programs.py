@@ -20,4 +20,4 @@ def fetch_program(context: Context, ref: ProgramRef, directory: Path) -> Program
     directory.mkdir(parents=True)
     tar = context.blobs.get(ref.program_sha256, context.settings.program_limit_bytes)
     extract_program(tar, directory, context.settings.program_limit_bytes)
-    return Program(directory, LANGUAGES[ref.language].run, ref.label)
+    return Program(directory, LANGUAGES[ref.language].starting_with(ref.entry).run, ref.label)
