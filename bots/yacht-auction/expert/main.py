@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """A Yacht Auction bot that weighs every play by what it leaves for the rest of the match.
 
-*Scoring.* A play (five dice, a category) is worth its points, less the category's par (what the category brings on
-average if it is kept), plus the change in the chance of the basic bonus, plus the future of the five dice that it
-leaves: the average, over all 252 rolls that may join them, of the best next scoring over par.
+*Scoring.* A play (five dice, a category) is worth its points, less the category's par (what the category brings later
+if it is kept), plus the change in the chance of the basic bonus, plus the future of the five dice that it leaves: the
+average, over all 252 rolls that may join them, of the best scoring over par that follows.
 
-*Bidding.* The value of a bundle is the value of the best play with it. Let D and E be what my target is worth to me
-and to the other player above the other bundle. Winning at bid x against y changes my lead by D - x - y, losing by
-x + y - E: both are equal at x + y = (D + E) / 2, so each bids a quarter of D + E. The other player's dice
+*Bidding.* A bundle is worth the best play with it. Let D be what my target is worth to me above the other bundle, and
+E the same for the other player. Winning at bid x against y changes my lead by D - x - y, losing by x + y - E: the
+two are equal at x + y = (D + E) / 2, so a quarter of D + E is the bid that can regret nothing. The other player's dice
 and categories are public (GET and SET), so E is computed just like D.
 
-A hand is a number with eight bits a face (how often each face occurs), so that hands add and subtract as numbers.
-The rules are in docs/protocols/yacht-auction.md.
+A hand is a number with eight bits a face (how often the face occurs), so that hands add and subtract as numbers.
+Tables are made while the program starts, in about a tenth of a second. The rules are in
+docs/protocols/yacht-auction.md.
 """
 
 import itertools
@@ -22,126 +23,131 @@ from operator import itemgetter, mul
 CATEGORIES = (
     "ONE TWO THREE FOUR FIVE SIX CHOICE FOUR_OF_A_KIND FULL_HOUSE SMALL_STRAIGHT LARGE_STRAIGHT YACHT"
 ).split()
-BASIC = 6  # the first six categories; category i counts the dice of face i + 1
+BASIC = 6  # the first six categories: category i counts the dice of face i + 1
 
-# Measured over the bot's own matches: points that an open category still brings.
-PAR = [7300, 9800, 11700, 13400, 14600, 14800, 23500, 16000, 21500, 16800, 28700, 42300]
-BASIC_MEAN = 3.3  # dice of its face that a basic category ends with, and their spread
-BASIC_SPREAD = 0.9
+# What an open category still brings: fitted by least squares to the points that this bot made in its own matches.
+PAR = [7400, 9300, 11300, 13300, 14000, 16600, 25900, 18000, 23000, 16400, 25400, 39400]
+
 BONUS, BONUS_THRESHOLD = 35_000, 63_000
+BASIC_MEAN, BASIC_SPREAD = 3.3, 1.1  # dice of its face that a basic category ends with, in the same matches
 
-
-def hand(dice):
-    """Pack dice ("11236") into a number."""
-    return sum(1 << 8 * (int(die) - 1) for die in dice)
-
-
-def unpack(packed):
-    """Count the faces 1 to 6 of a hand."""
-    return [packed >> shift & 15 for shift in range(0, 48, 8)]
+MAX_BID = 100_000
+WIDTH = 40  # plays whose future is looked at: the best by what they are worth at once
 
 
 def best_points(counts):
-    """Return, for each category, the most points of any five of the dice."""
-    faces = range(1, 7)
-    dice = [face for face in reversed(faces) for _ in range(counts[face - 1])]  # the best first
-    points = [1000 * face * min(counts[face - 1], 5) for face in faces] + [1000 * sum(dice[:5])]
-    four = [4 * f + next((d for d in dice if d != f), f) if counts[f - 1] == 4 else 4 * f + max([f] + [d for d in dice if d != f]) for f in faces if counts[f - 1] >= 4]
-    full = [5 * f for f in faces if counts[f - 1] >= 5]
-    full += [3 * f + 2 * g for f in faces for g in faces if f != g and counts[f - 1] >= 3 and counts[g - 1] >= 2]
-    run = longest = 0
-    for count in counts:
+    """Return, for each category, the most points of any five of the dice (`counts`: of the faces 1 to 6)."""
+    dice = [face for face in range(6, 0, -1) for _ in range(counts[face - 1])]  # the highest first
+    four = full = run = longest = 0
+    for face, count in enumerate(counts, 1):
         run = run + 1 if count else 0
         longest = max(longest, run)
-    points += [1000 * max(four, default=0), 1000 * max(full, default=0)]
-    points += [15_000 * (longest >= 4), 30_000 * (longest >= 5), 50_000 * (max(counts) >= 5)]
-    return points
+        if count >= 4:
+            rest = dice.copy()
+            for _ in range(4):
+                rest.remove(face)
+            four = max(four, 4 * face + rest[0])
+        if count >= 3:
+            pairs = [pair for pair in range(1, 7) if counts[pair - 1] >= (5 if pair == face else 2)]
+            full = max(full, max(3 * face + 2 * pair for pair in pairs) if pairs else 0)
+    return [
+        *(1000 * face * min(count, 5) for face, count in enumerate(counts, 1)),
+        1000 * sum(dice[:5]),
+        1000 * four,
+        1000 * full,
+        15_000 if longest >= 4 else 0,
+        30_000 if longest >= 5 else 0,
+        50_000 if max(counts) >= 5 else 0,
+    ]
 
 
-FIVES = [hand(dice) for dice in itertools.combinations_with_replacement("123456", 5)]
+def pack(dice):
+    """Make a hand of dice like "11236"."""
+    return sum(1 << 8 * (int(die) - 1) for die in dice)
+
+
+def unpack(hand):
+    """Count the faces 1 to 6 of a hand."""
+    return [hand >> shift & 15 for shift in range(0, 48, 8)]
+
+
+GUARD = sum(1 << shift for shift in range(7, 48, 8))  # taking away a die that is not there clears its face's guard
+FIVES = [pack(dice) for dice in itertools.combinations_with_replacement("123456", 5)]
 POINTS = {five: best_points(unpack(five)) for five in FIVES}
-TENS = [hand(dice) for dice in itertools.combinations_with_replacement("123456", 10)]
-TEN_INDEX = {ten: index for index, ten in enumerate(TENS)}
+TENS = [pack(dice) for dice in itertools.combinations_with_replacement("123456", 10)]
 TEN_POINTS = list(zip(*(best_points(unpack(ten)) for ten in TENS), strict=True))  # by category, then by ten dice
+DISTINCT = [set(points) for points in TEN_POINTS]
 ROLL_ODDS = [math.factorial(5) / math.prod(map(math.factorial, unpack(five))) / 6**5 for five in FIVES]
-JOINED = {five: itemgetter(*(TEN_INDEX[five + roll] for roll in FIVES)) for five in FIVES}
-GUARD = sum(1 << shift for shift in range(7, 48, 8))  # a borrow from any face clears its guard bit
+
+# JOINED[five](values by ten dice) picks the values of `five` joined by each of the 252 rolls.
+_index = {ten: index for index, ten in enumerate(TENS)}
+JOINED = {five: itemgetter(*(_index[five + roll] for roll in FIVES)) for five in FIVES}
 
 
 class Player:
-    """What one of the two players holds and has scored, and what a play is worth to it."""
+    """What one of the two players holds and has scored, and what plays are worth to it."""
 
     def __init__(self):
         self.dice = 0
+        self.basic = 0  # points in basic categories
         self.unused = frozenset(range(len(CATEGORIES)))
-        self.basic = 0
-        self.futures = {}
+        self.appraise()
 
     def put(self, category, five):
-        """Score."""
-        self.basic += POINTS[five][category] if category < BASIC else 0
+        """Use a category."""
+        if category < BASIC:
+            self.basic += POINTS[five][category]
         self.unused -= {category}
         self.dice -= five
-        self.futures = {}
+        self.appraise()
+
+    def appraise(self):
+        """Tabulate what each number of points in each unused category is worth, over par and with the bonus."""
+        self.next_best = {}
+        self.worth = {}
+        now = self.bonus(self.basic, self.unused)
+        for category in self.unused:
+            self.worth[category] = worth = {points: points - PAR[category] for points in DISTINCT[category]}
+            if category < BASIC:
+                for points in worth:
+                    worth[points] += self.bonus(self.basic + points, self.unused - {category}) - now
 
     def bonus(self, basic, unused):
-        """Value of the basic bonus: its points times the chance that it is reached (normal approximation)."""
+        """Return the bonus times the chance to get it, as if the dice to come were normally distributed."""
         faces = [category + 1 for category in unused if category < BASIC]
-        need = BONUS_THRESHOLD / 1000 - basic / 1000
-        if not faces:
-            return BONUS if need <= 0 else 0
-        spread = BASIC_SPREAD * math.sqrt(sum(face * face for face in faces))
-        return BONUS * (1 - math.erf((need - 0.5 - BASIC_MEAN * sum(faces)) / spread / math.sqrt(2))) / 2
-
-    def over_par(self, category, points):
-        """Worth of using `category` for these points."""
-        if category >= BASIC:
-            return points - PAR[category]
-        before = self.bonus(self.basic, self.unused)
-        return points - PAR[category] + self.bonus(self.basic + points, self.unused - {category}) - before
-
-    def prepare(self):
-        """Tabulate over_par by category and points, once a scoring."""
-        return {
-            c: {points: self.over_par(c, points) for points in set(TEN_POINTS[c])} for c in self.unused
-        }
+        missing = (BONUS_THRESHOLD - basic) / 1000 - 0.5 - BASIC_MEAN * sum(faces)
+        spread = BASIC_SPREAD * math.hypot(*faces) or 1e-9
+        return BONUS * math.erfc(missing / spread / math.sqrt(2)) / 2
 
     def future(self, category, left):
-        """Value of the five dice left after using `category`: of the next scoring, over par, on average."""
+        """Return the value of five dice that are left when `category` is used next (None: when nothing is)."""
         unused = self.unused - {category}
         if not unused:
             return 0
-        if len(unused) == 1:  # round 13: no more dice come
+        if len(unused) == 1:  # the last round: no dice will join them
             (last,) = unused
             return self.worth[last][POINTS[left][last]]
-        if category not in self.futures:
-            columns = [map(self.worth[c].__getitem__, TEN_POINTS[c]) for c in unused]
-            self.futures[category] = list(map(max, *columns))
-        return sum(map(mul, ROLL_ODDS, JOINED[left](self.futures[category])))
+        if category not in self.next_best:
+            columns = (map(self.worth[other].__getitem__, TEN_POINTS[other]) for other in unused)
+            self.next_best[category] = list(map(max, *columns))
+        return sum(map(mul, ROLL_ODDS, JOINED[left](self.next_best[category])))
 
-    def best(self, held):
+    def best(self, dice):
         """Return the value of the best play with these dice, its category and its five dice."""
-        if not self.futures:
-            self.worth = self.prepare()
-        guarded = held | GUARD
+        guarded = dice | GUARD
+        fives = [five for five in FIVES if (guarded - five) & GUARD == GUARD]
         plays = [
-            (self.worth[category][POINTS[five][category]], category, five)
-            for five in FIVES
-            if (guarded - five) & GUARD == GUARD
-            for category in self.unused
+            (worth[POINTS[five][category]], category, five) for category, worth in self.worth.items() for five in fives
         ]
         plays.sort(reverse=True)
-        return max((value + self.future(category, held - five), category, five) for value, category, five in plays[:WIDTH])
+        return max(
+            (value + self.future(category, dice - five), category, five) for value, category, five in plays[:WIDTH]
+        )
 
     def value(self, bundle):
-        """Value of adding this bundle to the dice held."""
-        if self.dice:
-            return self.best(self.dice + bundle)[0]
-        self.worth = self.prepare()
-        columns = [map(self.worth[c].__getitem__, TEN_POINTS[c]) for c in self.unused]
-        return sum(map(mul, ROLL_ODDS, JOINED[bundle](list(map(max, *columns)))))
+        """Return the value of getting this bundle; in round 1 nothing is scored with it at once."""
+        return self.best(self.dice + bundle)[0] if self.dice else self.future(None, bundle)
 
-WIDTH = 40
 
 class Bot:
     """One match."""
@@ -150,34 +156,34 @@ class Bot:
         self.me, self.other = Player(), Player()
         self.bundles = {}
 
+    def bid(self):
+        """Choose a target and a bid, see above; where the other player would pay to leave us the target, bid less."""
+        mine, theirs = (
+            player.value(self.bundles["A"]) - player.value(self.bundles["B"]) for player in (self.me, self.other)
+        )
+        target = "A" if mine >= 0 else "B"
+        contested = mine + theirs if mine >= 0 else -mine - theirs
+        return f"BID {target} {min(MAX_BID, max(0, int(contested / 4)))}"
+
     def answer(self, line):
         """Return the line to print, or None if the command wants no reply."""
         command, *arguments = line.split()
         if command == "READY":
             return "OK"
-        if command == "ROLL":
-            self.bundles = {name: hand(dice) for name, dice in zip("AB", arguments, strict=True)}
+        if command == "ROLL":  # ROLL 12345 66666: the dice of bundles A and B
+            self.bundles = {name: pack(dice) for name, dice in zip("AB", arguments, strict=True)}
             return self.bid()
-        if command == "GET":
-            mine = arguments[0]
-            self.me.dice += self.bundles[mine]
-            self.other.dice += self.bundles["B" if mine == "A" else "A"]
+        if command == "GET":  # GET A B 500: we got A; the other player wanted B and bid 500
+            self.me.dice += self.bundles[arguments[0]]
+            self.other.dice += self.bundles["B" if arguments[0] == "A" else "A"]
         if command == "SCORE":
             _, category, five = self.me.best(self.me.dice)
             self.me.put(category, five)
-            dice = "".join(str(face + 1) * count for face, count in enumerate(unpack(five)))
+            dice = "".join(face * count for face, count in zip("123456", unpack(five), strict=True))
             return f"PUT {CATEGORIES[category]} {dice}"
-        if command == "SET":
-            self.other.put(CATEGORIES.index(arguments[0]), hand(arguments[1]))
+        if command == "SET":  # SET YACHT 66666: the other player's scoring
+            self.other.put(CATEGORIES.index(arguments[0]), pack(arguments[1]))
         return None
-
-    def bid(self):
-        """Target the better bundle at a quarter of what it is worth to both of us."""
-        mine, other = (p.value(self.bundles["A"]) - p.value(self.bundles["B"]) for p in (self.me, self.other))
-        target = "A" if mine >= 0 else "B"
-        if mine < 0:
-            mine, other = -mine, -other
-        return f"BID {target} {min(100_000, max(0, int(mine + other) // 4))}"
 
 
 def main():
@@ -188,7 +194,7 @@ def main():
             break
         reply = bot.answer(line)
         if reply is not None:
-            print(reply, flush=True)
+            print(reply, flush=True)  # without the flush the line may arrive too late
 
 
 if __name__ == "__main__":
