@@ -44,13 +44,12 @@ class Blobs:
         """Store; returns the name."""
         return self.put_file(io.BytesIO(data))
 
-    def put_file(self, file: IO[bytes]) -> str:
-        """Store a seekable file's whole content, in bounded memory; returns the name."""
-        file.seek(0)
-        digest = hashlib.sha256()
-        while chunk := file.read(CHUNK_BYTES):
-            digest.update(chunk)
-        name = digest.hexdigest()
+    def put_file(self, file: IO[bytes], sha256: str = "") -> str:
+        """Store a seekable file's whole content, in bounded memory; returns the name.
+
+        `sha256`: the name, where the caller has computed it while the content came in.
+        """
+        name = sha256 or _digest_of(file)
         if self.has(name):
             return name
         file.seek(0)
@@ -130,6 +129,14 @@ class _Reader(io.RawIOBase):
         buffer[:count] = self._left[:count]
         self._left = self._left[count:]
         return count
+
+
+def _digest_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    digest = hashlib.sha256()
+    while chunk := file.read(CHUNK_BYTES):
+        digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _open(url: str) -> ObjectStore:

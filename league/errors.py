@@ -19,7 +19,7 @@ class NotFound(LeagueError):
     code = "not-found"
 
     def __init__(self, what: str, name: object) -> None:
-        super().__init__(f"There is no {what} {str(name)!r}.")
+        super().__init__(f"There is no {what} {name!r}.")
         self.what = what
         self.name = name
 

@@ -17,8 +17,8 @@ _FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*")
 """Filenames are shown to people and given to tools, so they are kept simple."""
 
 
-def accept(file: BinaryIO, filename: str, settings: Settings, blobs: Blobs) -> Upload:
-    """Inspect an upload (within the size limit already) and store it.
+def accept(file: BinaryIO, filename: str, sha256: str, settings: Settings, blobs: Blobs) -> Upload:
+    """Inspect an upload (received within the size limit and hashed on the way) and store it.
 
     Raises:
         BadUpload: whatever is wrong with it, in words for its author.
@@ -32,7 +32,7 @@ def accept(file: BinaryIO, filename: str, settings: Settings, blobs: Blobs) -> U
         language, entry = _recognise(file, filename, settings)
     except (BadArchive, LanguageError) as error:
         raise BadUpload(error.reason, error.detail) from error
-    return Upload(filename, size, blobs.put_file(file), language, entry)
+    return Upload(filename, size, blobs.put_file(file, sha256), language, entry)
 
 
 def _recognise(file: BinaryIO, filename: str, settings: Settings) -> tuple[str, str]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from league.service.audit import first_broken
 from league.service.bots import add_version, bot_info, bots_of, build_log, create_bot, version_info, versions_of
 from league.service.builds import claim_build, finish_build, release_build, renew_build
+from league.service.matches import endings, match_detail, matches, transcript_of
 from league.service.play import claim_series, finish_series, release_series, renew_series
+from league.service.queues import queues
 from league.service.schedule import tick
 from league.service.seasons import (
     create_season,
@@ -44,6 +46,7 @@ __all__ = [
     "claim_series",
     "create_bot",
     "create_season",
+    "endings",
     "ensure_organiser",
     "enter",
     "entries",
@@ -52,7 +55,10 @@ __all__ = [
     "first_broken",
     "issue_token",
     "leaderboard",
+    "match_detail",
+    "matches",
     "newest_snapshot",
+    "queues",
     "refit",
     "release_build",
     "release_series",
@@ -68,6 +74,7 @@ __all__ = [
     "sweep",
     "tick",
     "tokens",
+    "transcript_of",
     "version_info",
     "versions_of",
 ]

@@ -1,0 +1,66 @@
+"""The application: routes, pages, errors and what surrounds them, around one set of services."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.staticfiles import StaticFiles
+
+from api import errors, openapi, pages
+from api.middleware import BodyLimit, Measured, SecurityHeaders
+from api.routes import bots, entries, games, health, leaderboard, matches, seasons, tokens, users, versions
+from api.services import SITE, CeleryQueue, Queue, Services
+from league.blobs import Blobs
+from league.config import Settings
+from league.database import Database
+
+DESCRIPTION = """
+Upload bots, look at seasons, matches and rankings. Errors are problem documents (RFC 9457); lists have cursors;
+dates are in UTC; names ending `_ns` are nanoseconds.
+"""
+
+
+def create_app(
+    settings: Settings | None = None,
+    *,
+    queue: Queue | None = None,
+    db: Database | None = None,
+    blobs: Blobs | None = None,
+) -> FastAPI:
+    """The application; without arguments as the environment says."""
+    settings = settings or Settings()
+    services = Services(
+        settings=settings,
+        db=db or Database(settings),
+        blobs=blobs or Blobs(settings.blobs),
+        queue=queue or CeleryQueue(settings),
+        pages=pages.templates(),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        services.db.close()
+
+    app = FastAPI(
+        title="Deadheat",
+        version="1",
+        description=DESCRIPTION,
+        openapi_url="/v1/openapi.json",
+        docs_url=None,  # both fetch their scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    app.state.services = services
+    for noun in (users, tokens, games, bots, versions, seasons, entries, leaderboard, matches, health, pages):
+        app.include_router(noun.router)
+    app.mount("/static", StaticFiles(directory=SITE / "static"), name="static")
+    errors.install(app)
+    openapi.install(app)
+    app.add_middleware(BodyLimit, limit_bytes=settings.request_limit_bytes)
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(Measured)
+    return app

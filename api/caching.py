@@ -1,0 +1,24 @@
+"""Conditional answers: 304 where the client has the same bytes already."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.services import Body
+
+
+def answer(request: Request, body: Body) -> Response:
+    """The body, or 304 if the client named its ETag."""
+    headers = {"ETag": body.etag, "Cache-Control": "no-cache"}
+    if matches(request.headers.get("if-none-match"), body.etag):
+        return Response(status_code=304, headers=headers)
+    return Response(body.content, headers=headers, media_type=body.media_type)
+
+
+def matches(if_none_match: str | None, etag: str) -> bool:
+    """Whether the header names the tag; weak tags compare equal (RFC 9110, 13.1.2)."""
+    if if_none_match is None:
+        return False
+    named = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
+    return etag in named or "*" in named

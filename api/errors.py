@@ -1,0 +1,136 @@
+"""Every error as a problem document (RFC 9457), and the one table from the league's errors to HTTP.
+
+A browser that asks for a page gets the same problem as a page.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from league import errors
+
+log = logging.getLogger(__name__)
+
+PROBLEM = "application/problem+json"
+
+STATUS: Mapping[type[errors.LeagueError], int] = {
+    errors.NotFound: 404,
+    errors.NameTaken: 409,
+    errors.UnknownGame: 422,
+    errors.WrongCredentials: 401,
+    errors.BadToken: 401,
+    errors.NotAllowed: 403,
+    errors.WrongState: 409,
+    errors.WrongGame: 409,
+    errors.NotReady: 409,
+    errors.TooMany: 409,
+    errors.BadUpload: 422,
+    errors.UploadTooLarge: 413,
+    errors.BadCursor: 400,
+    errors.BlobMissing: 500,
+    errors.BlobDamaged: 500,
+}
+"""The one place that knows both worlds; a test finds every error of the league here."""
+
+HIDDEN = {500: "This is our fault, not yours. An operator has been told."}
+"""What is said instead of the error's own words, which name inner things."""
+
+MAX_COMPLAINTS = 20
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error that leaves a route."""
+    app.add_exception_handler(errors.LeagueError, _league_error)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def problem(
+    request: Request,
+    status: int,
+    code: str,
+    detail: str,
+    extra: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The answer; ASCII only, for a detail may quote what was sent."""
+    title = HTTPStatus(status).phrase
+    if not request.url.path.startswith("/v1/") and "text/html" in request.headers.get("accept", ""):
+        context = {"status": status, "title": title, "detail": detail}
+        page: Response = request.app.state.services.pages.TemplateResponse(
+            request, "problem.html", context, status_code=status, headers=dict(headers or {})
+        )
+        return page
+    body = {
+        "type": f"urn:deadheat:problem:{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "instance": request.url.path,
+        "code": code,
+        **(extra or {}),
+    }
+    return Response(json.dumps(body), status, dict(headers or {}), PROBLEM)
+
+
+async def _league_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, errors.LeagueError)
+    status = STATUS[type(error)]
+    if status >= 500:
+        log.error("%s %s: %s", request.method, request.url.path, error, exc_info=error)
+        return problem(request, status, "internal", HIDDEN[500])
+    headers = {}
+    if isinstance(error, errors.BadToken):
+        headers["WWW-Authenticate"] = 'Bearer realm="deadheat"'
+    if isinstance(error, errors.UploadTooLarge):
+        headers["Connection"] = "close"  # the rest of the body stays unread
+    return problem(request, status, error.code, str(error), _data(error), headers)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
+    return problem(request, error.status_code, code, error.detail, None, error.headers)
+
+
+async def _invalid_request(request: Request, error: Exception) -> Response:
+    """Malformed JSON is 400; well-formed but wrong is 422, with every complaint. What was sent is not repeated."""
+    assert isinstance(error, RequestValidationError)
+    complaints = error.errors()
+    for complaint in complaints:
+        if complaint["type"] == "json_invalid":
+            where = complaint["loc"][-1]
+            reason = complaint.get("ctx", {}).get("error", "")
+            return problem(
+                request, 400, "malformed-json", f"The body is not JSON, from character {where} on: {reason}."
+            )
+    listed = [
+        {"where": _where(complaint["loc"]), "what": complaint["msg"]} for complaint in complaints[:MAX_COMPLAINTS]
+    ]
+    detail = "; ".join(f"{item['where']}: {item['what']}" for item in listed[:3])
+    return problem(request, 422, "invalid", detail, {"errors": listed})
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return problem(request, 500, "internal", HIDDEN[500])
+
+
+def _where(location: Sequence[Any]) -> str:
+    return ".".join(str(part)[:100] for part in location)
+
+
+def _data(error: errors.LeagueError) -> dict[str, Any]:
+    """The error's attributes that JSON can say; `what` and `name` are in the sentence already."""
+    kept = {"reason", "limit_bytes", "limit", "state", "wanted", "known"}
+    return {name: value for name, value in vars(error).items() if name in kept}

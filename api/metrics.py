@@ -1,0 +1,71 @@
+"""What Prometheus sees: requests as they happen, and the state of the queues asked from the database when scraped.
+
+Processes of one host add up what they count in a directory (see `league.config.Settings.metrics_dir`); gauges from
+the database are the same for every process and are made for each scrape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from api.services import Services
+from league import service
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
+
+requests = Counter("deadheat_http_requests_total", "Requests by route and status.", ["method", "route", "status"])
+request_seconds = Histogram("deadheat_http_request_seconds", "Time to answer.", ["method", "route"], buckets=_SECONDS)
+
+
+def record_request(method: str, route: str, status: int, seconds: float) -> None:
+    """Count one request; an invented method is one label, not many."""
+    known = method if method in _METHODS else "other"
+    requests.labels(known, route, str(status)).inc()
+    request_seconds.labels(known, route).observe(seconds)
+
+
+def exposition(shared: Services) -> bytes:
+    """Everything, in Prometheus' text format."""
+    if shared.settings.metrics_dir is None:
+        counted = generate_latest(REGISTRY)
+    else:
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry, str(shared.settings.metrics_dir))  # type: ignore[no-untyped-call]  # its own stub is missing
+        counted = generate_latest(registry)
+    asked = CollectorRegistry()
+    asked.register(_Database(shared))
+    return counted + generate_latest(asked)
+
+
+class _Database(Collector):
+    """Gauges that are questions to the database."""
+
+    def __init__(self, shared: Services) -> None:
+        self._shared = shared
+
+    def describe(self) -> list[Metric]:
+        return []  # registering must not ask the database
+
+    def collect(self) -> Iterator[Metric]:
+        rows = GaugeMetricFamily("deadheat_queue_rows", "Builds and series by state.", labels=["queue", "state"])
+        oldest = GaugeMetricFamily(
+            "deadheat_queue_oldest_seconds", "Age of the row that has waited longest; 0: none waits.", labels=["queue"]
+        )
+        behind = GaugeMetricFamily(
+            "deadheat_ratings_age_seconds", "Age of each open season's newest ranking.", labels=["season"]
+        )
+        with self._shared.db.reading() as session:
+            found = service.queues(session)
+        for queue in found.queues:
+            for state, count in queue.rows.items():
+                rows.add_metric([queue.name, state], count)
+            oldest.add_metric([queue.name], queue.oldest_seconds)
+        for season_id, seconds in found.ranking_age_seconds.items():
+            behind.add_metric([str(season_id)], seconds)
+        yield from (rows, oldest, behind)

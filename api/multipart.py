@@ -1,0 +1,144 @@
+"""Receiving one file of a multipart form without ever holding it in memory, and stopping when it is too large.
+
+The framework's own form parser reads the whole body before a route sees any of it; here each piece is counted,
+hashed and written as it comes. A declared length over the limit is refused before anything is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import IO
+
+from python_multipart.exceptions import MultipartParseError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from league.errors import UploadTooLarge
+
+FIELD = "file"
+
+MAX_FRAMING_BYTES = 16 * 1024
+"""What boundary lines and part headers may add to the file."""
+
+MAX_HEADER_BYTES = 4 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A file as it came."""
+
+    filename: str
+    size_bytes: int
+    sha256: str
+
+
+async def receive_file(request: Request, into: IO[bytes], limit_bytes: int) -> Received:
+    """Write the form's one file, the field `FIELD`, to `into`.
+
+    Raises:
+        UploadTooLarge: as soon as that is certain; the rest of the body stays unread.
+        HTTPException: 400 or 415, not such a form.
+    """
+    boundary = _boundary(request)
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit_bytes + MAX_FRAMING_BYTES:
+        raise UploadTooLarge(limit_bytes)
+    form = _Form(into, limit_bytes)
+    parser = MultipartParser(
+        boundary,
+        {
+            "on_part_begin": form.on_part_begin,
+            "on_part_data": form.on_part_data,
+            "on_header_field": form.on_header_field,
+            "on_header_value": form.on_header_value,
+            "on_header_end": form.on_header_end,
+            "on_headers_finished": form.on_headers_finished,
+            "on_end": form.on_end,
+        },
+    )
+    total = 0
+    try:
+        async for chunk in request.stream():
+            total += len(chunk)
+            if total > limit_bytes + MAX_FRAMING_BYTES:
+                raise UploadTooLarge(limit_bytes)
+            parser.write(chunk)
+    except MultipartParseError as error:
+        raise _malformed("it does not follow the multipart format") from error
+    return form.received()
+
+
+class _Form:
+    """What the parser's callbacks write into."""
+
+    def __init__(self, into: IO[bytes], limit_bytes: int) -> None:
+        self._into = into
+        self._limit_bytes = limit_bytes
+        self._digest = hashlib.sha256()
+        self._size = 0
+        self._filename: str | None = None
+        self._header = b""
+        self._value = b""
+        self._disposition = b""
+        self._ended = False
+
+    def received(self) -> Received:
+        """What came, once the body is at its end."""
+        if not self._ended or self._filename is None:
+            raise _malformed("it is cut short")
+        return Received(self._filename, self._size, self._digest.hexdigest())
+
+    def on_part_begin(self) -> None:
+        if self._filename is not None:
+            raise _malformed(f"it has more than the one field {FIELD!r}")
+        self._header = self._value = self._disposition = b""
+
+    def on_header_field(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+        self._check_header()
+
+    def on_header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+        self._check_header()
+
+    def on_header_end(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            self._disposition = self._value
+        self._header = self._value = b""
+
+    def on_headers_finished(self) -> None:
+        kind, options = parse_options_header(self._disposition)
+        if kind != b"form-data" or options.get(b"name") != FIELD.encode() or b"filename" not in options:
+            raise _malformed(f"its first field is not the file {FIELD!r}")
+        self._filename = options[b"filename"].decode("utf-8", "replace")
+
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
+        self._size += end - start
+        if self._size > self._limit_bytes:
+            raise UploadTooLarge(self._limit_bytes)
+        piece = data[start:end]
+        self._digest.update(piece)
+        self._into.write(piece)
+
+    def on_end(self) -> None:
+        self._ended = True
+
+    def _check_header(self) -> None:
+        if len(self._header) + len(self._value) > MAX_HEADER_BYTES:
+            raise _malformed("one of its headers is too long")
+
+
+def _boundary(request: Request) -> bytes:
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    if kind != b"multipart/form-data":
+        raise HTTPException(415, "Send the file as multipart/form-data, in the field 'file'.")
+    boundary = options.get(b"boundary", b"")
+    if not 1 <= len(boundary) <= 70:
+        raise _malformed("it has no boundary")
+    return boundary
+
+
+def _malformed(why: str) -> HTTPException:
+    return HTTPException(400, f"The form cannot be read: {why}.")

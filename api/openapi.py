@@ -1,0 +1,40 @@
+"""The OpenAPI document, with every error as what it is: a problem document."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from api.errors import PROBLEM
+from api.schemas import Problem
+
+_REF = "#/components/schemas/Problem"
+
+
+def install(app: FastAPI) -> None:
+    """Make `app.openapi` return our version of the document."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # the way the framework documents
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    schemas = document["components"]["schemas"]
+    schemas["Problem"] = Problem.model_json_schema()
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    for path in document["paths"].values():
+        for operation in path.values():
+            for status, response in operation["responses"].items():
+                if status.isdigit() and int(status) >= 400 and "model" not in response and status != "503":
+                    response["content"] = {PROBLEM: {"schema": {"$ref": _REF}}}
+                    response["description"] = response.get("description") or HTTPStatus(int(status)).phrase
+    return document

@@ -1,0 +1,36 @@
+"""Bots: an author's entries over time."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from api import schemas
+from api.deps import Asker, Id, Shared
+from league import service
+from league.service.bots import BotInfo
+
+router = APIRouter(prefix="/v1/bots", tags=["bots"])
+
+
+@router.post("", status_code=201, response_model=schemas.Bot, responses={401: {}, 409: {}, 422: {}})
+def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response: Response) -> BotInfo:
+    """A bot without versions; upload one next."""
+    with shared.db.transaction() as session:
+        bot = service.create_bot(session, asker, body.game, body.name)
+    response.headers["Location"] = f"/v1/bots/{bot.id}"
+    return bot
+
+
+@router.get("", responses={401: {}})
+def list_own_bots(shared: Shared, asker: Asker) -> schemas.Bots:
+    """All of one's own bots."""
+    with shared.db.reading() as session:
+        found = service.bots_of(session, asker)
+    return schemas.Bots(items=[schemas.Bot.model_validate(bot) for bot in found])
+
+
+@router.get("/{bot_id}", response_model=schemas.Bot, responses={404: {}})
+def get_bot(shared: Shared, bot_id: Id) -> BotInfo:
+    """What anyone may know of a bot."""
+    with shared.db.reading() as session:
+        return service.bot_info(session, bot_id)

@@ -1,0 +1,46 @@
+"""The leaderboard: the newest stored ranking, as bytes that are made once for each ranking."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from api import schemas
+from api.caching import answer
+from api.deps import Id, Shared
+from api.services import Body, Services
+from league import service
+
+router = APIRouter(prefix="/v1/seasons/{season_id}/leaderboard", tags=["seasons"])
+
+
+@router.get("", response_model=schemas.Leaderboard, responses={304: {"description": "Not modified"}, 404: {}})
+async def get_leaderboard(shared: Shared, season_id: Id, request: Request) -> Response:
+    """The newest ranking; send its ETag as If-None-Match to learn cheaply whether there is a newer one."""
+    key = ("leaderboard", season_id)
+    body = shared.bodies.fresh(key)
+    if body is None:
+        body = await run_in_threadpool(_body, shared, season_id)
+    return answer(request, body)
+
+
+def _body(shared: Services, season_id: int) -> Body:
+    key = ("leaderboard", season_id)
+    with shared.db.reading() as session:
+        newest = service.newest_snapshot(session, season_id)
+        kept = shared.bodies.current(key, newest)
+        if kept is not None:
+            return kept
+        board = service.leaderboard(session, season_id)
+    shown = schemas.Leaderboard(
+        season_id=season_id,
+        snapshot_id=board.snapshot_id,
+        created_at=board.created_at,
+        log_sha256=board.log_sha256,
+        config=board.config,
+        rows=board.standings["rows"],
+        totals=board.standings["totals"] or None,
+    )
+    etag = f'"{season_id}-{board.snapshot_id or 0}"'
+    content = shown.model_dump_json().encode()
+    return shared.bodies.keep(key, Body(board.snapshot_id, etag, content, "application/json"))

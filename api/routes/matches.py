@@ -1,0 +1,94 @@
+"""Matches: lists, evidence, transcripts, and an author's own logs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+from starlette.responses import StreamingResponse
+
+from api import schemas
+from api.caching import matches as etag_matches
+from api.cursors import read_cursor, write_cursor
+from api.deps import MAX_ID, Asker, Id, Shared
+from engine.transcript import MAX_TRANSCRIPT_BYTES
+from league import service
+from league.states import MatchState
+
+router = APIRouter(prefix="/v1/matches", tags=["matches"])
+
+_Filter = Annotated[int, Field(ge=1, le=MAX_ID)]
+
+FOR_EVER = "public, max-age=31536000, immutable"
+"""A transcript never changes: its address names one match, its ETag the content."""
+
+
+class MatchPage(schemas.Input):
+    """Which matches."""
+
+    season: _Filter | None = None
+    bot: _Filter | None = None
+    state: MatchState | None = None
+    cursor: str | None = None
+    limit: schemas.Limit = 50
+
+
+@router.get("", responses={400: {}})
+def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas.Matches:
+    """The newest first, filtered by season, bot and state."""
+    limit = min(page.limit, shared.settings.page_limit)
+    with shared.db.reading() as session:
+        found = service.matches(
+            session,
+            season_id=page.season,
+            bot_id=page.bot,
+            state=page.state,
+            before=read_cursor(page.cursor),
+            limit=limit,
+        )
+    following = write_cursor(found[-1].id) if len(found) == limit else None
+    return schemas.Matches(items=[schemas.Match.model_validate(match) for match in found], next=following)
+
+
+@router.get("/{match_id}", responses={404: {}})
+def get_match(shared: Shared, match_id: Id) -> schemas.MatchDetail:
+    """One match with every attempt at it and all response times."""
+    with shared.db.reading() as session:
+        found = service.match_detail(session, match_id)
+    match = schemas.Match.model_validate(found.match)
+    return schemas.MatchDetail(
+        **match.model_dump(),
+        attempts=[schemas.AttemptView.model_validate(attempt) for attempt in found.attempts],
+        latencies=[schemas.LatencyView.model_validate(latency) for latency in found.latencies],
+    )
+
+
+@router.get(
+    "/{match_id}/transcript",
+    response_class=StreamingResponse,
+    responses={
+        200: {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"},
+        304: {"description": "Not modified"},
+        404: {},
+        409: {"description": "Not done yet: the transcript holds the seed"},
+    },
+)
+def get_transcript(shared: Shared, match_id: Id, request: Request) -> Response:
+    """The record of a match that is done; `deadheat verify` re-simulates it."""
+    with shared.db.reading() as session:
+        sha256 = service.transcript_of(session, match_id)
+    headers = {"ETag": f'"{sha256}"', "Cache-Control": FOR_EVER}
+    if etag_matches(request.headers.get("if-none-match"), headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    headers["Content-Disposition"] = f'attachment; filename="match-{match_id}.jsonl"'
+    pieces = shared.blobs.stream(sha256, MAX_TRANSCRIPT_BYTES)
+    return StreamingResponse(pieces, headers=headers, media_type="application/x-ndjson")
+
+
+@router.get("/{match_id}/logs", responses={401: {}, 404: {}})
+def get_logs(shared: Shared, asker: Asker, match_id: Id) -> schemas.Endings:
+    """How one's own bots' processes ended in this match, with their stderr."""
+    with shared.db.reading() as session:
+        found = service.endings(session, asker, match_id)
+    return schemas.Endings(items=[schemas.EndingView.model_validate(ending) for ending in found])

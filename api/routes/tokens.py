@@ -1,0 +1,36 @@
+"""Access tokens: asked for by name and password, used as bearer tokens, revocable."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from api import schemas
+from api.deps import Asker, Id, Shared
+from league import service
+
+router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
+
+
+@router.post("", status_code=201, responses={401: {}, 409: {}, 422: {}})
+def issue_token(shared: Shared, body: schemas.TokenRequest) -> schemas.NewToken:
+    """A new token. Its secret is not shown again."""
+    with shared.db.reading() as session:
+        person = service.check_password(session, body.name, body.password)
+    with shared.db.transaction() as session:
+        issued = service.issue_token(session, person.id, body.label)
+    return schemas.NewToken(id=issued.id, token=issued.secret, expires_at=issued.expires_at)
+
+
+@router.get("", responses={401: {}})
+def list_tokens(shared: Shared, asker: Asker) -> schemas.Tokens:
+    """One's own tokens, without their secrets, the newest first."""
+    with shared.db.reading() as session:
+        found = service.tokens(session, asker.id)
+    return schemas.Tokens(items=[schemas.Token.model_validate(token) for token in found])
+
+
+@router.delete("/{token_id}", status_code=204, responses={401: {}, 404: {}})
+def revoke_token(shared: Shared, asker: Asker, token_id: Id) -> None:
+    """End one of one's own tokens now."""
+    with shared.db.transaction() as session:
+        service.revoke(session, asker.id, token_id)

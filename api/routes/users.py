@@ -1,0 +1,25 @@
+"""Sign-up, and who am I."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from api import schemas
+from api.deps import Asker, Shared
+from league import service
+from league.service.users import Person
+
+router = APIRouter(prefix="/v1/users", tags=["users"])
+
+
+@router.post("", status_code=201, response_model=schemas.User, responses={409: {}, 422: {}})
+def sign_up(shared: Shared, body: schemas.SignUp) -> Person:
+    """Become an author; then ask for a token."""
+    with shared.db.transaction() as session:
+        return service.sign_up(session, body.name, body.password)
+
+
+@router.get("/me", response_model=schemas.User, responses={401: {}})
+def me(asker: Asker) -> Person:
+    """Whose token this is."""
+    return asker

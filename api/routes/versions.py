@@ -1,0 +1,103 @@
+"""Versions: uploads, their builds and logs. All of it is the author's alone; to a stranger the bot does not exist."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Annotated, BinaryIO, cast
+
+from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from api import schemas
+from api.deps import Asker, Id, Shared
+from api.multipart import FIELD, Received, receive_file
+from api.services import Services
+from league import service, uploads
+from league.service.bots import VersionInfo, own_bot
+from league.service.users import Person
+
+router = APIRouter(prefix="/v1/bots/{bot_id}/versions", tags=["versions"])
+
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+_FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": [FIELD],
+                    "properties": {
+                        FIELD: {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "One source file (bot.py, bot.c, bot.cpp) or a zip with main.py, main.c, "
+                            "main.cpp or a deadheat.toml at its root.",
+                        }
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+def owned_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
+    """The bot, before any of the body is read. Raises NotFound."""
+    with shared.db.reading() as session:
+        return own_bot(session, asker, bot_id).id
+
+
+@router.post(
+    "",
+    status_code=202,
+    response_model=schemas.Version,
+    responses={400: {}, 401: {}, 404: {}, 409: {}, 413: {}, 415: {}, 422: {}},
+    openapi_extra=_FORM,
+)
+async def upload_version(
+    shared: Shared,
+    asker: Asker,
+    bot_id: Annotated[int, Depends(owned_bot)],
+    request: Request,
+    response: Response,
+) -> VersionInfo:
+    """Upload a version. It is built next: poll the address in `Location`."""
+    with tempfile.TemporaryFile() as file:
+        received = await receive_file(request, file, shared.settings.upload_limit_bytes)
+        version = await run_in_threadpool(_accept, shared, asker, bot_id, cast(BinaryIO, file), received)
+    response.headers["Location"] = f"/v1/bots/{bot_id}/versions/{version.number}"
+    return version
+
+
+@router.get("", responses={401: {}, 404: {}})
+def list_versions(shared: Shared, asker: Asker, bot_id: Id) -> schemas.Versions:
+    """The newest hundred."""
+    with shared.db.reading() as session:
+        found = service.versions_of(session, asker, bot_id)
+    return schemas.Versions(items=[schemas.Version.model_validate(version) for version in found])
+
+
+@router.get("/{number}", response_model=schemas.Version, responses={401: {}, 404: {}})
+def get_version(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> VersionInfo:
+    """One version and its state."""
+    with shared.db.reading() as session:
+        return service.version_info(session, asker, bot_id, number)
+
+
+@router.get("/{number}/log", responses={401: {}, 404: {}})
+def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> schemas.BuildLog:
+    """What the build and the trial match printed, and what we failed at."""
+    with shared.db.reading() as session:
+        log, tries = service.build_log(session, asker, bot_id, number)
+    return schemas.BuildLog(log=log, tries=[schemas.BuildTry.model_validate(attempt) for attempt in tries])
+
+
+def _accept(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> VersionInfo:
+    """Inspect, store, commit, and only then tell a worker."""
+    upload = uploads.accept(file, received.filename, received.sha256, shared.settings, shared.blobs)
+    with shared.db.transaction() as session:
+        version = service.add_version(session, asker, bot_id, upload)
+    shared.nudge_build(version.id)
+    return version

@@ -1,0 +1,400 @@
+"""The shapes of HTTP: what may be sent (nothing unknown is ignored) and what comes back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+
+from engine.core import Fault
+from league.states import MatchState, Role, SeasonState, VersionState
+
+Name = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$"),
+    Field(
+        description="1 to 32 letters, digits, - and _; upper and lower case do not make a difference.", examples=["ada"]
+    ),
+]
+SeasonName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+:'()/-]{0,63}$")]
+Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]{0,63}$")]
+Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
+Limit = Annotated[int, Field(ge=1, le=1000)]
+
+
+class Input(BaseModel):
+    """What is sent: an unknown field is an error, for it is usually a typing mistake."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Output(BaseModel):
+    """What comes back, made from the league's plain values."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Problem(BaseModel):
+    """RFC 9457. Further members depend on `code`."""
+
+    type: str = Field(examples=["urn:deadheat:problem:not-found"])
+    title: str = Field(examples=["Not Found"])
+    status: int = Field(examples=[404])
+    detail: str = Field(examples=["There is no season '7'."])
+    instance: str = Field(examples=["/v1/seasons/7"])
+    code: str = Field(examples=["not-found"])
+
+
+class SignUp(Input):
+    """A new author."""
+
+    name: Name
+    password: Password = Field(examples=["correct horse battery staple"])
+
+
+class User(Output):
+    """Somebody."""
+
+    id: int
+    name: str = Field(examples=["ada"])
+    role: Role
+
+
+class TokenRequest(Input):
+    """Asks for a token by name and password."""
+
+    name: Name
+    password: Annotated[str, StringConstraints(max_length=256)]
+    label: Label = Field(default="token", description="To tell tokens apart later.", examples=["laptop"])
+
+
+class NewToken(Output):
+    """A token; the secret is shown this once."""
+
+    id: int
+    token: str = Field(examples=["dh_Zm9yIGV4YW1wbGUgb25seSwgbm90IGEgdG9rZW4"])
+    expires_at: datetime
+
+
+class Token(Output):
+    """A token without its secret."""
+
+    id: int
+    label: str
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+
+
+class Tokens(Output):
+    """All of one's own."""
+
+    items: list[Token]
+
+
+class BotRequest(Input):
+    """A new bot."""
+
+    game: str = Field(max_length=64, examples=["yacht-auction"])
+    name: Name = Field(examples=["greedy"])
+
+
+class Bot(Output):
+    """A bot."""
+
+    id: int
+    game: str = Field(examples=["yacht-auction"])
+    name: str = Field(examples=["greedy"])
+    author: str = Field(examples=["ada"])
+    versions: int
+    created_at: datetime
+
+
+class Bots(Output):
+    """A list of bots."""
+
+    items: list[Bot]
+
+
+class Version(Output):
+    """One upload and what became of it; poll it until it is `ready` or `broken`."""
+
+    id: int
+    bot_id: int
+    number: int
+    state: VersionState
+    filename: str = Field(examples=["bot.py"])
+    size_bytes: int
+    sha256: str
+    language: str = Field(examples=["python"])
+    entry: str = Field(examples=["main.py"])
+    reason: str = Field(description="Why it is broken; empty otherwise.")
+    attempt: int = Field(description="How often a worker took it; more than one means that we failed before.")
+    created_at: datetime
+    built_at: datetime | None
+
+
+class Versions(Output):
+    """The newest first."""
+
+    items: list[Version]
+
+
+class BuildTry(Output):
+    """A try at building that failed by our doing."""
+
+    at: datetime
+    cause: str
+    detail: str
+
+
+class BuildLog(Output):
+    """For the author only."""
+
+    log: str
+    tries: list[BuildTry]
+
+
+class SeasonRequest(Input):
+    """A new season."""
+
+    game: str = Field(max_length=64, examples=["yacht-auction"])
+    name: SeasonName = Field(examples=["Winter 2026"])
+    series_length: int = Field(default=10, ge=1, le=1000, description="Matches played in one go.")
+    games_per_pair: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="Matches of each pair in the whole season; null: no bound."
+    )
+    opens_at: AwareDatetime | None = None
+    closes_at: AwareDatetime | None = None
+
+
+class SeasonChange(Input):
+    """What is to become of a season."""
+
+    state: SeasonState
+
+
+class Progress(Output):
+    """How far it is. `voids`: attempts that we spoiled and played again."""
+
+    entries: int
+    scheduled: int
+    done: int
+    abandoned: int
+    voids: int
+
+
+class Season(Output):
+    """A season."""
+
+    id: int
+    game: str = Field(examples=["yacht-auction"])
+    name: str = Field(examples=["Winter 2026"])
+    state: SeasonState
+    series_length: int
+    games_per_pair: int | None
+    opens_at: datetime | None
+    closes_at: datetime | None
+    created_at: datetime
+
+
+class SeasonDetail(Season):
+    """A season with its progress."""
+
+    progress: Progress
+
+
+class Seasons(Output):
+    """The newest first."""
+
+    items: list[Season]
+
+
+class EntryRequest(Input):
+    """Which version is to play."""
+
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
+        default=None, description="null: the newest that is ready, and from then on each newer one once it is ready."
+    )
+
+
+class Entry(Output):
+    """A bot in a season."""
+
+    bot_id: int
+    bot: str
+    author: str
+    version: int
+    follows: bool = Field(description="Whether newer versions take over by themselves.")
+
+
+class Entries(Output):
+    """By bot; `next` continues the list."""
+
+    items: list[Entry]
+    next: str | None
+
+
+class Standing(BaseModel):
+    """One line of the leaderboard; ratings on the Elo scale with a 95 % interval."""
+
+    rank: int | None = Field(description="null: an earlier version that plays no more.")
+    bot_id: int
+    bot: str
+    author: str
+    version_id: int
+    version: int
+    language: str
+    active: bool
+    elo: float
+    se: float
+    low: float
+    high: float
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    timeouts: int
+    other_faults: int
+
+
+class Totals(BaseModel):
+    """Over the whole season, at the time of the ranking."""
+
+    rated: int
+    matches: int
+    abandoned: int
+    voids: int
+    timeouts: int
+    other_faults: int
+
+
+class Leaderboard(BaseModel):
+    """A ranking as it was computed; `log_sha256` names the log it follows from."""
+
+    season_id: int
+    snapshot_id: int | None
+    created_at: datetime | None
+    log_sha256: str | None
+    config: dict[str, Any]
+    rows: list[Standing]
+    totals: Totals | None
+
+
+class FaultView(Output):
+    """Where and why a seat failed."""
+
+    fault: Fault
+    command: str
+    elapsed_ms: float | None
+    why: str
+
+
+class SeatView(Output):
+    """Who sat where. `points` is a whole number or a fraction "p/q"; null where there are no honest ones."""
+
+    seat: int
+    bot_id: int
+    bot: str
+    author: str
+    version: int
+    rank: int | None
+    points: str | None
+    fault: FaultView | None
+
+
+class Match(Output):
+    """One playing. The seed is published with the result; its commitment, SHA-256(seed), from the start."""
+
+    id: int
+    season_id: int
+    series_id: int
+    game: str
+    state: MatchState
+    rated: bool
+    commitment: str
+    seed: str | None
+    transcript_sha256: str | None
+    created_at: datetime
+    finished_at: datetime | None
+    seats: list[SeatView]
+
+
+class Matches(Output):
+    """The newest first; `next` continues the list."""
+
+    items: list[Match]
+    next: str | None
+
+
+class AttemptView(Output):
+    """One try: "played", or why it is void, with the evidence. `match_id` null: it befell the whole series."""
+
+    match_id: int | None
+    cause: str
+    detail: str
+    evidence: dict[str, Any]
+    started_at: datetime | None
+    finished_at: datetime
+
+
+class LatencyView(Output):
+    """Response times of one seat to one command."""
+
+    seat: int
+    command: str
+    limit_ns: int
+    prompts: int
+    mean_ns: int
+    worst_ns: int
+
+
+class MatchDetail(Match):
+    """A match with its ledger and its response times."""
+
+    attempts: list[AttemptView]
+    latencies: list[LatencyView]
+
+
+class EndingView(Output):
+    """How one's own bot's process ended."""
+
+    seat: int
+    bot: str
+    version: int
+    exit_code: int | None
+    signal: int | None
+    lingered: bool
+    stderr: str
+    cpu_ns: int | None
+    peak_memory_bytes: int | None
+
+
+class Endings(Output):
+    """One for each of one's own bots in the match."""
+
+    items: list[EndingView]
+
+
+class Game(BaseModel):
+    """A game that can be played."""
+
+    name: str = Field(examples=["yacht-auction"])
+    rules_version: int
+    seats_min: int
+    seats_max: int
+
+
+class Games(BaseModel):
+    """All of them."""
+
+    items: list[Game]
+
+
+class Readiness(BaseModel):
+    """Whether each part can be reached; a sentence where not."""
+
+    database: str = Field(examples=["ok"])
+    blobs: str = Field(examples=["ok"])
+    broker: str = Field(examples=["ok"])

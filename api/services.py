@@ -1,0 +1,122 @@
+"""What the routes share: settings, connections, the queue, caches. One object for each application."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from fastapi.templating import Jinja2Templates
+
+from league.blobs import Blobs
+from league.config import Settings
+from league.database import Database
+
+log = logging.getLogger(__name__)
+
+SITE = Path(__file__).resolve().parent.parent / "dashboards" / "site"
+
+
+class Queue(Protocol):
+    """What the API needs of the queue."""
+
+    def enqueue_build(self, version_id: int) -> None:
+        """Nudge a worker; raises the broker's errors."""
+
+    def check(self) -> None:
+        """Raise whatever the broker raises when it cannot be reached."""
+
+
+class CeleryQueue:
+    """The real queue. Celery is imported with the first use, so that tests and tools do without it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def enqueue_build(self, version_id: int) -> None:
+        """See `Queue`."""
+        from workers import queue
+
+        queue.enqueue_build(version_id)
+
+    def check(self) -> None:
+        """See `Queue`."""
+        from workers import queue
+
+        with queue.celery_app(self._settings).connection_for_write() as connection:
+            connection.ensure_connection(max_retries=1, timeout=CHECK_SECONDS)
+
+
+CHECK_SECONDS = 2
+"""How long a readiness check waits for the broker."""
+
+CACHED_BODIES = 256
+FRESH_SECONDS = 1.0
+"""For this long a cached answer is given without asking the database whether it is still the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """An answer ready to be sent. `version` says what it was made from, `etag` what a client may compare."""
+
+    version: object
+    etag: str
+    content: bytes
+    media_type: str
+
+
+class Bodies:
+    """Answers kept as bytes, the least recently used dropped first.
+
+    `key` is what was asked for, `version` what it depends on. Within `FRESH_SECONDS` not even the version is asked
+    for. Two threads may make the same body at once: the later one stays, and nothing waits.
+    """
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._kept: OrderedDict[object, tuple[float, Body]] = OrderedDict()
+
+    def fresh(self, key: object) -> Body | None:
+        """The answer, if it was checked a moment ago."""
+        found = self._kept.get(key)
+        if found is None or self._seconds() - found[0] > FRESH_SECONDS:
+            return None
+        return found[1]
+
+    def current(self, key: object, version: object) -> Body | None:
+        """The answer, if it was made from this version; it then counts as checked now."""
+        found = self._kept.get(key)
+        if found is None or found[1].version != version:
+            return None
+        return self.keep(key, found[1])
+
+    def keep(self, key: object, body: Body) -> Body:
+        """Keep an answer that was just made or checked."""
+        self._kept[key] = (self._seconds(), body)
+        self._kept.move_to_end(key)
+        while len(self._kept) > CACHED_BODIES:
+            self._kept.popitem(last=False)
+        return body
+
+
+@dataclass
+class Services:
+    """Shared by all requests of one application."""
+
+    settings: Settings
+    db: Database
+    blobs: Blobs
+    queue: Queue
+    pages: Jinja2Templates
+    bodies: Bodies = field(default_factory=Bodies)
+
+    def nudge_build(self, version_id: int) -> None:
+        """Tell a worker of a committed row. A broker that is away must not fail the request: the sweeper finds it."""
+        try:
+            self.queue.enqueue_build(version_id)
+        except Exception:  # brokers raise what they like, and none of it is the author's business
+            log.warning("version %d could not be enqueued; the sweeper will", version_id, exc_info=True)

@@ -1,0 +1,246 @@
+"""Looking at matches: lists by cursor, one match with its evidence, and what only an author may see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from engine.core import Fault
+from league.errors import NotFound, WrongState
+from league.service.users import Person
+from league.states import MatchState
+from league.tables import (
+    Attempt,
+    Bot,
+    BotVersion,
+    Ending,
+    LatencySummary,
+    Match,
+    Participant,
+    Season,
+    User,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FaultInfo:
+    """Where and why a seat failed."""
+
+    fault: Fault
+    command: str
+    elapsed_ms: float | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeatInfo:
+    """Who sat where, and how it ended for them."""
+
+    seat: int
+    bot_id: int
+    bot: str
+    author: str
+    version: int
+    rank: int | None
+    points: str | None
+    fault: FaultInfo | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchInfo:
+    """One line of a list. `seed` (hexadecimal) is None until the match is done."""
+
+    id: int
+    season_id: int
+    series_id: int
+    game: str
+    state: MatchState
+    rated: bool
+    commitment: str
+    seed: str | None
+    transcript_sha256: str | None
+    created_at: datetime
+    finished_at: datetime | None
+    seats: tuple[SeatInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptInfo:
+    """One row of the ledger. `match_id` None: it befell the whole series."""
+
+    match_id: int | None
+    cause: str
+    detail: str
+    evidence: dict[str, Any]
+    started_at: datetime | None
+    finished_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyInfo:
+    """One seat's response times to one command, in nanoseconds."""
+
+    seat: int
+    command: str
+    limit_ns: int
+    prompts: int
+    mean_ns: int
+    worst_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchDetail:
+    """A match with everything that everyone may see."""
+
+    match: MatchInfo
+    attempts: tuple[AttemptInfo, ...]
+    latencies: tuple[LatencyInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EndingInfo:
+    """What became of one's own bot's process in a match."""
+
+    seat: int
+    bot: str
+    version: int
+    exit_code: int | None
+    signal: int | None
+    lingered: bool
+    stderr: str
+    cpu_ns: int | None
+    peak_memory_bytes: int | None
+
+
+def matches(
+    session: Session,
+    *,
+    season_id: int | None = None,
+    bot_id: int | None = None,
+    state: MatchState | None = None,
+    before: int | None = None,
+    limit: int = 50,
+) -> list[MatchInfo]:
+    """The newest matches first, those with an id below `before`."""
+    statement = select(Match, Season.game).join(Season, col(Season.id) == Match.season_id)
+    if bot_id is not None:
+        statement = statement.join(Participant, col(Participant.match_id) == Match.id)
+        statement = statement.where(Participant.bot_id == bot_id)
+        if before is not None:
+            statement = statement.where(Participant.match_id < before)
+    if season_id is not None:
+        statement = statement.where(Match.season_id == season_id)
+    if state is not None:
+        statement = statement.where(Match.state == state)
+    if before is not None:
+        statement = statement.where(Match.id < before)
+    rows = session.exec(statement.order_by(col(Match.id).desc()).limit(limit)).all()
+    seats = _seats(session, [row.id for row, _ in rows])
+    return [_view(row, game, seats[row.id]) for row, game in rows]
+
+
+def match_detail(session: Session, match_id: int) -> MatchDetail:
+    """One match with its attempts and response times. Raises NotFound."""
+    statement = select(Match, Season.game).join(Season, col(Season.id) == Match.season_id)
+    found = session.exec(statement.where(Match.id == match_id)).first()
+    if found is None:
+        raise NotFound("match", match_id)
+    row, game = found
+    # Its own attempts, and what befell the series as a whole while it was waiting.
+    whole = (col(Attempt.series_id) == row.series_id) & col(Attempt.match_id).is_(None)
+    ledger = select(Attempt).where((col(Attempt.match_id) == match_id) | whole).order_by(col(Attempt.id)).limit(200)
+    attempts = tuple(
+        AttemptInfo(a.match_id, a.cause, a.detail, a.evidence, a.started_at, a.finished_at)
+        for a in session.exec(ledger)
+    )
+    times = select(LatencySummary).where(LatencySummary.match_id == match_id)
+    latencies = tuple(
+        LatencyInfo(t.seat, t.command, t.limit_ns, t.prompts, t.total_ns // max(t.prompts, 1), t.worst_ns)
+        for t in session.exec(times.order_by(col(LatencySummary.seat), col(LatencySummary.command)))
+    )
+    return MatchDetail(_view(row, game, _seats(session, [row.id])[row.id]), attempts, latencies)
+
+
+def transcript_of(session: Session, match_id: int) -> str:
+    """The name of a match's transcript in the blob store; it holds the seed, so only of one that is done.
+
+    Raises:
+        NotFound, WrongState.
+    """
+    row = session.get(Match, match_id)
+    if row is None:
+        raise NotFound("match", match_id)
+    if row.transcript_sha256 is None:
+        raise WrongState("match", row.state, "done")
+    return row.transcript_sha256
+
+
+def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
+    """How the asker's own bots' processes ended, with their stderr.
+
+    Raises:
+        NotFound: there is no such match, or none of the asker's bots is in it.
+    """
+    mine = (
+        select(Participant.seat, Bot.name, BotVersion.number)
+        .join(Bot, col(Bot.id) == Participant.bot_id)
+        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+        .where(Participant.match_id == match_id, Bot.owner_id == owner.id)
+    )
+    seated = {seat: (name, number) for seat, name, number in session.exec(mine)}
+    if not seated:
+        raise NotFound("match of a bot of yours", match_id)
+    chosen = (Ending.match_id == match_id, col(Ending.seat).in_(list(seated)))
+    return [
+        EndingInfo(
+            seat=row.seat,
+            bot=seated[row.seat][0],
+            version=seated[row.seat][1],
+            exit_code=row.exit_code,
+            signal=row.signal,
+            lingered=row.lingered,
+            stderr=row.stderr,
+            cpu_ns=row.cpu_ns,
+            peak_memory_bytes=row.peak_memory_bytes,
+        )
+        for row in session.exec(select(Ending).where(*chosen).order_by(col(Ending.seat)))
+    ]
+
+
+def _seats(session: Session, match_ids: Sequence[int]) -> dict[int, tuple[SeatInfo, ...]]:
+    statement = (
+        select(Participant, Bot.name, User.name, BotVersion.number)
+        .join(Bot, col(Bot.id) == Participant.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+        .where(col(Participant.match_id).in_(match_ids))
+        .order_by(col(Participant.match_id), col(Participant.seat))
+    )
+    seats: dict[int, tuple[SeatInfo, ...]] = dict.fromkeys(match_ids, ())
+    for row, bot, author, number in session.exec(statement):
+        fault = None
+        if row.fault is not None:
+            fault = FaultInfo(row.fault, row.fault_command or "", row.fault_elapsed_ms, row.fault_why or "")
+        seats[row.match_id] += (SeatInfo(row.seat, row.bot_id, bot, author, number, row.rank, row.points, fault),)
+    return seats
+
+
+def _view(row: Match, game: str, seats: tuple[SeatInfo, ...]) -> MatchInfo:
+    return MatchInfo(
+        id=row.id,
+        season_id=row.season_id,
+        series_id=row.series_id,
+        game=game,
+        state=row.state,
+        rated=row.rated,
+        commitment=row.commitment,
+        seed=row.seed.hex() if row.state is MatchState.DONE else None,
+        transcript_sha256=row.transcript_sha256,
+        created_at=row.created_at,
+        finished_at=row.finished_at,
+        seats=seats,
+    )

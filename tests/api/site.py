@@ -1,0 +1,119 @@
+"""An application on a small league, without sockets: a client, a queue that writes down, zips made by hand."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio.from_thread
+import httpx
+from fastapi import FastAPI
+from httpx import Response
+
+from api.app import create_app
+from league import service
+from league.blobs import Blobs
+from tests.league.world import World, settings
+
+PASSWORD = "a long enough password"
+PROBLEM = "application/problem+json"
+
+
+class NotedQueue:
+    """Writes down what it is asked to enqueue; `broken` makes it raise."""
+
+    def __init__(self) -> None:
+        self.builds: list[int] = []
+        self.broken = False
+
+    def enqueue_build(self, version_id: int) -> None:
+        if self.broken:
+            raise ConnectionError("no broker")
+        self.builds.append(version_id)
+
+    def check(self) -> None:
+        if self.broken:
+            raise ConnectionError("no broker")
+
+
+class InProcess(httpx.BaseTransport):
+    """Hands requests to an application in this process, on an event loop in a thread of its own."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._inner = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+        self._context = anyio.from_thread.start_blocking_portal()
+        self._portal = self._context.__enter__()
+
+    def handle_request(self, request: httpx.Request) -> Response:
+        return self._portal.call(self._answer, request)
+
+    def close(self) -> None:
+        self._context.__exit__(None, None, None)
+
+    async def _answer(self, request: httpx.Request) -> Response:
+        answer = await self._inner.handle_async_request(request)
+        return Response(answer.status_code, headers=answer.headers, content=await answer.aread(), request=request)
+
+
+class Site:
+    """The application and what is behind it."""
+
+    def __init__(self, folder: Path, **values: object) -> None:
+        self.world = World(settings(folder, **values))
+        self.queue = NotedQueue()
+        self.blobs = Blobs("memory:///")
+        self.app = create_app(self.world.settings, queue=self.queue, db=self.world.db, blobs=self.blobs)
+        self.client = httpx.Client(transport=InProcess(self.app), base_url="http://league")
+
+    def author(self, name: str = "ada") -> dict[str, str]:
+        """Signs up; the headers that say so."""
+        self.ok(201, self.client.post("/v1/users", json={"name": name, "password": PASSWORD}))
+        return self.sign_in(name)
+
+    def sign_in(self, name: str = "ada") -> dict[str, str]:
+        answer = self.client.post("/v1/tokens", json={"name": name, "password": PASSWORD, "label": "test"})
+        return bearer(self.ok(201, answer)["token"])
+
+    def organiser(self) -> dict[str, str]:
+        with self.world.db.transaction() as session:
+            return bearer(service.ensure_organiser(session, "boss"))
+
+    def bot(self, headers: Mapping[str, str], name: str = "greedy") -> int:
+        body = {"game": "yacht-auction", "name": name}
+        found: int = self.ok(201, self.client.post("/v1/bots", json=body, headers=dict(headers)))["id"]
+        return found
+
+    def upload(self, headers: Mapping[str, str], bot_id: int, content: bytes, filename: str = "bot.py") -> Response:
+        return self.client.post(
+            f"/v1/bots/{bot_id}/versions", files={"file": (filename, content)}, headers=dict(headers)
+        )
+
+    def ok(self, status: int, answer: Response) -> Any:
+        assert answer.status_code == status, answer.text
+        return answer.json() if answer.content else None
+
+    def problem(self, status: int, answer: Response, code: str = "") -> dict[str, Any]:
+        """The answer is this problem, as a problem document."""
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"] == PROBLEM
+        body: dict[str, Any] = answer.json()
+        assert body["status"] == status
+        assert {"type", "title", "detail", "instance", "code"} <= body.keys()
+        assert not code or body["code"] == code, body
+        return body
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def zipped(files: Mapping[str, bytes | str]) -> bytes:
+    """A zip with these files."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return made.getvalue()
