@@ -33,6 +33,7 @@ import docker
 import requests
 from docker.errors import DockerException, NotFound
 from docker.types import LogConfig, Mount, Ulimit
+from docker.utils import kwargs_from_env
 
 from engine.core import NS_PER_MS, NS_PER_S
 from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
@@ -70,7 +71,7 @@ class DockerSandbox:
         self._run_dir = run_dir.resolve()
         self._run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            self._client = docker.APIClient(version="auto", timeout=ENGINE_TIMEOUT_S)
+            self._client = docker.APIClient(**kwargs_from_env(), version="auto", timeout=ENGINE_TIMEOUT_S)
             self._client.inspect_image(image)
         except NotFound as error:
             raise SandboxError(

@@ -1,0 +1,61 @@
+"""A Docker Engine for one benchmark: own data, own socket, and inside the benchmark's control group."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from tests.benchmarks.cgroups import MeasuredGroup
+
+START_SECONDS = 60
+
+
+class PrivateEngine:
+    """Starts dockerd, copies one image into it, and stops it again."""
+
+    def __init__(self, group: MeasuredGroup, image: str) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="deadheat-engine-"))
+        self.url = f"unix://{self._folder}/engine.sock"
+        outer = dict(os.environ)
+        with (self._folder / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    "dockerd",
+                    f"--host={self.url}",
+                    f"--data-root={self._folder}/data",
+                    f"--exec-root={self._folder}/exec",
+                    f"--pidfile={self._folder}/pid",
+                    f"--cgroup-parent=/{group.name}/containers",
+                    "--bridge=none",
+                    "--iptables=false",
+                    "--ip6tables=false",
+                ],
+                stdout=log,
+                stderr=log,
+                preexec_fn=lambda: group.join("engine"),  # noqa: PLW1509  this process has one thread
+            )
+        self._wait()
+        save = subprocess.Popen(["docker", "save", image], env=outer, stdout=subprocess.PIPE)
+        subprocess.run(
+            ["docker", "--host", self.url, "load", "--quiet"], stdin=save.stdout, check=True, capture_output=True
+        )
+        assert save.wait() == 0
+
+    def _wait(self) -> None:
+        give_up_at = time.monotonic() + START_SECONDS
+        while subprocess.run(["docker", "--host", self.url, "version"], check=False, capture_output=True).returncode:
+            if time.monotonic() > give_up_at or self._process.poll() is not None:
+                log = (self._folder / "log").read_text(errors="replace")[-2000:]
+                self.close()
+                raise RuntimeError(f"the benchmark's own Docker Engine did not start:\n{log}")
+            time.sleep(0.2)
+
+    def close(self) -> None:
+        """Stop it and delete everything of it."""
+        self._process.terminate()
+        self._process.wait(60)
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,0 +1,163 @@
+"""What a match costs: CPU time of every process involved, for containers against bare processes. Needs root.
+
+    ./scripts/bench match [--short]
+
+All variants take turns in one run, so that a change of the machine's speed hits them alike; only the ratios mean
+anything. A Docker Engine of the benchmark's own, its containers, their shims, the bots and the referee are inside one
+control group, and its counter is the figure. Every match is played by the rules, its transcript encoded and counted
+in the metrics, as a worker does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.core import NS_PER_MS, NS_PER_S, Message
+from engine.games import GAMES
+from engine.transcript import encode
+from league.config import Settings
+from sandbox.archive import extract_program
+from sandbox.arena import Arena
+from sandbox.box import Limits, Program, Sandbox
+from sandbox.build import build
+from sandbox.docker import DockerSandbox
+from sandbox.languages import LANGUAGES
+from sandbox.local import LocalSandbox
+from sandbox.pipes import PipeTransport
+from tests.benchmarks.cgroups import MeasuredGroup
+from tests.benchmarks.engine_of_our_own import PrivateEngine
+from workers import metrics
+from workers.context import BOTS
+from workers.play import latencies
+
+GAME = "yacht-auction"
+HERE = Path(__file__).resolve().parent
+BOT_BY_LANGUAGE = {"c": HERE / "light.c", "python": BOTS / GAME / "random" / "main.py"}
+TARGETS = {"c": 6.0, "python": 1.4}
+ROUND_TRIP_TARGET = 2.0
+VARIANTS = {"bare": 50, "cold pair": 1, "series of 10": 10, "series of 50": 50}
+
+
+def main() -> int:
+    """Measure, print, and say whether the targets were reached."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true", help="one round of each, to see that it works")
+    rounds = 1 if parser.parse_args().short else 5
+    group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
+    folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-"))
+    engine = PrivateEngine(group, Settings().image)
+    os.environ["DOCKER_HOST"] = engine.url
+    group.join("run")
+    try:
+        docker = DockerSandbox(Settings().image, folder / "run")
+        costs = {language: measure_matches(language, docker, folder, group, rounds) for language in BOT_BY_LANGUAGE}
+        trip = measure_round_trip(docker, folder, 10 * rounds)
+        docker.close()
+    finally:
+        group.leave()
+        engine.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        group.close()
+    return report(costs, trip, rounds)
+
+
+def measure_matches(
+    language: str, docker: Sandbox, folder: Path, group: MeasuredGroup, rounds: int
+) -> dict[str, list[float]]:
+    """CPU milliseconds a match, by variant, one figure a round."""
+    program = built(BOT_BY_LANGUAGE[language], language, docker, folder / language)
+    costs: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
+    for _ in range(rounds):
+        for variant, length in VARIANTS.items():
+            sandbox = LocalSandbox() if variant == "bare" else docker
+            series = 8 if variant == "cold pair" else 1
+            before_ns = group.cpu_ns()
+            for _ in range(series):
+                play_series(sandbox, program, length)
+            settle()
+            costs[variant].append((group.cpu_ns() - before_ns) / NS_PER_MS / (series * length))
+    return costs
+
+
+def play_series(sandbox: Sandbox, program: Program, length: int) -> None:
+    """Both seats, `length` matches, everything that a worker does but the database."""
+    with Arena(sandbox, [program, program], [Limits(cpus="0"), Limits(cpus="1")], late_bound_ns=NS_PER_S) as arena:
+        for number in range(length):
+            played = arena.play(GAMES[GAME], (0, 1), number.to_bytes(16, "big"), {"match": number})
+            assert not played.transcript.result.faults, played.transcript.result
+            encode(played.transcript)
+            latencies(played.transcript)
+            metrics.record(played.transcript)
+
+
+def settle() -> None:
+    """Let the engine finish what it does after a container is gone, inside the measurement."""
+    time.sleep(0.3)
+
+
+def measure_round_trip(docker: Sandbox, folder: Path, turns: int) -> dict[str, list[float]]:
+    """Median microseconds from prompt to reply, by turn; bare pipe and container FIFO take turns."""
+    program = built(HERE / "echo.c", "c", docker, folder / "echo")
+    boxes = {"bare pipe": LocalSandbox().open(program, Limits()), "container FIFO": docker.open(program, Limits())}
+    try:
+        transports = {name: PipeTransport([box.start()], late_bound_ns=NS_PER_S) for name, box in boxes.items()}
+        taken: dict[str, list[float]] = {name: [] for name in transports}
+        for _ in range(turns):
+            for name, transport in transports.items():
+                replies = [transport.exchange([Message(0, "PING", 10 * NS_PER_S)])[0] for _ in range(200)]
+                assert all(reply.line == "OK" for reply in replies)
+                taken[name].append(statistics.median(reply.elapsed_ns for reply in replies) / 1000)
+        return taken
+    finally:
+        for box in boxes.values():
+            box.close()
+
+
+def built(source: Path, language: str, docker: Sandbox, folder: Path) -> Program:
+    """Build a single file as a worker does."""
+    recipe = LANGUAGES[language]
+    sources = folder / "sources"
+    sources.mkdir(parents=True)
+    shutil.copy(source, sources / recipe.entries[0])
+    folder /= "program"
+    folder.mkdir()
+    extract_program(build(docker, sources, recipe).tar, folder, 64 * 2**20)
+    return Program(folder, recipe.run, language)
+
+
+def report(costs: dict[str, dict[str, list[float]]], trip: dict[str, list[float]], rounds: int) -> int:
+    """Print the tables; 1 if a target was missed."""
+    missed = 0
+    middle: Callable[[list[float]], float] = statistics.median
+    print(f"CPU milliseconds a match, both bots and everything around them (median of {rounds} rounds)")
+    print(f"{'':14}{'C':>10}{'over bare':>12}{'Python':>12}{'over bare':>12}")
+    for variant in VARIANTS:
+        row = f"{variant:14}"
+        for language, width in (("c", 10), ("python", 12)):
+            cost = middle(costs[language][variant])
+            ratios = [a / b for a, b in zip(costs[language][variant], costs[language]["bare"], strict=True)]
+            row += f"{cost:{width}.1f}{middle(ratios):12.2f}"
+            if variant == "series of 50" and middle(ratios) > TARGETS[language]:
+                missed += 1
+        print(row)
+    bare, fifo = trip["bare pipe"], trip["container FIFO"]
+    ratio = middle([a / b for a, b in zip(fifo, bare, strict=True)])
+    missed += ratio > ROUND_TRIP_TARGET
+    print(f"\nRound trip: bare pipe {middle(bare):.1f} us, container FIFO {middle(fifo):.1f} us; ratio {ratio:.2f}")
+    limits = f"{TARGETS['c']} (C) and {TARGETS['python']} (Python)"
+    print(f"To reach: series of 50 over bare at most {limits}; round trip at most {ROUND_TRIP_TARGET}.")
+    print("Reached." if not missed else f"{missed} of 3 missed.")
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    subprocess.run(["docker", "version"], check=True, capture_output=True)
+    raise SystemExit(main())

@@ -1,0 +1,325 @@
+"""Strangers' archives: what is refused, and that unpacking never leaves its folder."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import stat
+import struct
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.archive import BadArchive, Bounds, Listing, extract_program, extract_upload, inspect_zip
+from sandbox.languages import LANGUAGES
+
+PYTHON = LANGUAGES["python"]
+MIB = 1024 * 1024
+
+
+def zipped(*entries: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as archive:
+        for entry, content in entries:
+            archive.writestr(entry, content, compress_type=method)
+    return made.getvalue()
+
+
+def entry(name: str, mode: int = 0, *, system: int = 3) -> zipfile.ZipInfo:
+    """An entry as another tool might write it: the name is taken as it is."""
+    info = zipfile.ZipInfo("placeholder")
+    info.filename = info.orig_filename = name
+    info.external_attr = mode << 16
+    info.create_system = system
+    return info
+
+
+def inspect(data: bytes, bounds: Bounds | None = None) -> Listing:
+    return inspect_zip(io.BytesIO(data), bounds or Bounds())
+
+
+def refused(data: bytes, bounds: Bounds | None = None) -> str:
+    """Why it is refused, the same when inspected and when unpacked."""
+    with pytest.raises(BadArchive) as caught:
+        inspect(data, bounds)
+    assert caught.value.detail.endswith(".")
+    return caught.value.reason
+
+
+def test_a_plain_archive_is_listed_with_its_manifest() -> None:
+    data = zipped(("main.py", b"print()"), ("lib/", b""), ("lib/a.py", b""), ("deadheat.toml", b'language = "python"'))
+    assert inspect(data) == Listing(("main.py", "lib/a.py", "deadheat.toml"), 'language = "python"')
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/etc/passwd",
+        "../main.py",
+        "a/../../b",
+        "a/./b",
+        "a//b",
+        "..",
+        "a\\..\\b",
+        "\\\\host\\share",
+        "C:\\x",
+        "./main.py",
+    ],
+)
+def test_a_path_that_leaves_the_archive_is_refused(name: str) -> None:
+    assert refused(zipped((entry(name), b"x"))) == "unsafe-path"
+
+
+@pytest.mark.parametrize(
+    "name", ["a\nb", "a\x1bb", "a\x7fb", "\u202egnp.py", "a\u200bb", "x" * 256, "/".join("d" * 600)]
+)
+def test_a_name_that_would_fool_people_or_tools_is_refused(name: str) -> None:
+    assert refused(zipped((entry(name), b"x"))) == "bad-name"
+
+
+def test_a_name_that_is_not_utf8_is_refused() -> None:
+    data = zipped((entry("caf\u00e9.py"), b"x"))
+    broken = data.replace("caf\u00e9.py".encode(), b"caf\xe9\xe9.py")
+    assert broken != data
+    assert refused(broken) == "bad-name"
+
+
+def test_a_name_with_a_nul_byte_is_refused() -> None:
+    data = zipped(("mainXpy", b"x")).replace(b"mainXpy", b"main\0py")
+    assert refused(data) in {"bad-name", "not-an-archive", "damaged"}
+
+
+def test_names_in_other_scripts_are_fine() -> None:
+    assert inspect(zipped(("main.py", b""), ("données/größe.txt", b""))).files == ("main.py", "données/größe.txt")
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason"),
+    [
+        (stat.S_IFLNK | 0o777, "link"),
+        (stat.S_IFIFO | 0o644, "special-file"),
+        (stat.S_IFCHR | 0o644, "special-file"),
+        (stat.S_IFBLK | 0o644, "special-file"),
+        (stat.S_IFSOCK | 0o644, "special-file"),
+        (stat.S_IFDIR | 0o755, "special-file"),
+    ],
+)
+@pytest.mark.parametrize("system", [3, 0])
+def test_only_regular_files_are_taken(mode: int, reason: str, system: int) -> None:
+    assert refused(zipped((entry("main.py", mode, system=system), b"/etc/passwd"))) == reason
+
+
+def test_a_name_that_comes_twice_is_refused() -> None:
+    with pytest.warns(UserWarning, match="Duplicate"):
+        data = zipped(("main.py", b"1"), ("main.py", b"2"))
+    assert refused(data) == "duplicate"
+
+
+@pytest.mark.parametrize("names", [("a", "a/b"), ("a/b", "a"), ("a/b/c", "a/b")])
+def test_a_file_in_place_of_a_folder_is_refused(names: tuple[str, str]) -> None:
+    assert refused(zipped(*((name, b"x") for name in names))) == "duplicate"
+
+
+def test_an_encrypted_entry_is_refused() -> None:
+    data = bytearray(zipped(("main.py", b"x")))
+    for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(magic) + offset] |= 1
+    assert refused(bytes(data)) == "encrypted"
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_rare_methods_are_refused(method: int) -> None:
+    assert refused(zipped(("main.py", b"x" * 100), method=method)) == "unsupported"
+
+
+def test_too_many_files_are_refused() -> None:
+    data = zipped(*((f"f{number}", b"") for number in range(11)))
+    assert refused(data, Bounds(files=10)) == "too-many-files"
+    assert len(inspect(data, Bounds(files=11)).files) == 11
+
+
+def test_a_huge_directory_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = zipped(*((f"f{number}", b"") for number in range(30_000)))
+    monkeypatch.setattr(zipfile, "ZipFile", lambda *_: pytest.fail("it was parsed"))
+    assert refused(data) == "too-many-files"
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused() -> None:
+    data = zipped(("a", b"x" * 600), ("b", b"y" * 600), method=zipfile.ZIP_STORED)
+    assert refused(data, Bounds(total_bytes=1199)) == "too-large"
+    inspect(data, Bounds(total_bytes=1200))
+
+
+def test_a_bomb_is_refused_by_its_ratio() -> None:
+    assert refused(zipped(("main.py", bytes(32 * MIB)))) == "bomb"
+
+
+def test_a_bomb_that_lies_about_its_size_is_not_unpacked_beyond_what_it_says() -> None:
+    data = bytearray(zipped(("main.py", bytes(8 * MIB))))
+    for magic, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        struct.pack_into("<L", data, data.index(magic) + offset, 1000)
+    assert refused(bytes(data)) == "damaged"
+
+
+def test_entries_that_share_their_content_count_each() -> None:
+    """The overlapping bomb: many directory entries that point at one compressed kernel."""
+    one = zipped(("a", b"x" * 500_000))
+    at = one.index(b"PK\x01\x02")
+    end = one.index(b"PK\x05\x06")
+    directory = b"".join(one[at:end] for _ in range(200))
+    tail = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 200, 200, len(directory), at, 0)
+    assert refused(one[:at] + directory + tail) in {"duplicate", "bomb", "too-large"}
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"PK", b"not a zip at all" * 100, b"PK\x05\x06", b"PK\x03\x04" + bytes(100), b"\x1f\x8b" + bytes(50)]
+)
+def test_what_is_no_zip_is_refused(data: bytes) -> None:
+    assert refused(data) == "not-an-archive"
+
+
+def test_a_cut_archive_is_refused() -> None:
+    data = zipped(("main.py", b"print()" * 100), method=zipfile.ZIP_STORED)
+    assert refused(data[:-30]) == "not-an-archive"
+    assert refused(data[:60] + data[300:]) in {"not-an-archive", "damaged"}
+
+
+def test_a_changed_byte_of_content_is_noticed() -> None:
+    data = zipped(("main.py", b"print('hello')"), method=zipfile.ZIP_STORED)
+    assert refused(data.replace(b"hello", b"jello")) == "damaged"
+
+
+def test_an_archive_in_the_64_bit_format_is_refused() -> None:
+    data = zipped(("main.py", b"x"))
+    at = data.index(b"PK\x05\x06")
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, at, 1)
+    assert refused(data[:at] + locator + data[at:]) == "not-an-archive"
+
+
+@given(st.binary(max_size=400), st.integers(0, 400), st.binary(max_size=8))
+def test_no_bytes_raise_anything_else(noise: bytes, at: int, patch: bytes) -> None:
+    valid = zipped(("main.py", b"print()"), ("lib/a.py", b"x" * 50))
+    for data in (noise, valid[:at] + patch + valid[at + len(patch) :], valid[:at] + patch + valid[at:]):
+        try:
+            listing = inspect(data)
+        except BadArchive:
+            continue
+        assert all(not name.startswith("/") and ".." not in name.split("/") for name in listing.files)
+
+
+def test_an_upload_is_unpacked_as_it_was_inspected(tmp_path: Path) -> None:
+    data = zipped(("main.py", b"1"), (entry("tools/run.sh", stat.S_IFREG | 0o755), b"2"), ("empty/", b""))
+    extract_upload(data, "bot.zip", PYTHON, tmp_path / "sources")
+    found = {path.relative_to(tmp_path / "sources").as_posix() for path in (tmp_path / "sources").rglob("*")}
+    assert found == {"main.py", "tools", "tools/run.sh", "empty"}
+    assert (tmp_path / "sources/tools/run.sh").stat().st_mode & 0o111
+    assert not (tmp_path / "sources/main.py").stat().st_mode & 0o111
+
+
+def test_a_single_file_is_stored_under_its_usual_name(tmp_path: Path) -> None:
+    extract_upload(b"print()", "my-bot.py", PYTHON, tmp_path / "sources")
+    assert [path.name for path in (tmp_path / "sources").iterdir()] == ["main.py"]
+
+
+@pytest.mark.parametrize("bad", ["../evil", "/evil"])
+def test_unpacking_looks_for_itself(tmp_path: Path, bad: str) -> None:
+    with pytest.raises(BadArchive):
+        extract_upload(zipped((entry(bad), b"x")), "bot.zip", PYTHON, tmp_path / "sources")
+    assert not list((tmp_path / "sources").iterdir())
+    assert not (tmp_path / "evil").exists()
+
+
+def tar(build: Callable[[tarfile.TarFile], None]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        build(archive)
+    return made.getvalue()
+
+
+def member(
+    name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, link: str = "", mode: int = 0o644
+) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.size, info.linkname, info.mode = kind, size, link, mode
+    return info
+
+
+def tarred(members: Iterable[tuple[tarfile.TarInfo, bytes]]) -> bytes:
+    def build(archive: tarfile.TarFile) -> None:
+        for info, content in members:
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+
+    return tar(build)
+
+
+def test_a_program_is_unpacked(tmp_path: Path) -> None:
+    data = tarred(
+        [
+            (member("./", tarfile.DIRTYPE), b""),
+            (member("./bot", mode=0o755), b"\x7fELF"),
+            (member("./data/", tarfile.DIRTYPE), b""),
+            (member("./data/weights.bin"), b"w" * 1000),
+        ]
+    )
+    extract_program(data, tmp_path, 10_000)
+    assert (tmp_path / "data/weights.bin").read_bytes() == b"w" * 1000
+    assert (tmp_path / "bot").stat().st_mode & 0o111
+
+
+@pytest.mark.parametrize(
+    ("info", "reason"),
+    [
+        (member("link", tarfile.SYMTYPE, link="/etc/passwd"), "special-file"),
+        (member("hard", tarfile.LNKTYPE, link="bot"), "special-file"),
+        (member("fifo", tarfile.FIFOTYPE), "special-file"),
+        (member("dev", tarfile.CHRTYPE), "special-file"),
+        (member("../up"), "unsafe-path"),
+        (member("/abs"), "unsafe-path"),
+        (member("./a/../../up"), "unsafe-path"),
+        (member("a\nb"), "bad-name"),
+    ],
+)
+def test_a_program_holds_only_files_and_folders(tmp_path: Path, info: tarfile.TarInfo, reason: str) -> None:
+    with pytest.raises(BadArchive) as caught:
+        extract_program(tarred([(member("bot"), b"x"), (info, b"")]), tmp_path / "", 10_000)
+    assert caught.value.reason == reason
+    assert not list(tmp_path.iterdir()), "nothing is written before everything was looked at"
+
+
+def test_a_link_then_a_file_through_it_writes_nothing_outside(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    inside = tmp_path / "inside"
+    outside.mkdir()
+    inside.mkdir()
+    data = tarred([(member("d", tarfile.SYMTYPE, link=str(outside)), b""), (member("d/evil"), b"x")])
+    with pytest.raises(BadArchive):
+        extract_program(data, inside, 10_000)
+    assert not list(outside.iterdir())
+
+
+def test_a_program_has_a_largest_size(tmp_path: Path) -> None:
+    data = tarred([(member("a"), b"x" * 600), (member("b"), b"x" * 600)])
+    with pytest.raises(BadArchive, match="more than 1199 bytes"):
+        extract_program(data, tmp_path, 1199)
+    extract_program(data, tmp_path, 1200)
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 1024, b"\x1f\x8b" + bytes(600)])
+def test_what_is_no_tar_is_refused(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(BadArchive, match="Not a readable tar"):
+        extract_program(data, tmp_path, 10_000)
+    assert not list(tmp_path.iterdir())
+
+
+@given(st.integers(0, 3000), st.binary(max_size=20))
+def test_no_tar_raises_anything_else(tmp_path_factory: pytest.TempPathFactory, at: int, patch: bytes) -> None:
+    valid = tarred([(member("bot"), b"x" * 700), (member("data/w"), b"y" * 700)])
+    folder = tmp_path_factory.mktemp("program")
+    with contextlib.suppress(BadArchive):
+        extract_program(valid[:at] + patch + valid[at + len(patch) :], folder, 10_000)

@@ -1,0 +1,102 @@
+"""Recognising what an author sent."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from sandbox.languages import LANGUAGES, LanguageError, detect
+
+
+@pytest.mark.parametrize(
+    ("filename", "expected"),
+    [
+        ("bot.py", ("python", "main.py")),
+        ("BOT.PY", ("python", "main.py")),
+        ("bot.c", ("c", "main.c")),
+        ("bot.cpp", ("cpp", "main.cpp")),
+        ("bot.cc", ("cpp", "main.cpp")),
+    ],
+)
+def test_a_single_file_is_known_by_its_suffix(filename: str, expected: tuple[str, str]) -> None:
+    assert detect(filename, [filename], None) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["main.py", "lib/a.py"], ("python", "main.py")),
+        (["main.py", "fast.c"], ("python", "main.py")),
+        (["main.c", "board.c", "board.h"], ("c", "main.c")),
+        (["bot.c", "board.c"], ("c", "board.c")),
+        (["main.cc"], ("cpp", "main.cc")),
+        (["solver.cpp", "README.md"], ("cpp", "solver.cpp")),
+    ],
+)
+def test_an_archive_is_known_by_what_is_at_its_root(names: list[str], expected: tuple[str, str]) -> None:
+    assert detect("bot.zip", names, None) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "manifest", "expected"),
+    [
+        (["main.py", "main.c"], 'language = "c"', ("c", "main.c")),
+        (["src/bot.py"], 'language = "python"\nentry = "src/bot.py"', ("python", "src/bot.py")),
+        (["main.py"], 'language = "python"', ("python", "main.py")),
+    ],
+)
+def test_a_manifest_decides(names: list[str], manifest: str, expected: tuple[str, str]) -> None:
+    assert detect("bot.zip", [*names, "deadheat.toml"], manifest) == expected
+
+
+@pytest.mark.parametrize(
+    ("filename", "names", "manifest", "reason"),
+    [
+        ("bot.exe", ["bot.exe"], None, "unknown-language"),
+        ("bot", ["bot"], None, "unknown-language"),
+        ("bot.zip", [], None, "no-entry"),
+        ("bot.zip", ["README.md"], None, "no-entry"),
+        ("bot.zip", ["mybot/main.py"], None, "no-entry"),
+        ("bot.zip", ["main.py", "main.c"], None, "ambiguous"),
+        ("bot.zip", ["a.c", "b.cpp"], None, "ambiguous"),
+        ("bot.zip", ["main.py"], 'language = "cobol"', "unknown-language"),
+        ("bot.zip", ["main.py"], 'language = "c"', "no-entry"),
+        ("bot.zip", ["main.py"], 'language = "python"\nentry = "x.py"', "no-entry"),
+        ("bot.zip", ["src/main.c"], 'language = "c"\nentry = "src/main.c"', "no-entry"),
+        ("bot.zip", ["main.py"], "language =", "bad-manifest"),
+        ("bot.zip", ["main.py"], "", "bad-manifest"),
+        ("bot.zip", ["main.py"], "language = 3", "bad-manifest"),
+        ("bot.zip", ["main.py"], 'language = "python"\nflags = "-O3"', "bad-manifest"),
+        ("bot.zip", ["main.py"], "[" * 10_000, "bad-manifest"),
+        ("bot.zip", ["main.py"], "#" * 20_000, "bad-manifest"),
+    ],
+)
+def test_what_cannot_be_told_is_refused_with_a_reason(
+    filename: str, names: list[str], manifest: str | None, reason: str
+) -> None:
+    with pytest.raises(LanguageError) as caught:
+        detect(filename, names, manifest)
+    assert caught.value.reason == reason
+    assert caught.value.detail.endswith(".")
+
+
+def test_a_packed_folder_is_recognised_and_explained() -> None:
+    with pytest.raises(LanguageError, match=r"'mybot/main\.py': pack the folder's content"):
+        detect("bot.zip", ["mybot/main.py", "mybot/x.py"], None)
+
+
+def test_another_entry_changes_the_command() -> None:
+    assert LANGUAGES["python"].starting_with("src/bot.py").run[-1] == "src/bot.py"
+    assert LANGUAGES["python"].starting_with("") is LANGUAGES["python"]
+    assert LANGUAGES["c"].starting_with("bot.c").run == LANGUAGES["c"].run
+
+
+def test_recipes_are_consistent() -> None:
+    suffixes = [suffix for recipe in LANGUAGES.values() for suffix in recipe.suffixes]
+    assert len(suffixes) == len(set(suffixes))
+    for name, recipe in LANGUAGES.items():
+        assert name == recipe.name
+        assert recipe.entries[0].endswith(recipe.suffixes)
+        assert shlex.split(recipe.build)
+        assert recipe.run

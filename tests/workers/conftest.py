@@ -1,0 +1,49 @@
+"""A league whose bots are real programs, played by the real worker code in plain subprocesses."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from league import service
+from league.jobs import BuildOutcome
+from tests.league.world import GAME, World, settings
+from workers.context import BOTS, Context
+
+
+class PlayingWorld(World):
+    """Bots are ready with the house's random bot as their program."""
+
+    def __post_init__(self) -> None:
+        self.context = Context(self.settings)
+        self.context.__dict__["database"] = self.connect()  # with the world's clock
+        self.program = self.context.blobs.put(packed(BOTS / GAME / "random"))
+        super().__post_init__()
+
+    def build(self, version_id: int, reason: str = "") -> None:
+        with self.db.transaction() as session:
+            job = service.claim_build(session, version_id, "builder")
+            assert job is not None
+            assert service.finish_build(session, job, BuildOutcome(self.program, reason, ""))
+
+
+def packed(folder: Path) -> bytes:
+    """A folder as a built program."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for path in sorted(folder.iterdir()):
+            if path.is_file():
+                archive.add(path, path.name)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[PlayingWorld]:
+    made = PlayingWorld(settings(tmp_path, sandbox="local", match_attempts=3))
+    yield made
+    made.context.database.close()
+    made.db.close()

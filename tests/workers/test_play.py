@@ -1,0 +1,220 @@
+"""Playing a series, and dying in the middle of it: nothing is lost, nothing is counted twice."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+from sqlmodel import col, select
+
+from engine.core import TransportError
+from engine.games import GAMES
+from engine.replay import replay
+from engine.transcript import MAX_TRANSCRIPT_BYTES, decode
+from league import service
+from league.jobs import MatchOutcome
+from league.states import MatchState, SeriesState
+from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
+from sandbox.arena import Arena, Played
+from sandbox.slots import Slots
+from tests.workers.conftest import PlayingWorld
+from tests.workers.victim import MOMENTS
+from workers import play
+from workers.context import BOTS
+from workers.play import Run, play_series
+
+
+def queued(world: PlayingWorld, length: int = 3) -> int:
+    world.season(series_length=length, games_per_pair=length)
+    (series_id,) = world.tick()
+    return series_id
+
+
+def matches(world: PlayingWorld, series_id: int) -> list[Match]:
+    with world.db.reading() as session:
+        return list(session.exec(select(Match).where(Match.series_id == series_id).order_by(col(Match.number))).all())
+
+
+def series(world: PlayingWorld, series_id: int) -> Series:
+    with world.db.reading() as session:
+        return session.get_one(Series, series_id)
+
+
+def causes(world: PlayingWorld, series_id: int) -> list[str]:
+    with world.db.reading() as session:
+        return list(session.exec(select(Attempt.cause).where(Attempt.series_id == series_id).order_by(col(Attempt.id))))
+
+
+def assert_played_once(world: PlayingWorld, series_id: int) -> None:
+    """Every match has one result, and its transcript says the same and verifies."""
+    for match in matches(world, series_id):
+        assert match.state is MatchState.DONE
+        assert match.transcript_sha256 is not None
+        transcript = decode(world.context.blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
+        assert transcript.seed == match.seed
+        assert transcript.about["match"] == match.id
+        replay(GAMES[transcript.game], transcript)
+        with world.db.reading() as session:
+            ranks = session.exec(
+                select(Participant.rank).where(Participant.match_id == match.id).order_by(col(Participant.seat))
+            ).all()
+        assert tuple(ranks) == transcript.result.ranks
+
+
+def killed(world: PlayingWorld, series_id: int, moment: str) -> int:
+    """Let another process play the series and die at that moment; its exit code."""
+    command = [sys.executable, "-m", "tests.workers.victim", str(world.settings.data_dir)]
+    command += [world.clock.now.isoformat(), str(series_id), moment]
+    return subprocess.run(command, cwd=BOTS.parent, timeout=120).returncode
+
+
+def fresh(world: PlayingWorld) -> play.Context:
+    """Another worker's context."""
+    context = play.Context(world.settings)
+    context.__dict__["database"] = world.connect()
+    return context
+
+
+def test_a_series_is_played_stored_and_finished(world: PlayingWorld) -> None:
+    series_id = queued(world)
+    play_series(world.context, series_id)
+    assert series(world, series_id).state is SeriesState.DONE
+    assert_played_once(world, series_id)
+    with world.db.reading() as session:
+        assert len(session.exec(select(Ending)).all()) == 6
+        latencies = session.exec(select(LatencySummary)).all()
+    assert {(row.command, row.prompts) for row in latencies} == {("READY", 1), ("ROLL", 12), ("SCORE", 12)}
+    assert all(0 < row.worst_ns <= row.limit_ns for row in latencies)
+    assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
+
+
+def test_a_second_message_for_the_same_series_does_nothing(world: PlayingWorld) -> None:
+    series_id = queued(world)
+    play_series(world.context, series_id)
+    before = [match.transcript_sha256 for match in matches(world, series_id)]
+    play_series(world.context, series_id)
+    assert [match.transcript_sha256 for match in matches(world, series_id)] == before
+    assert series(world, series_id).attempt == 1
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_worker_killed_anywhere_loses_nothing_and_nothing_is_counted_twice(world: PlayingWorld, moment: str) -> None:
+    series_id = queued(world)
+    assert killed(world, series_id, moment) == -signal.SIGKILL
+
+    assert series(world, series_id).state is SeriesState.RUNNING
+    assert {match.state for match in matches(world, series_id)} == {MatchState.SCHEDULED}
+    assert lost_ids(world) == []  # the lease is not over yet
+    world.clock.turn(world.settings.lease_seconds + 1)
+    assert lost_ids(world) == []  # taken back, and due after a pause
+    world.clock.turn(world.settings.retry_seconds + 1)
+    assert lost_ids(world) == [series_id]
+    play_series(world.context, series_id)
+    assert series(world, series_id).attempt == 2
+    assert_played_once(world, series_id)
+    assert causes(world, series_id)[0] == "lease-expired"
+    assert causes(world, series_id)[1:] == ["played"] * 3
+
+
+def lost_ids(world: PlayingWorld) -> list[int]:
+    with world.db.transaction() as session:
+        return list(service.sweep(session).series_ids)
+
+
+def test_a_message_that_was_lost_is_found_by_the_sweeper(world: PlayingWorld) -> None:
+    series_id = queued(world)
+    world.clock.turn(world.settings.requeue_seconds + 1)
+    assert lost_ids(world) == [series_id]
+
+
+def test_a_worker_that_was_given_up_changes_nothing_when_it_comes_back(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series_id = queued(world)
+    store = play.store
+
+    def meanwhile_somebody_else(context: play.Context, runs: Sequence[Run]) -> list[MatchOutcome]:
+        monkeypatch.undo()
+        outcomes = store(context, runs)
+        world.clock.turn(world.settings.lease_seconds + 1)
+        lost_ids(world)
+        other = fresh(world)
+        other.__dict__["slots"] = Slots(world.settings.data_dir / "another host's slots")
+        play_series(other, series_id)
+        other.database.close()
+        return outcomes
+
+    monkeypatch.setattr(play, "store", meanwhile_somebody_else)
+    play_series(world.context, series_id)
+    assert series(world, series_id).attempt == 2
+    assert_played_once(world, series_id)
+    assert causes(world, series_id) == ["lease-expired", "played", "played", "played"]
+
+
+def void(times: int, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The first attempts fail by our doing; the seeds of all attempts."""
+    arena_play, seeds = Arena.play, []
+
+    def failing(self: Arena, game: object, seating: object, seed: bytes, *rest: object) -> Played:
+        seeds.append(seed)
+        if len(seeds) <= times:
+            raise TransportError("referee-late", "for the test", late_ns=7)
+        return arena_play(self, game, seating, seed, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Arena, "play", failing)
+    return seeds
+
+
+def test_a_void_attempt_is_played_again_with_the_same_seed_and_stays_in_the_ledger(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series_id = queued(world, length=1)
+    seeds = void(2, monkeypatch)
+    play_series(world.context, series_id)
+    assert len(seeds) == 3
+    assert len(set(seeds)) == 1
+    assert causes(world, series_id) == ["referee-late", "referee-late", "played"]
+    assert_played_once(world, series_id)
+
+
+def test_a_match_that_we_fail_three_times_is_abandoned_and_unrated(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series_id = queued(world, length=1)
+    void(3, monkeypatch)
+    play_series(world.context, series_id)
+    (match,) = matches(world, series_id)
+    assert (match.state, match.rated, match.transcript_sha256) == (MatchState.ABANDONED, False, None)
+    assert series(world, series_id).state is SeriesState.DONE
+    assert causes(world, series_id) == ["referee-late"] * 3
+
+
+def test_any_other_failure_of_ours_gives_the_series_back(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    series_id = queued(world)
+    monkeypatch.setattr(play, "fetch_program", lambda *_: 1 / 0)
+    play_series(world.context, series_id)
+    assert series(world, series_id).state is SeriesState.QUEUED
+    assert causes(world, series_id) == ["ZeroDivisionError"]
+    monkeypatch.undo()
+    play_series(world.context, series_id)
+    assert_played_once(world, series_id)
+
+
+def test_the_lease_is_renewed_while_playing_and_losing_it_stops_the_work(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series_id = queued(world)
+    due = play.Heartbeat(world.context, lambda session: False)
+    due()  # not due yet: nobody is asked
+    due._due_at = 0
+    with pytest.raises(play.LeaseLost):
+        due()
+    renewed = []
+    monkeypatch.setattr(play, "renew_series", lambda session, job: renewed.append(job.attempt) or True)
+    monkeypatch.setattr(play.time, "monotonic", lambda ticks=iter(range(0, 10**6, 3)): float(next(ticks)))
+    play_series(world.context, series_id)
+    assert len(renewed) > 3
+    assert series(world, series_id).state is SeriesState.DONE

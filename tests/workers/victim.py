@@ -1,0 +1,64 @@
+"""A worker process that is killed at a chosen moment: python -m tests.workers.victim DATA_DIR NOW SERIES MOMENT.
+
+A process of its own, not a fork: the blob store's runtime has threads, and those do not survive a fork.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from league import service
+from league.database import Database
+from sandbox.arena import Arena, Played
+from tests.league.world import settings
+from workers import play
+from workers.context import Context
+
+
+def die(*_: object, **__: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_in_mid_match() -> None:
+    arena_play, played = Arena.play, []
+
+    def second_is_the_last(*arguments: object, **named: object) -> Played:
+        if played:
+            die()
+        played.append(1)
+        return arena_play(*arguments, **named)  # type: ignore[arg-type]
+
+    Arena.play = second_is_the_last  # type: ignore[method-assign]
+
+
+def die_between_blobs_and_results() -> None:
+    play.finish = die  # type: ignore[assignment]
+
+
+def die_in_mid_commit() -> None:
+    finish_series = service.finish_series
+
+    def die_before_commit(*arguments: object) -> bool:
+        finish_series(*arguments)  # type: ignore[arg-type]
+        die()
+        raise AssertionError
+
+    play.finish_series = die_before_commit  # type: ignore[assignment]
+
+
+MOMENTS = {
+    "in mid-match": die_in_mid_match,
+    "between blobs and results": die_between_blobs_and_results,
+    "in mid-commit": die_in_mid_commit,
+}
+
+if __name__ == "__main__":
+    folder, now, series_id, moment = sys.argv[1:]
+    context = Context(settings(Path(folder), sandbox="local"))
+    context.__dict__["database"] = Database(context.settings, lambda: datetime.fromisoformat(now))
+    MOMENTS[moment]()
+    play.play_series(context, int(series_id))
