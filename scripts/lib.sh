@@ -14,6 +14,8 @@ logs=$root/data/logs
 engine_record=$root/data/engine.pid
 engine_problem=
 engine_started=
+# A bot's FIFOs belong to root, so that the bot's own user cannot open them.
+engine_needs_root="bots are confined only when this runs as root: sudo $0"
 
 say() { echo "==> $*" >&2; }
 die() { echo "==> $*" >&2; exit 1; }
@@ -107,11 +109,7 @@ END
 engine_answers() { timeout 20 docker version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 
 ready_engine() {
-    if [ "$(id -u)" != 0 ]; then
-        # A bot's FIFOs belong to root, so that the bot's own user cannot open them.
-        engine_problem="bots are confined only when this runs as root (sudo $0)"
-        return 1
-    fi
+    if [ "$(id -u)" != 0 ]; then engine_problem=$engine_needs_root; return 1; fi
     if ! engine_answers; then start_engine || return 1; fi
     if ! "$root/deploy/images/build"; then
         engine_problem="the judge image could not be built"
@@ -193,5 +191,6 @@ stop_own_engine() {
 
 # One at a time: two scripts started together must not make the same environment, engine or image twice.
 bootstrap() {
-    { flock 8; make_venv "$1"; ready_engine || die "Deadheat cannot run here: $engine_problem."; } 8<"$root/requirements.lock"
+    if [ "$(id -u)" != 0 ]; then die "Deadheat cannot run here: $engine_needs_root"; fi
+    { flock 8; make_venv "$1"; ready_engine || die "Deadheat cannot run here: $engine_problem"; } 8<"$root/requirements.lock"
 }

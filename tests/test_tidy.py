@@ -41,7 +41,7 @@ HOME = re.compile(r"(?<![\w.$}>-])/(home|Users)/" + r"(?!\w*[<$*{])\w+/|/root/" 
 def project_files() -> tuple[Path, ...]:
     """Everything that is or would be committed."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         capture_output=True,
         text=True,
