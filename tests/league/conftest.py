@@ -1,15 +1,54 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
+from league.config import Settings
+from league.database import Database
+from tests.league import postgres
 from tests.league.world import World, settings
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """The URL of a server with a migrated database `template`, or a skipped test."""
+    if postgres.binaries() is None:
+        pytest.skip("no PostgreSQL server is installed (Debian: postgresql)")
+    with postgres.server() as url:
+        _execute(url, "CREATE DATABASE template")
+        database = Database(Settings(database_url=url.format("template")))
+        database.migrate()
+        database.close()
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """A database for one test; "" means SQLite's usual place."""
+    if request.param == "sqlite":
+        return ""
+    url: str = request.getfixturevalue("postgres_url")
+    name = f"league{next(_numbers)}"
+    _execute(url, f"CREATE DATABASE {name} TEMPLATE template")
+    return url.format(name)
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(settings(tmp_path))
+def world(tmp_path: Path, database_url: str) -> Iterator[World]:
+    """A small league, once on SQLite and once on PostgreSQL."""
+    made = World(settings(tmp_path, database_url=database_url))
     yield made
-    made.db.close()
+    made.close()
+
+
+def _execute(url: str, statement: str) -> None:
+    database = Database(Settings(database_url=url.format("postgres")))
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text(statement))
+    database.close()

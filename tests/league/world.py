@@ -53,6 +53,7 @@ class World:
     clock: Clock = field(default_factory=Clock)
 
     def __post_init__(self) -> None:
+        self._connected: list[Database] = []
         self.db = self.connect()
         self.db.migrate()
         with self.db.transaction() as session:
@@ -62,7 +63,13 @@ class World:
 
     def connect(self) -> Database:
         """Another connection to the same database, as another process would have."""
-        return Database(self.settings, self.clock)
+        self._connected.append(Database(self.settings, self.clock))
+        return self._connected[-1]
+
+    def close(self) -> None:
+        """Close every connection."""
+        for database in self._connected:
+            database.close()
 
     def author(self, name: str = "") -> Person:
         with self.db.transaction() as session:

@@ -1,0 +1,54 @@
+"""A PostgreSQL server of the tests' own: made in a temporary folder, reached through a socket in it, then removed."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from urllib.parse import quote
+
+START_SECONDS = 60
+
+
+@cache
+def binaries() -> Path | None:
+    """The folder of the newest installed server; None: there is none."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[4]))
+    if found:
+        return found[-1].parent
+    path = shutil.which("initdb")
+    return Path(path).parent if path else None
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """A running server's URL without a database's name: ``postgresql://.../{}?host=...``."""
+    programs = binaries()
+    assert programs is not None
+    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name  # it refuses to run as root
+    folder = Path(tempfile.mkdtemp(prefix="deadheat-postgres-"))
+    try:
+        if os.geteuid() == 0:
+            shutil.chown(folder, user)
+        _run(user, programs / "initdb", "-D", folder / "data", "-U", "league", "-A", "trust", "-E", "UTF8", "--no-sync")
+        options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off -c synchronous_commit=off"
+        control = (programs / "pg_ctl", "-D", folder / "data", "-w", "-t", str(START_SECONDS))
+        _run(user, *control, "-l", folder / "log", "-o", options, "start")
+        try:
+            yield f"postgresql://league@/{{}}?host={quote(str(folder), safe='')}"
+        finally:
+            _run(user, *control, "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(user: str, *command: str | Path) -> None:
+    options = {"user": user, "group": user} if os.geteuid() == 0 else {}
+    done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"

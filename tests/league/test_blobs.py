@@ -1,0 +1,71 @@
+"""Content by its name."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+
+import pytest
+
+from league.blobs import BlobDamaged, BlobMissing, Blobs
+
+
+@pytest.fixture(params=["memory", "folder"])
+def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
+    return Blobs("memory:///" if request.param == "memory" else (tmp_path / "a b").as_uri())
+
+
+def test_what_was_put_is_got(blobs: Blobs) -> None:
+    for content in (b"", b"x", b"hello" * 100_000):
+        name = blobs.put(content)
+        assert name == hashlib.sha256(content).hexdigest()
+        assert blobs.has(name)
+        assert blobs.get(name, len(content)) == content
+
+
+def test_putting_twice_is_harmless(blobs: Blobs) -> None:
+    assert blobs.put(b"same") == blobs.put_file(io.BytesIO(b"same"))
+
+
+def test_what_is_not_there_is_missing(blobs: Blobs) -> None:
+    assert not blobs.has("0" * 64)
+    with pytest.raises(BlobMissing):
+        blobs.get("0" * 64, 10)
+
+
+def test_no_more_is_read_than_asked_for(blobs: Blobs) -> None:
+    name = blobs.put(bytes(10_000_000))
+    with pytest.raises(BlobDamaged):
+        blobs.get(name, 9_999_999)
+
+
+def test_damage_is_noticed(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path.as_uri())
+    one, other = blobs.put(b"one"), blobs.put(b"other")
+    (path,) = tmp_path.rglob(f"{one}.zst")
+    (another,) = tmp_path.rglob(f"{other}.zst")
+    path.write_bytes(another.read_bytes())
+    with pytest.raises(BlobDamaged, match="another SHA-256"):
+        blobs.get(one, 100)
+    path.write_bytes(b"not zstd")
+    with pytest.raises(BlobDamaged, match="cannot be unpacked"):
+        blobs.get(one, 100)
+    path.write_bytes(another.read_bytes()[:-3])
+    with pytest.raises(BlobDamaged):
+        blobs.get(one, 100)
+
+
+def test_a_name_is_not_a_path(blobs: Blobs) -> None:
+    with pytest.raises(AssertionError):
+        blobs.get("../../etc/passwd", 10)
+
+
+def test_at_rest_it_is_compressed(tmp_path: Path) -> None:
+    name = Blobs(tmp_path.as_uri()).put(b"transcript\n" * 10_000)
+    (path,) = tmp_path.rglob(f"{name}.zst")
+    assert path.stat().st_size < 1000
+
+
+def test_a_store_that_answers_is_checked(blobs: Blobs) -> None:
+    blobs.check()

@@ -1,0 +1,163 @@
+"""The schema, its history, and how transactions behave."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from sqlalchemy import inspect, text
+from sqlalchemy.exc import DBAPIError, StatementError
+from sqlmodel import SQLModel, select
+
+from league.database import Database
+from league.states import MatchState, SeasonState, SeriesState
+from league.tables import AuditRecord, Match, Participant, Season, Series, User
+from tests.league.world import START, World, settings
+
+
+def test_the_migrations_make_exactly_the_tables(world: World) -> None:
+    assert world.db.drifted() is None
+
+
+def test_migrating_again_changes_nothing(world: World) -> None:
+    before = set(inspect(world.db.engine).get_table_names())
+    world.db.migrate()
+    assert set(inspect(world.db.engine).get_table_names()) == before == {*SQLModel.metadata.tables, "alembic_version"}
+
+
+def test_processes_that_migrate_together_wait_for_each_other(tmp_path: Path) -> None:
+    failures: list[BaseException] = []
+
+    def start() -> None:
+        database = Database(settings(tmp_path))
+        try:
+            database.migrate()
+        except BaseException as error:
+            failures.append(error)
+            raise
+        database.close()
+
+    threads = [threading.Thread(target=start) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_dates_come_back_aware_and_in_utc(world: World) -> None:
+    tokyo = datetime(2026, 5, 1, 9, 30, 0, 123456, tzinfo=timezone(timedelta(hours=9)))
+    with world.db.transaction() as session:
+        session.add(User(name="x", name_key="x", created_at=tokyo))
+    with world.db.reading() as session:
+        found = session.exec(select(User.created_at).where(User.name == "x")).one()
+    assert found == tokyo
+    assert found.tzinfo is UTC
+
+
+def test_a_naive_date_is_a_mistake(world: World) -> None:
+    naive = datetime(2026, 1, 1)  # noqa: DTZ001  # on purpose
+    with pytest.raises(StatementError, match="aware"), world.db.transaction() as session:
+        session.add(User(name="x", name_key="x", created_at=naive))
+
+
+def test_a_failed_transaction_leaves_nothing(world: World) -> None:
+    def fail() -> None:
+        with world.db.transaction() as session:
+            session.add(User(name="x", name_key="x", created_at=START))
+            session.flush()
+            raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        fail()
+    with world.db.reading() as session:
+        assert session.exec(select(User).where(User.name == "x")).first() is None
+
+
+def test_readers_do_not_wait_for_a_writer(world: World) -> None:
+    with world.db.transaction() as writer:
+        writer.add(User(name="x", name_key="x", created_at=START))
+        writer.flush()
+        with world.connect().reading() as reader:
+            assert reader.exec(select(User).where(User.name == "x")).first() is None
+
+
+def test_writers_that_read_first_stand_in_line(world: World) -> None:
+    """A deferred transaction would fail here: it reads, another one writes, and it may not write any more."""
+    world.season(0)
+    reading = threading.Event()
+
+    def add(seconds: float) -> None:
+        database = world.connect()
+        with database.transaction() as session:
+            season = session.exec(select(Season).with_for_update()).one()
+            reading.set()
+            time.sleep(seconds)
+            season.log_serial += 1
+        database.close()
+
+    slow = threading.Thread(target=add, args=(0.3,))
+    slow.start()
+    reading.wait()
+    add(0)
+    slow.join()
+    with world.db.reading() as session:
+        assert session.exec(select(Season.log_serial)).one() == 2
+
+
+def test_the_audit_log_cannot_be_changed(world: World) -> None:
+    for statement in ("UPDATE audit_log SET actor = 'nobody'", "DELETE FROM audit_log"):
+        with pytest.raises(DBAPIError, match="append-only"), world.db.engine.begin() as connection:
+            connection.execute(text(statement))
+    with world.db.reading() as session:
+        assert session.exec(select(AuditRecord.actor)).all() == ["system"]
+
+
+def wrong_rows(series_id: int) -> dict[str, object]:
+    def match(**values: Any) -> Match:
+        plain: dict[str, Any] = {
+            "series_id": series_id,
+            "season_id": 1,
+            "number": 99,
+            "seed": b"",
+            "commitment": "",
+            "created_at": START,
+        }
+        return Match(**(plain | values))
+
+    return {
+        "a match that is done without a transcript": match(state=MatchState.DONE, finished_at=START),
+        "a transcript of a match that is not done": match(transcript_sha256="a" * 64),
+        "a rated match that is not done": match(rated=True),
+        "a scheduled match that has finished": match(finished_at=START),
+        "two matches of one number": match(number=0),
+        "a series that runs without a lease": Series(
+            season_id=1, state=SeriesState.RUNNING, queued_at=START, nudge_at=START, created_at=START
+        ),
+        "a lease on a series that does not run": Series(
+            season_id=1, lease_until=START, queued_at=START, nudge_at=START, created_at=START
+        ),
+        "one version on two seats": Participant(match_id=1, seat=2, version_id=1, bot_id=1),
+        "two versions on one seat": Participant(match_id=1, seat=0, version_id=2, bot_id=2),
+        "a version of another bot": Participant(match_id=1, seat=2, version_id=1, bot_id=2),
+        "a participant of no match": Participant(match_id=999, seat=0, version_id=1, bot_id=1),
+        "a season that closes before it opens": Season(
+            game="g", name="n", name_key="n", opens_at=START, closes_at=START, created_at=START
+        ),
+        "a state that is none": Season(
+            game="g", name="n", name_key="n", state=cast(SeasonState, "paused"), created_at=START
+        ),
+    }
+
+
+@pytest.mark.parametrize("case", list(wrong_rows(0)))
+def test_the_database_refuses(world: World, case: str) -> None:
+    world.season()
+    series_id = world.tick()[0]
+    row = wrong_rows(series_id)[case]
+    with pytest.raises((DBAPIError, StatementError)), world.db.transaction() as session:
+        session.add(row)

@@ -1,0 +1,237 @@
+"""Seasons, entries, and the making of series."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from sqlmodel import col, select
+
+from engine.chance import commitment
+from league import errors, service
+from league.service.users import Person
+from league.states import MatchState, SeasonState, SeriesState
+from league.tables import Attempt, BotVersion, Entry, Match, Participant, Season, Series
+from tests.league.world import GAME, START, World
+
+
+def seats(world: World) -> list[tuple[int, ...]]:
+    """The versions of every match, by seat."""
+    with world.db.reading() as session:
+        rows = session.exec(
+            select(Participant.match_id, Participant.version_id).order_by(
+                col(Participant.match_id), col(Participant.seat)
+            )
+        ).all()
+    found: dict[int, tuple[int, ...]] = {}
+    for match_id, version_id in rows:
+        found[match_id] = (*found.get(match_id, ()), version_id)
+    return list(found.values())
+
+
+def active(world: World, season_id: int, bot_id: int) -> int:
+    with world.db.reading() as session:
+        statement = (
+            select(BotVersion.number)
+            .join(Entry, col(Entry.version_id) == BotVersion.id)
+            .where(Entry.season_id == season_id, Entry.bot_id == bot_id)
+        )
+        return session.exec(statement).one()
+
+
+def enter(world: World, owner: Person, season_id: int, bot_id: int, number: int | None = None) -> None:
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id, number)
+
+
+def set_state(world: World, season_id: int, state: SeasonState) -> None:
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season_id, state)
+
+
+def test_every_pair_plays_its_share_and_no_more(world: World) -> None:
+    world.season(3, series_length=4, games_per_pair=6)
+    assert world.play_all() == 18
+    assert Counter(frozenset(seated) for seated in seats(world)) == {
+        frozenset({1, 2}): 6,
+        frozenset({1, 3}): 6,
+        frozenset({2, 3}): 6,
+    }
+
+
+def test_seats_change_with_every_game_of_a_pair(world: World) -> None:
+    world.season(2, series_length=3, games_per_pair=6)
+    world.play_all()
+    assert seats(world) == [(1, 2), (2, 1)] * 3
+
+
+def test_only_so_many_series_are_open_at_a_time(world: World) -> None:
+    world.season(4, series_length=1, games_per_pair=100)
+    assert len(world.tick()) == world.settings.open_series_limit
+    assert world.tick() == []
+
+
+def test_seeds_are_secret_and_committed_to(world: World) -> None:
+    season_id = world.season()
+    series_id = world.tick()[0]
+    with world.db.reading() as session:
+        rows = session.exec(select(Match)).all()
+        shown = service.matches(session, season_id=season_id)
+    assert len({row.seed for row in rows}) == len(rows)
+    assert all(row.commitment == commitment(row.seed) for row in rows)
+    assert all(match.seed is None and match.commitment for match in shown)
+    job = world.claim(series_id)
+    assert job is not None
+    assert world.finish(job)
+    with world.db.reading() as session:
+        done = service.matches(session, season_id=season_id, state=MatchState.DONE)
+    assert [match.seed for match in done[::-1]] == [match.seed.hex() for match in job.matches]
+
+
+def test_nothing_is_planned_where_fewer_than_two_can_play(world: World) -> None:
+    world.season(1)
+    assert world.tick() == []
+
+
+def test_seasons_open_and_close_by_their_dates(world: World) -> None:
+    with world.db.transaction() as session:
+        season_id = service.create_season(
+            session,
+            world.boss,
+            game=GAME,
+            name="dated",
+            series_length=1,
+            games_per_pair=None,
+            opens_at=START + timedelta(hours=1),
+            closes_at=START + timedelta(hours=2),
+        ).id
+    states = []
+    for _ in range(3):
+        world.tick()
+        with world.db.reading() as session:
+            states.append(session.get_one(Season, season_id).state)
+        world.clock.turn(3600)
+    assert states == [SeasonState.SCHEDULED, SeasonState.OPEN, SeasonState.CLOSED]
+
+
+def test_closing_drops_what_waits_and_counts_what_runs(world: World) -> None:
+    season_id = world.season(3, games_per_pair=2)
+    first, *others = world.tick()
+    job = world.claim(first)
+    assert job is not None
+    set_state(world, season_id, SeasonState.CLOSED)
+    assert world.claim(others[0]) is None
+    assert world.tick() == []
+    assert world.finish(job)
+    with world.db.reading() as session:
+        found = {row.id: row.state for row in session.exec(select(Series))}
+        matches = Counter(session.exec(select(Match.state)).all())
+        causes = session.exec(select(Attempt.cause).where(col(Attempt.match_id).is_(None))).all()
+    assert found[first] is SeriesState.DONE
+    assert {found[other] for other in others} == {SeriesState.ABANDONED}
+    assert matches == {MatchState.DONE: 2, MatchState.ABANDONED: 4}
+    assert causes == ["season-closed"] * 2
+
+
+def test_a_closed_season_stays_closed(world: World) -> None:
+    season_id = world.season()
+    set_state(world, season_id, SeasonState.CLOSED)
+    set_state(world, season_id, SeasonState.CLOSED)
+    with pytest.raises(errors.WrongState):
+        set_state(world, season_id, SeasonState.OPEN)
+
+
+def test_only_organisers_run_seasons(world: World) -> None:
+    author, season_id = world.author(), world.season(0)
+    with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
+        service.set_season_state(session, author, season_id, SeasonState.CLOSED)
+    with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
+        service.create_season(session, author, game=GAME, name="mine", series_length=1, games_per_pair=None)
+
+
+def test_two_seasons_have_two_names(world: World) -> None:
+    for name, expected in (("Winter", None), ("WINTER", errors.NameTaken)):
+        if expected is None:
+            create(world, name)
+        else:
+            with pytest.raises(expected):
+                create(world, name)
+
+
+def create(world: World, name: str, game: str = GAME) -> None:
+    with world.db.transaction() as session:
+        service.create_season(session, world.boss, game=game, name=name, series_length=1, games_per_pair=None)
+
+
+def test_a_season_of_an_unknown_game_cannot_be_made(world: World) -> None:
+    with pytest.raises(errors.UnknownGame):
+        create(world, "odd", "go")
+
+
+def test_a_new_version_takes_over_once_it_is_ready(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.bot()
+    enter(world, owner, season_id, bot_id)
+    second = world.upload(owner, bot_id)
+    assert active(world, season_id, bot_id) == 1
+    world.build(second)
+    assert active(world, season_id, bot_id) == 2
+    world.build(world.upload(owner, bot_id), "does not compile")
+    assert active(world, season_id, bot_id) == 2
+
+
+def test_an_older_build_that_ends_later_does_not_take_over(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.bot()
+    enter(world, owner, season_id, bot_id)
+    second, third = world.upload(owner, bot_id), world.upload(owner, bot_id)
+    world.build(third)
+    world.build(second)
+    assert active(world, season_id, bot_id) == 3
+
+
+def test_a_chosen_version_stays(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.bot()
+    enter(world, owner, season_id, bot_id, 1)
+    world.build(world.upload(owner, bot_id))
+    assert active(world, season_id, bot_id) == 1
+    enter(world, owner, season_id, bot_id)
+    assert active(world, season_id, bot_id) == 2
+
+
+def test_who_may_not_enter(world: World) -> None:
+    season_id, closed = world.season(0), world.season(0)
+    set_state(world, closed, SeasonState.CLOSED)
+    owner, bot_id = world.bot()
+    with pytest.raises(errors.WrongState, match="closed"):
+        enter(world, owner, closed, bot_id)
+    with pytest.raises(errors.NotFound):
+        enter(world, world.author(), season_id, bot_id)
+    with pytest.raises(errors.NotFound):
+        enter(world, owner, 999, bot_id)
+    with pytest.raises(errors.NotFound):
+        enter(world, owner, season_id, bot_id, 7)
+    unbuilt = world.upload(owner, bot_id)
+    assert unbuilt
+    with pytest.raises(errors.NotReady, match="version 2 is uploaded"):
+        enter(world, owner, season_id, bot_id, 2)
+
+
+def test_a_bot_that_is_not_built_cannot_enter(world: World) -> None:
+    season_id, owner = world.season(0), world.author()
+    with world.db.transaction() as session:
+        bot_id = service.create_bot(session, owner, GAME, "fresh").id
+    with pytest.raises(errors.NotReady, match="nothing was uploaded"):
+        enter(world, owner, season_id, bot_id)
+    world.build(world.upload(owner, bot_id), "broken")
+    with pytest.raises(errors.NotReady, match="the newest is broken"):
+        enter(world, owner, season_id, bot_id)
+
+
+def test_the_ledger_of_decisions_is_a_chain(world: World) -> None:
+    season_id = world.season(2)
+    set_state(world, season_id, SeasonState.CLOSED)
+    with world.db.reading() as session:
+        assert service.first_broken(session) is None

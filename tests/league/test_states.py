@@ -1,0 +1,30 @@
+"""What may follow what."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import pytest
+
+from league.states import LIVES, MatchState, SeasonState, SeriesState, VersionState, allowed
+
+
+@pytest.mark.parametrize("kind", LIVES)
+def test_every_state_has_a_row(kind: type[StrEnum]) -> None:
+    assert set(LIVES[kind]) == set(kind)
+
+
+def test_what_is_over_stays_over() -> None:
+    for last in (VersionState.READY, VersionState.BROKEN, SeriesState.DONE, SeriesState.ABANDONED, MatchState.DONE):
+        assert not any(allowed(last, after) for after in type(last))
+    assert not any(allowed(SeasonState.CLOSED, after) for after in SeasonState)
+
+
+def test_work_that_we_failed_goes_back() -> None:
+    assert allowed(SeriesState.RUNNING, SeriesState.QUEUED)
+    assert allowed(VersionState.BUILDING, VersionState.UPLOADED)
+
+
+def test_states_of_different_things_do_not_mix() -> None:
+    with pytest.raises(AssertionError):
+        allowed(SeriesState.RUNNING, MatchState.DONE)

@@ -1,0 +1,60 @@
+"""From a stranger's bytes to something worth building."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from league.blobs import Blobs
+from league.errors import BadUpload
+from league.service.bots import Upload
+from league.uploads import accept
+from tests.league.world import settings
+
+
+def send(content: bytes, filename: str, tmp_path: Path) -> Upload:
+    return accept(io.BytesIO(content), filename, "", settings(tmp_path), Blobs("memory:///"))
+
+
+def zipped(**files: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("_", "."), content)
+    return made.getvalue()
+
+
+def test_a_source_file_is_taken(tmp_path: Path) -> None:
+    upload = send(b"print()", "bot.py", tmp_path)
+    assert (upload.language, upload.entry, upload.size_bytes) == ("python", "main.py", 7)
+
+
+def test_an_archive_is_taken(tmp_path: Path) -> None:
+    upload = send(zipped(main_c="int main;", board_h=""), "bot.zip", tmp_path)
+    assert (upload.language, upload.entry) == ("c", "main.c")
+
+
+@pytest.mark.parametrize(
+    ("content", "filename", "reason"),
+    [
+        (b"", "bot.py", "empty"),
+        (b"x", "bot", "unknown-language"),
+        (b"x", "bot.rb", "unknown-language"),
+        (b"x", "bot.zip", "not-an-archive"),
+        (zipped(readme_txt=""), "bot.zip", "no-entry"),
+        (b"\x7fELF\0\0", "bot.py", "not-text"),
+        (b"x", "../bot.py", "bad-name"),
+        (b"x", ".py", "bad-name"),
+        (b"x", "bot\n.py", "bad-name"),
+        (b"x", "b\u00f6t.py", "bad-name"),
+        (b"x", "", "bad-name"),
+        (b"x", "b" * 200 + ".py", "bad-name"),
+    ],
+)
+def test_what_cannot_become_a_bot_is_refused(content: bytes, filename: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(BadUpload) as caught:
+        send(content, filename, tmp_path)
+    assert caught.value.reason == reason

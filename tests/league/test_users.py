@@ -1,0 +1,108 @@
+"""People and their tokens."""
+
+from __future__ import annotations
+
+import pytest
+from sqlmodel import select
+
+from league import errors, service
+from league.service import users
+from league.service.users import Person
+from league.states import Role
+from league.tables import Token, User
+from tests.league.world import World
+
+PASSWORD = "a long enough password"
+
+
+def issue(world: World, person: Person) -> users.IssuedToken:
+    with world.db.transaction() as session:
+        return service.issue_token(session, person.id, "test")
+
+
+def whose(world: World, secret: str) -> Person:
+    with world.db.reading() as session:
+        return service.authenticate(session, secret)
+
+
+def test_only_hashes_are_stored(world: World) -> None:
+    person = world.author("ada")
+    secret = issue(world, person).secret
+    with world.db.reading() as session:
+        user = session.exec(select(User).where(User.name == "ada")).one()
+        token = session.exec(select(Token).where(Token.user_id == person.id)).one()
+    assert user.password_hash is not None
+    assert user.password_hash.startswith("$argon2id$")
+    assert PASSWORD not in user.password_hash
+    assert secret not in repr(token)
+
+
+def test_a_name_is_taken_whatever_its_case(world: World) -> None:
+    world.author("Ada")
+    with pytest.raises(errors.NameTaken):
+        world.author("aDA")
+
+
+def test_name_and_password_belong_together(world: World) -> None:
+    world.author("ada")
+    with world.db.reading() as session:
+        assert service.check_password(session, "ADA", PASSWORD).name == "ada"
+        for name, password in (("ada", "wrong password"), ("bob", PASSWORD), ("boss", ""), ("ada", "")):
+            with pytest.raises(errors.WrongCredentials):
+                service.check_password(session, name, password)
+
+
+def test_a_token_is_its_owners(world: World) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    assert whose(world, issue(world, ada).secret) == ada
+    assert whose(world, issue(world, bob).secret) == bob
+    with pytest.raises(errors.BadToken, match="unknown"):
+        whose(world, "dh_guess")
+
+
+def test_a_token_expires(world: World) -> None:
+    token = issue(world, world.author())
+    world.clock.turn(world.settings.token_days * 86400 - 1)
+    whose(world, token.secret)
+    world.clock.turn(1)
+    with pytest.raises(errors.BadToken, match="expired"):
+        whose(world, token.secret)
+
+
+def test_a_token_can_be_revoked_by_its_owner_only(world: World) -> None:
+    ada = world.author("ada")
+    token = issue(world, ada)
+    with pytest.raises(errors.NotFound), world.db.transaction() as session:
+        service.revoke(session, world.boss.id, token.id)
+    with world.db.transaction() as session:
+        service.revoke(session, ada.id, token.id)
+        service.revoke(session, ada.id, token.id)
+    with pytest.raises(errors.BadToken, match="revoked"):
+        whose(world, token.secret)
+    with world.db.reading() as session:
+        assert [info.revoked_at for info in service.tokens(session, ada.id)] == [world.clock.now]
+
+
+def test_nobody_has_more_than_so_many_tokens(world: World) -> None:
+    ada = world.author()
+    for _ in range(users.MAX_TOKENS):
+        issue(world, ada)
+    with pytest.raises(errors.TooMany):
+        issue(world, ada)
+
+
+def test_the_organiser_is_made_once_and_gets_a_fresh_token(world: World) -> None:
+    with world.db.transaction() as session:
+        first = service.ensure_organiser(session, "chief")
+    with world.db.transaction() as session:
+        second = service.ensure_organiser(session, "chief")
+    assert whose(world, second).role is Role.ORGANISER
+    with pytest.raises(errors.BadToken):
+        whose(world, first)
+
+
+def test_an_author_can_become_the_organiser(world: World) -> None:
+    ada = world.author("ada")
+    with world.db.transaction() as session:
+        secret = service.ensure_organiser(session, "ada")
+    assert whose(world, secret) == Person(ada.id, "ada", Role.ORGANISER)
