@@ -92,6 +92,7 @@ def worker(
 
     app.worker_main(
         [
+            "--quiet",
             "worker",
             f"--queues={queues}",
             f"--concurrency={concurrency or _slot_count(settings) + 1}",

@@ -92,7 +92,7 @@ class Settings(BaseSettings):
     @property
     def broker(self) -> str:
         """The broker's URL with the default filled in."""
-        return self.broker_url or "filesystem://"
+        return self.broker_url or "filesystem://localhost//"
 
     @property
     def blobs(self) -> str:

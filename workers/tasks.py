@@ -7,8 +7,10 @@ database's word (see workers.queue).
 from __future__ import annotations
 
 import logging
+import warnings
 from typing import Any
 
+from celery.platforms import SecurityWarning
 from celery.signals import setup_logging, worker_process_init
 
 from league import service
@@ -24,6 +26,11 @@ app = celery_app(Settings())
 @setup_logging.connect
 def _log_to_stderr(**_: Any) -> None:
     logging.basicConfig(level=Settings().log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    if Settings().log_level != "DEBUG":  # they tell of every nudge, ten times a minute without any work
+        for chatty in ("celery", "kombu"):
+            logging.getLogger(chatty).setLevel(logging.WARNING)
+    # A worker that confines bots must be root (see docs/operators.md), and Celery warns of it at every start.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
 
 
 @worker_process_init.connect

@@ -1,0 +1,231 @@
+"""The demonstration behind scripts/demo: a server, four authors, five bots, one season. Over HTTP only.
+
+Everything is kept in the data directory, so a second run finds authors and bots there and plays a further season.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from cli.client import Client, Refused, read_bot, standings_table, wait_for_build
+from cli.console import err, out
+from league.config import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+GAME = "yacht-auction"
+PASSWORD = "only a demonstration"
+START_SECONDS = 60
+STALL_SECONDS = 180
+"""No match finished for this long: something is broken, and waiting longer would not mend it."""
+
+SERIES_LENGTH = 10
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A reference bot and who uploads it."""
+
+    author: str
+    bot: str
+    path: Path
+
+
+ENTRANTS = (
+    Entrant("ada", "expert", ROOT / "bots" / GAME / "expert" / "main.py"),
+    Entrant("barbara", "counter", ROOT / "bots" / GAME / "counter"),  # C, several files: goes up as a zip
+    Entrant("charles", "greedy", ROOT / "bots" / GAME / "greedy" / "main.py"),
+    Entrant("dennis", "random", ROOT / "bots" / GAME / "random" / "main.py"),
+    Entrant("dennis", "random-too", ROOT / "bots" / GAME / "random" / "main.py"),
+)
+
+
+def main() -> int:
+    """Run the demonstration; the exit code."""
+    parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
+    parser.add_argument("--once", action="store_true", help="end after the leaderboard")
+    parser.add_argument("--json", action="store_true", help="with --once: end with one JSON object on a line")
+    parser.add_argument("--matches", type=int, default=200, help="play at least that many (default 200)")
+    arguments = parser.parse_args()
+    started_at = time.monotonic()
+    settings = Settings()
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    server = start_server(settings)
+    try:
+        url = f"http://{settings.host}:{settings.port}"
+        wait_until_ready(url, server, settings)
+        season_id = play_season(url, settings, arguments.matches)
+        board = show(url, season_id)
+        if arguments.json:
+            print(json.dumps(summary(board, f"{url}/seasons/{season_id}", time.monotonic() - started_at)), flush=True)
+        if not arguments.once:
+            err.print("The server stays up; Ctrl-C stops it.")
+            server.wait()
+    except Refused as error:
+        err.print(f"[red]error:[/] {error}")
+        return 1
+    except (Broken, KeyboardInterrupt) as error:
+        err.print(f"[red]stopped:[/] {error}  The server's log is {log_file(settings)}")
+        return 1
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait()
+    return 0
+
+
+class Broken(Exception):
+    """The demonstration cannot go on; the text says why."""
+
+
+def log_file(settings: Settings) -> Path:
+    """Where the server's own words go."""
+    return settings.data_dir.absolute() / "logs" / "serve.log"
+
+
+def start_server(settings: Settings) -> subprocess.Popen[bytes]:
+    """`deadheat serve` as a child."""
+    err.print(f"==> Starting the server (log: {log_file(settings)})", soft_wrap=True)
+    log_file(settings).parent.mkdir(parents=True, exist_ok=True)
+    with log_file(settings).open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "cli.main", "serve"],
+            cwd=ROOT,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())},
+            start_new_session=True,
+        )
+
+
+def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settings) -> None:
+    """Until /readyz says so."""
+    give_up_at = time.monotonic() + START_SECONDS
+    with Client(url) as client:
+        while True:
+            if server.poll() is not None:
+                last = log_file(settings).read_text(errors="replace").strip().splitlines()[-1:]
+                raise Broken(f"the server ended: {' '.join(last)}")
+            try:
+                client.call("GET", "/readyz")
+                return
+            except Refused as error:
+                if time.monotonic() > give_up_at:
+                    raise Broken(f"the server is not ready after {START_SECONDS} s: {error}") from error
+            time.sleep(0.2)
+
+
+def play_season(url: str, settings: Settings, matches: int) -> int:
+    """Authors, uploads, builds, a season, its matches; the season's number."""
+    organiser_token = (settings.data_dir / "organiser.token").read_text().strip()
+    clients = {entrant.author: signed_in(url, entrant.author) for entrant in ENTRANTS}
+    err.print(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots", soft_wrap=True)
+    bots = [ready_bot(clients[entrant.author], entrant) for entrant in ENTRANTS]
+    pairs = len(bots) * (len(bots) - 1) // 2
+    games_per_pair = math.ceil(matches / pairs / SERIES_LENGTH) * SERIES_LENGTH
+    with Client(url, organiser_token) as organiser:
+        number = len(organiser.seasons()) + 1
+        season = {
+            "game": GAME,
+            "name": f"Demo {number}",
+            "series_length": SERIES_LENGTH,
+            "games_per_pair": games_per_pair,
+        }
+        season_id = int(organiser.call("POST", "/v1/seasons", json=season)["id"])
+        organiser.call("PATCH", f"/v1/seasons/{season_id}", json={"state": "open"})
+        for entrant, bot_id in zip(ENTRANTS, bots, strict=True):
+            clients[entrant.author].enter(season_id, bot_id)
+        err.print(f"==> Season {season_id} is open: {url}/seasons/{season_id}", soft_wrap=True)
+        follow(organiser, season_id, pairs * games_per_pair)
+    return season_id
+
+
+def signed_in(url: str, author: str) -> Client:
+    """The author's client; signed up the first time."""
+    with Client(url) as client:
+        try:
+            client.sign_up(author, PASSWORD)
+        except Refused as error:
+            if error.code != "name-taken":
+                raise
+        return Client(url, client.token(author, PASSWORD))
+
+
+def ready_bot(client: Client, entrant: Entrant) -> int:
+    """Upload the bot if this server does not have just that one ready; its id."""
+    filename, content = read_bot(entrant.path)
+    bot_id = client.own_bot(GAME, entrant.bot)
+    versions = client.call("GET", f"/v1/bots/{bot_id}/versions")["items"]
+    version = versions[0] if versions else None
+    if version is None or version["state"] == "broken" or version["size_bytes"] != len(content):
+        version = client.upload(bot_id, filename, content)
+    version = wait_for_build(client, version)
+    if version["state"] != "ready":
+        log = client.build_log(bot_id, version["number"])
+        raise Broken(f"{entrant.bot} is broken: {version['reason']}\n{log}")
+    err.print(f"    {entrant.bot} by {entrant.author}: version {version['number']} is ready ({version['language']})")
+    return bot_id
+
+
+def follow(client: Client, season_id: int, total: int) -> None:
+    """A progress bar until every match is done and ranked."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err) as progress:
+        task = progress.add_task("matches", total=total)
+        finished, moved_at = -1, time.monotonic()
+        while finished < total or not ranked(client.leaderboard(season_id), finished):
+            counts = client.call("GET", f"/v1/seasons/{season_id}")["progress"]
+            if counts["done"] + counts["abandoned"] != finished:
+                finished, moved_at = counts["done"] + counts["abandoned"], time.monotonic()
+            elif time.monotonic() - moved_at > STALL_SECONDS:
+                raise Broken(f"nothing was finished for {STALL_SECONDS} s")
+            progress.update(task, completed=finished)
+            time.sleep(0.5)
+
+
+def ranked(board: dict[str, Any], finished: int) -> bool:
+    """Whether the ranking has heard of every match."""
+    totals = board["totals"]
+    return totals is not None and totals["matches"] + totals["abandoned"] >= finished
+
+
+def show(url: str, season_id: int) -> dict[str, Any]:
+    """Print what everybody came for."""
+    with Client(url) as client:
+        board = client.leaderboard(season_id)
+    totals = board["totals"]
+    out.print(standings_table(board))
+    seats = 2 * totals["matches"]
+    rate = 100 * totals["timeouts"] / seats if seats else 0.0
+    out.print(
+        f"{totals['matches']} matches; timeouts {totals['timeouts']} of {seats} seats ({rate:.2f} %), "
+        f"other faults {totals['other_faults']}; {totals['voids']} attempts void, {totals['abandoned']} abandoned.",
+        soft_wrap=True,
+    )
+    out.print(f"The page: {url}/seasons/{season_id}   Metrics: {url}/metrics", soft_wrap=True)
+    return board
+
+
+def summary(board: dict[str, Any], url: str, seconds: float) -> dict[str, Any]:
+    """The run as one JSON object."""
+    return {
+        "matches": board["totals"]["matches"],
+        "voids": board["totals"]["voids"],
+        "leaderboard": board["rows"],
+        "url": url,
+        "seconds": round(seconds, 1),
+    }
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
