@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any
+from datetime import UTC, datetime
+from typing import Annotated, Any, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from engine.core import Fault
 from league.states import MatchState, Role, SeasonState, VersionState
@@ -20,6 +20,7 @@ Name = Annotated[
 SeasonName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+:'()/-]{0,63}$")]
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]{0,63}$")]
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
+Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
 Limit = Annotated[int, Field(ge=1, le=1000)]
 
 
@@ -165,8 +166,14 @@ class SeasonRequest(Input):
     games_per_pair: int | None = Field(
         default=None, ge=1, le=1_000_000, description="Matches of each pair in the whole season; null: no bound."
     )
-    opens_at: AwareDatetime | None = None
-    closes_at: AwareDatetime | None = None
+    opens_at: Date | None = Field(default=None, description="null: opened by hand.")
+    closes_at: Date | None = Field(default=None, description="null: closed by hand.")
+
+    @model_validator(mode="after")
+    def _opens_first(self) -> Self:
+        if self.opens_at is not None and self.closes_at is not None and self.opens_at >= self.closes_at:
+            raise ValueError("it must open before it closes")
+        return self
 
 
 class SeasonChange(Input):

@@ -82,6 +82,7 @@ def create_season(
     organiser.must_organise()
     if game not in GAMES:
         raise UnknownGame(game, tuple(sorted(GAMES)))
+    assert opens_at is None or closes_at is None or opens_at < closes_at, "looked at where dates come in"
     row = Season(
         game=game,
         name=name,

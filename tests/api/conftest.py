@@ -11,5 +11,5 @@ from tests.api.site import Site
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
     made = Site(tmp_path)
-    with made.client:
-        yield made
+    yield made
+    made.close()

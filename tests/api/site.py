@@ -68,6 +68,10 @@ class Site:
         self.app = create_app(self.world.settings, queue=self.queue, db=self.world.db, blobs=self.blobs)
         self.client = httpx.Client(transport=InProcess(self.app), base_url="http://league")
 
+    def close(self) -> None:
+        self.client.close()
+        self.world.close()
+
     def author(self, name: str = "ada") -> dict[str, str]:
         """Signs up; the headers that say so."""
         self.ok(201, self.client.post("/v1/users", json={"name": name, "password": PASSWORD}))
@@ -110,7 +114,7 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def zipped(files: Mapping[str, bytes | str]) -> bytes:
+def zipped(files: Mapping[str | zipfile.ZipInfo, bytes | str]) -> bytes:
     """A zip with these files."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,0 +1,98 @@
+"""The leaderboard: from the snapshot, as bytes, with an ETag."""
+
+from __future__ import annotations
+
+import pytest
+
+from api.services import FRESH_SECONDS, Bodies, Body
+from league import service
+from league.database import Database
+from tests.api.site import Site
+
+
+@pytest.fixture
+def season_id(site: Site) -> int:
+    season = site.world.season(3, series_length=2, games_per_pair=2)
+    site.world.play_all()
+    refit(site, season)
+    return season
+
+
+def refit(site: Site, season: int) -> None:
+    with site.world.db.transaction() as session:
+        assert service.refit(session, season)
+
+
+def expire(site: Site) -> None:
+    """As if the cached answers had been looked at long ago."""
+    site.app.state.services.bodies._seconds = lambda: 10**9
+
+
+def test_it_shows_the_newest_ranking(site: Site, season_id: int) -> None:
+    board = site.ok(200, site.client.get(f"/v1/seasons/{season_id}/leaderboard"))
+    assert [row["rank"] for row in board["rows"]] == [1, 2, 3]
+    assert board["rows"][0]["elo"] >= board["rows"][2]["elo"]
+    assert board["totals"] == {
+        "rated": 6,
+        "matches": 6,
+        "abandoned": 0,
+        "voids": 0,
+        "timeouts": 0,
+        "other_faults": 0,
+    }
+    assert len(board["log_sha256"]) == 64
+
+
+def test_a_client_that_has_it_is_told_so(site: Site, season_id: int) -> None:
+    path = f"/v1/seasons/{season_id}/leaderboard"
+    first = site.client.get(path)
+    etag = first.headers["etag"]
+    for header in (etag, f"W/{etag}", f'"x", {etag}', "*"):
+        again = site.client.get(path, headers={"If-None-Match": header})
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
+    assert site.client.get(path, headers={"If-None-Match": '"x"'}).status_code == 200
+
+
+def test_a_new_ranking_has_a_new_etag(site: Site, season_id: int) -> None:
+    path = f"/v1/seasons/{season_id}/leaderboard"
+    before = site.client.get(path)
+    owner, bot_id = site.world.bot()
+    with site.world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id)
+    refit(site, season_id)
+    expire(site)
+    after = site.client.get(path, headers={"If-None-Match": before.headers["etag"]})
+    assert after.status_code == 200
+    assert len(site.ok(200, after)["rows"]) == 4
+
+
+def test_a_fresh_answer_asks_the_database_nothing(site: Site, season_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"/v1/seasons/{season_id}/leaderboard"
+    first = site.client.get(path)
+    site.app.state.services.bodies._seconds = lambda: 0.0
+    site.app.state.services.bodies.keep(
+        ("leaderboard", season_id), site.app.state.services.bodies._kept.popitem()[1][1]
+    )
+    monkeypatch.setattr(Database, "reading", lambda _: pytest.fail("it asked"))
+    assert site.client.get(path).content == first.content
+
+
+def test_a_season_without_a_ranking_is_empty(site: Site) -> None:
+    season = site.world.season(0)
+    board = site.ok(200, site.client.get(f"/v1/seasons/{season}/leaderboard"))
+    assert (board["rows"], board["totals"], board["snapshot_id"]) == ([], None, None)
+
+
+def test_bodies_are_kept_for_a_moment_and_in_bounded_number() -> None:
+    clock = [0.0]
+    bodies = Bodies(lambda: clock[0])
+    body = bodies.keep("a", Body(1, '"1"', b"x", "text/plain"))
+    assert bodies.fresh("a") is body
+    clock[0] += FRESH_SECONDS + 0.1
+    assert bodies.fresh("a") is None
+    assert bodies.current("a", 2) is None
+    assert bodies.current("a", 1) is body
+    assert bodies.fresh("a") is body
+    for number in range(1000):
+        bodies.keep(number, body)
+    assert len(bodies._kept) < 300

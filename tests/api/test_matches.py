@@ -1,0 +1,164 @@
+"""Matches: lists, evidence, transcripts, and what is their authors' alone."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from engine.chance import commitment
+from engine.core import Message, Reply, Result
+from engine.transcript import Exchange, Transcript, decode, encode
+from league import service
+from league.jobs import MatchOutcome, SeriesJob
+from tests.api.site import Site
+from tests.league.world import GAME, abandoned, forfeited, won
+
+
+def transcript(job: SeriesJob, number: int = 0) -> bytes:
+    """A very short match."""
+    events = ({"type": "roll", "round": 1, "a": "12345"}, {"type": "odd", "text": "<script>\u202e\x1b[31m"})
+    exchange = Exchange((Message(0, "READY", 3_000_000_000),), {0: Reply("OK", 5_000_000)}, events)
+    return encode(Transcript(GAME, 1, 2, job.matches[number].seed, (exchange,), Result((1, 2), (5, 3))))
+
+
+class Played:
+    """A season with a finished series: a win, a forfeit with a void attempt before it, an abandoned match."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.ada, self.bob = site.author("ada"), site.author("bob")
+        self.bots = []
+        self.season = site.world.season(0, series_length=3, games_per_pair=3)
+        for headers in (self.ada, self.bob):
+            bot_id = site.bot(headers)
+            site.world.build(site.ok(202, site.upload(headers, bot_id, b"print()"))["id"])
+            site.ok(200, site.client.put(f"/v1/seasons/{self.season}/entries/{bot_id}", headers=headers))
+            self.bots.append(bot_id)
+        (self.series,) = site.world.tick()
+        self.waiting = site.ok(200, site.client.get("/v1/matches"))["items"]
+        job = site.world.claim(self.series)
+        assert job is not None
+        self.job = job
+        first = won(job.matches[0])
+        sha256 = site.blobs.put(transcript(job))
+        outcomes: list[MatchOutcome] = [
+            dataclasses.replace(first, transcript_sha256=sha256),
+            forfeited(job.matches[1], 0),
+            abandoned(job.matches[2]),
+        ]
+        assert site.world.finish(job, outcomes)
+        self.ids = [match.match_id for match in job.matches]
+
+
+@pytest.fixture
+def played(site: Site) -> Played:
+    return Played(site)
+
+
+def test_a_match_tells_how_it_ended(played: Played) -> None:
+    site = played.site
+    won_, lost, void = (site.ok(200, site.client.get(f"/v1/matches/{match_id}")) for match_id in played.ids)
+    assert [seat["rank"] for seat in won_["seats"]] == [1, 2]
+    assert [seat["points"] for seat in won_["seats"]] == ["2000", "1000"]
+    assert [seat["author"] for seat in won_["seats"]] == ["ada", "bob"]
+    assert won_["latencies"][0] == {
+        "seat": 0,
+        "command": "ROLL",
+        "limit_ns": 500_000_000,
+        "prompts": 12,
+        "mean_ns": 5_000_000,
+        "worst_ns": 9_000_000,
+    }
+    assert lost["seats"][0]["fault"] == {
+        "fault": "timeout",
+        "command": "ROLL",
+        "elapsed_ms": 500.1,
+        "why": "no line within 500 ms",
+    }
+    assert [seat["points"] for seat in lost["seats"]] == [None, None]
+    assert [(attempt["cause"], attempt["evidence"]) for attempt in lost["attempts"]] == [
+        ("referee-late", {"late_ns": 7}),
+        ("played", {}),
+    ]
+    assert (void["state"], void["rated"], len(void["attempts"])) == ("abandoned", False, 3)
+
+
+def test_a_seed_is_published_only_with_the_result(played: Played) -> None:
+    assert [match["seed"] for match in played.waiting] == [None] * 3
+    assert all(len(match["commitment"]) == 64 for match in played.waiting)
+    found = played.site.ok(200, played.site.client.get("/v1/matches"))["items"]
+    committed = {match["id"]: match["commitment"] for match in played.waiting}
+    assert {match["id"]: match["commitment"] for match in found} == committed
+    for match in found:
+        if match["state"] == "abandoned":
+            assert match["seed"] is None
+        else:
+            assert commitment(bytes.fromhex(match["seed"])) == match["commitment"]
+
+
+def test_a_transcript_is_given_as_it_was_stored(played: Played) -> None:
+    answer = played.site.client.get(f"/v1/matches/{played.ids[0]}/transcript")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    assert answer.content == transcript(played.job)
+    decode(answer.content)
+    again = played.site.client.get(
+        f"/v1/matches/{played.ids[0]}/transcript", headers={"If-None-Match": answer.headers["etag"]}
+    )
+    assert again.status_code == 304
+
+
+def test_there_is_no_transcript_before_the_result(site: Site) -> None:
+    site.world.season(2, games_per_pair=2)
+    site.world.tick()
+    site.problem(409, site.client.get("/v1/matches/1/transcript"), "wrong-state")
+
+
+def test_a_lost_transcript_is_our_failure(played: Played) -> None:
+    played.site.problem(500, played.site.client.get(f"/v1/matches/{played.ids[1]}/transcript"), "internal")
+
+
+def test_stderr_is_its_authors_alone(played: Played) -> None:
+    site, path = played.site, f"/v1/matches/{played.ids[0]}/logs"
+    for seat, headers in enumerate((played.ada, played.bob)):
+        (ending,) = site.ok(200, site.client.get(path, headers=headers))["items"]
+        assert (ending["seat"], ending["stderr"]) == (seat, f"stderr of seat {seat}")
+    for headers in (site.author("eve"), site.organiser()):
+        site.problem(404, site.client.get(path, headers=headers), "not-found")
+    site.problem(404, site.client.get("/v1/matches/999/logs", headers=played.ada), "not-found")
+    for public in (f"/v1/matches/{played.ids[0]}", "/v1/matches", f"/matches/{played.ids[0]}"):
+        assert "stderr of seat" not in site.client.get(public).text
+
+
+def test_lists_have_cursors_and_filters(played: Played) -> None:
+    site = played.site
+    seen: list[int] = []
+    cursor = ""
+    while True:
+        page = site.ok(200, site.client.get(f"/v1/matches?limit=2&season={played.season}{cursor}"))
+        seen += [match["id"] for match in page["items"]]
+        if page["next"] is None:
+            break
+        cursor = f"&cursor={page['next']}"
+    assert seen == sorted(played.ids, reverse=True)
+    for query, count in (
+        (f"bot={played.bots[0]}", 3),
+        ("bot=999", 0),
+        ("season=999", 0),
+        ("state=abandoned", 1),
+        (f"bot={played.bots[1]}&state=done&season={played.season}", 2),
+        (f"bot={played.bots[1]}&limit=1", 1),
+    ):
+        assert len(site.ok(200, site.client.get(f"/v1/matches?{query}"))["items"]) == count
+
+
+def test_what_befell_the_whole_series_is_shown_with_each_match(site: Site) -> None:
+    site.world.season(2, games_per_pair=2)
+    (series,) = site.world.tick()
+    job = site.world.claim(series)
+    assert job is not None
+    with site.world.db.transaction() as session:
+        service.release_series(session, job, "w1", "no-engine", "the engine does not answer", {"errno": 111})
+    (attempt,) = site.ok(200, site.client.get("/v1/matches/1"))["attempts"]
+    assert (attempt["match_id"], attempt["cause"], attempt["evidence"]) == (None, "no-engine", {"errno": 111})

@@ -1,0 +1,142 @@
+"""For operators: alive, ready, measured, documented."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league import service
+from tests.api.site import PROBLEM, Site
+
+
+def metric(site: Site, name: str) -> float:
+    """The value of one line of /metrics."""
+    text = site.client.get("/metrics").text
+    found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+    assert found is not None, f"{name} not in\n{text}"
+    return float(found[1])
+
+
+def test_a_server_that_answers_is_alive(site: Site) -> None:
+    assert site.client.get("/healthz").text == "ok\n"
+
+
+def test_ready_means_that_every_part_is_reached(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert site.ok(200, site.client.get("/readyz")) == {"database": "ok", "blobs": "ok", "broker": "ok"}
+    site.queue.broken = True
+    found = site.ok(503, site.client.get("/readyz"))
+    assert found == {"database": "ok", "blobs": "ok", "broker": "cannot be reached (ConnectionError)"}
+    site.queue.broken = False
+    (site.world.settings.data_dir / "deadheat.sqlite3").unlink()
+    monkeypatch.setattr(site.blobs, "check", lambda: 1 / 0)
+    site.world.db.close()
+    assert site.ok(503, site.client.get("/readyz"))["blobs"] == "cannot be reached (ZeroDivisionError)"
+
+
+def test_requests_are_counted_by_route(site: Site) -> None:
+    line = 'deadheat_http_requests_total{method="GET",route="/v1/bots/{bot_id}",status="404"}'
+    site.client.get("/v1/bots/7")
+    before = metric(site, line)
+    site.client.get("/v1/bots/8")
+    assert metric(site, line) == before + 1
+    site.client.request("BREW", "/v1/bots/8")
+    site.client.get("/v1/no/such/thing/" + "x" * 100)
+    text = site.client.get("/metrics").text
+    assert "BREW" not in text
+    assert "x" * 100 not in text
+    assert 'route="/v1/bots/{bot_id}/versions"' in text or "versions" not in text
+
+
+def test_the_queues_are_measured(site: Site) -> None:
+    assert metric(site, 'deadheat_queue_oldest_seconds{queue="play"}') == 0
+    season = site.world.season(3, games_per_pair=2)
+    first, *_ = site.world.tick()
+    site.world.claim(first)
+    site.world.clock.turn(12)
+    assert metric(site, 'deadheat_queue_rows{queue="play",state="queued"}') == 2
+    assert metric(site, 'deadheat_queue_rows{queue="play",state="running"}') == 1
+    assert metric(site, 'deadheat_queue_oldest_seconds{queue="play"}') == 12
+    assert metric(site, 'deadheat_queue_rows{queue="build",state="uploaded"}') == 0
+    with site.world.db.transaction() as session:
+        service.refit(session, season)
+    site.world.clock.turn(5)
+    assert metric(site, f'deadheat_ratings_age_seconds{{season="{season}"}}') == 5
+
+
+def test_processes_of_one_host_add_up_their_metrics(tmp_path: Path) -> None:
+    """Each process in turn answers one request and tells all metrics."""
+    script = """
+import sys
+from pathlib import Path
+from tests.api.site import Site
+site = Site(Path(sys.argv[1]), metrics_dir=sys.argv[2])
+site.client.get("/v1/games")
+sys.stdout.write(site.client.get("/metrics").text)
+site.close()
+"""
+    metrics = tmp_path / "metrics"
+    metrics.mkdir()
+    for number in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(tmp_path / number), str(metrics)],
+            env={"PROMETHEUS_MULTIPROC_DIR": str(metrics), "PATH": ""},
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert f'requests_total{{method="GET",route="/v1/games",status="200"}} {number}.0' in done.stdout
+        assert 'deadheat_queue_oldest_seconds{queue="play"} 0.0' in done.stdout
+
+
+def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [(path, method, told) for path, methods in document["paths"].items() for method, told in methods.items()]
+
+
+def test_the_api_describes_itself(site: Site) -> None:
+    document = site.ok(200, site.client.get("/v1/openapi.json"))
+    assert document["openapi"].startswith("3.1")
+    assert "HTTPValidationError" not in json.dumps(document)
+    assert "#/components/schemas/Problem" in json.dumps(document)
+    names = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
+    assert names <= set(document["components"]["schemas"])
+    for path, method, told in operations(document):
+        assert told.get("description"), (path, method)
+        for status, answer in told["responses"].items():
+            assert answer["description"], (path, method, status)
+            if 400 <= int(status) < 500:
+                assert list(answer["content"]) == [PROBLEM], (path, method, status)
+
+
+def test_what_needs_a_token_says_so(site: Site) -> None:
+    document = site.ok(200, site.client.get("/v1/openapi.json"))
+    for path, method, told in operations(document):
+        if "security" in told:
+            concrete = re.sub(r"\{\w+\}", "1", path)
+            site.problem(401, site.client.request(method, concrete), "bad-token")
+            assert "401" in told["responses"], (path, method)
+    assert any("security" in told for _, _, told in operations(document))
+
+
+def test_the_upload_is_described_as_a_form(site: Site) -> None:
+    document = site.ok(200, site.client.get("/v1/openapi.json"))
+    body = document["paths"]["/v1/bots/{bot_id}/versions"]["post"]["requestBody"]
+    assert list(body["content"]) == ["multipart/form-data"]
+
+
+def test_examples_fit_their_schemas(site: Site) -> None:
+    document = site.ok(200, site.client.get("/v1/openapi.json"))
+    example = document["components"]["schemas"]["SignUp"]["properties"]
+    body = {name: told["examples"][0] for name, told in example.items()}
+    site.ok(201, site.client.post("/v1/users", json=body))
+
+
+def test_no_page_of_documentation_fetches_from_elsewhere(site: Site) -> None:
+    for path in ("/docs", "/redoc"):
+        site.problem(404, site.client.get(path))

@@ -1,0 +1,169 @@
+"""The pages: what they say, that hostile text stays text, and that nothing comes from elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from api.pages import bars, ms, shown
+from api.services import SITE
+from league import service
+from league.jobs import FaultRecord
+from tests.api.site import Site
+from tests.api.test_matches import Played
+from tests.league.world import forfeited
+
+HTML = {"Accept": "text/html"}
+
+
+@pytest.fixture
+def played(site: Site) -> Played:
+    return Played(site)
+
+
+class Page(HTMLParser):
+    """Collects what a page is made of."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.attributes: set[str] = set()
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.links += [value or "" for name, value in attrs if name in {"href", "src", "action"}]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def page(site: Site, path: str, status: int = 200) -> Page:
+    answer = site.client.get(path, headers=HTML)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "unsafe" not in answer.headers["content-security-policy"]
+    found = Page(answer.text)
+    assert found.tags.count("h1") == 1
+    assert "style" not in found.tags
+    assert not any(name == "style" or name.startswith("on") for name in found.attributes)
+    assert all(link.startswith("/") and not link.startswith("//") for link in found.links)
+    return found
+
+
+def test_an_empty_league_has_a_home(site: Site) -> None:
+    assert "no season yet" in page(site, "/").text
+
+
+def test_every_link_of_every_page_leads_somewhere(played: Played) -> None:
+    site = played.site
+    with site.world.db.transaction() as session:
+        service.refit(session, played.season)
+    todo, done = ["/"], set[str]()
+    while todo:
+        path = todo.pop()
+        if path in done:
+            continue
+        done.add(path)
+        answer = site.client.get(path, headers=HTML)
+        if path == f"/v1/matches/{played.ids[1]}/transcript" or path == f"/matches/{played.ids[1]}":
+            continue  # its transcript was never stored in this test
+        assert answer.status_code == 200, path
+        if answer.headers["content-type"].startswith("text/html"):
+            todo += page(site, path).links
+    assert {f"/seasons/{played.season}", f"/matches/{played.ids[0]}", "/static/site.css"} <= done
+
+
+def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
+    season = site.world.season(3, series_length=2, games_per_pair=2)
+    assert "Nothing is ranked yet" in page(site, f"/seasons/{season}").text
+    site.world.play_all()
+    with site.world.db.transaction() as session:
+        service.refit(session, season)
+    site.app.state.services.bodies._seconds = lambda: 10**9
+    found = page(site, f"/seasons/{season}")
+    assert found.tags.count("svg") == 3
+    assert "±" in found.text
+    assert "6 matches played" in found.text
+
+
+def test_a_page_that_did_not_change_is_304(site: Site) -> None:
+    season = site.world.season(0)
+    for path in ("/", f"/seasons/{season}"):
+        etag = site.client.get(path).headers["etag"]
+        assert site.client.get(path, headers={"If-None-Match": etag}).status_code == 304
+
+
+def test_a_match_page_tells_everything(played: Played) -> None:
+    site = played.site
+    text = re.sub(r"\s+", " ", page(site, f"/matches/{played.ids[0]}").text)
+    assert "greedy won" in text
+    assert f"deadheat verify match-{played.ids[0]}.jsonl" in text
+    assert "5.00" in text and "9.00" in text and "1.8 %" in text  # mean, slowest, of its limit
+    assert "roll" in text and "12345" in text
+    text = re.sub(r"\s+", " ", page(site, f"/matches/{played.ids[2]}").text)
+    assert "void (ours): host-starved" in text
+    assert "stolen_ms 1.5" in text
+
+
+def test_a_fault_is_explained_word_for_word(site: Site) -> None:
+    site.world.season(2, series_length=1, games_per_pair=1)
+    (series,) = site.world.tick()
+    job = site.world.claim(series)
+    assert job is not None
+    why = "<script>alert(1)</script> \u202e\x1b[31m & 500 ms"
+    plain = forfeited(job.matches[0], 1)
+    told = FaultRecord(1, plain.faults[0].fault, "ROLL", 500.1, why)
+    sha256 = site.blobs.put(b"")
+    assert site.world.finish(job, [dataclasses.replace(plain, faults=(told,), transcript_sha256=sha256)])
+    assert site.client.get("/matches/1").status_code == 500  # the stored bytes are no transcript
+    (found,) = site.ok(200, site.client.get("/v1/matches"))["items"]
+    assert found["seats"][1]["fault"]["why"] == why
+
+
+def test_hostile_text_stays_text(played: Played) -> None:
+    site = played.site
+    answer = site.client.get(f"/matches/{played.ids[0]}")
+    assert "<script>" not in answer.text
+    assert "&lt;script&gt;\\u202e\\x1b[31m" in answer.text
+    assert "\u202e" not in answer.text
+    assert "\x1b" not in answer.text
+
+
+def test_a_browser_gets_a_page_for_what_is_not_there(site: Site) -> None:
+    for path in ("/seasons/99", "/matches/99", "/nothing"):
+        assert "404" in page(site, path, 404).text
+    assert "<script>" not in site.client.get("/<script>", headers=HTML).text
+
+
+def test_no_template_or_style_names_another_host() -> None:
+    for path in SITE.rglob("*.*"):
+        text = path.read_text(encoding="utf-8").replace('xmlns="http://www.w3.org/2000/svg"', "")
+        assert not re.search(r"https?:|//cdn|@import|url\(", text), path
+
+
+def test_control_and_direction_marks_are_spelled_out() -> None:
+    assert shown("a\x1b[0m\u202eb\u2066\n") == "a\\x1b[0m\\u202eb\\u2066\\n"
+    assert shown("größe 猫") == "größe 猫"
+    assert shown([1, {"a": None}]) == '[1, {"a": null}]'
+    assert shown("x" * 1000) == "x" * 300 + "..."
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"), [(0, "0.00"), (1_234_567, "1.23"), (45_678_900, "45.7"), (3e9, "3000")]
+)
+def test_milliseconds_have_three_figures(nanoseconds: float, text: str) -> None:
+    assert ms(nanoseconds) == text
+
+
+def test_bars_share_one_scale() -> None:
+    rows = [{"low": 1400, "elo": 1500, "high": 1600}, {"low": 1200, "elo": 1300, "high": 1400}]
+    assert [(bar.low, bar.middle, bar.high) for bar in bars(rows)] == [(50, 75, 100), (0, 25, 50)]
+    assert bars([]) == []

@@ -1,0 +1,218 @@
+"""Bad requests get clear problem documents; good ones what they ask for."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from api.errors import STATUS
+from league import errors, service
+from league.errors import LeagueError
+from tests.api.site import PASSWORD, Site, bearer
+from tests.league.world import GAME
+
+
+def test_every_error_of_the_league_has_a_status() -> None:
+    kinds = {kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, LeagueError)}
+    assert kinds - {LeagueError} == set(STATUS)
+    assert len({kind.code for kind in kinds}) == len(kinds)
+
+
+@pytest.mark.parametrize("body", [b"{", b"", b"[1,", b"\xff\xfe", b'{"name": "x"', b"NaN\0"])
+def test_malformed_json_is_400(site: Site, body: bytes) -> None:
+    answer = site.client.post("/v1/users", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in ((400,) if body else (422,))
+    site.problem(answer.status_code, answer)
+
+
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [
+        ({"name": "ada", "password": PASSWORD, "role": "organiser"}, "body.role"),
+        ({"name": "ada"}, "body.password"),
+        ({"name": "", "password": PASSWORD}, "body.name"),
+        ({"name": "a" * 33, "password": PASSWORD}, "body.name"),
+        ({"name": "ada lovelace", "password": PASSWORD}, "body.name"),
+        ({"name": "ada\n", "password": PASSWORD}, "body.name"),
+        ({"name": "\u0430da", "password": PASSWORD}, "body.name"),
+        ({"name": "<script>", "password": PASSWORD}, "body.name"),
+        ({"name": 5, "password": PASSWORD}, "body.name"),
+        ({"name": "ada", "password": "short"}, "body.password"),
+        ([], "body"),
+        ("text", "body"),
+    ],
+)
+def test_a_field_that_is_wrong_or_unknown_is_named(site: Site, body: object, where: str) -> None:
+    problem = site.problem(422, site.client.post("/v1/users", json=body), "invalid")
+    assert [error["where"] for error in problem["errors"]] == [where]
+    assert PASSWORD not in str(problem)
+
+
+def test_lone_surrogates_do_no_harm(site: Site) -> None:
+    for body in (b'{"name": "\\ud800", "password": "1234567890"}', b'{"\\ud800": 1, "name": "ada", "password": "12"}'):
+        answer = site.client.post("/v1/users", content=body, headers={"Content-Type": "application/json"})
+        site.problem(422, answer)
+    body = b'{"name": "ada", "password": "\\ud8001234567890"}'
+    answer = site.client.post("/v1/users", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in {201, 422}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v1/nothing", 404),
+        ("GET", "/nothing", 404),
+        ("GET", "/v1/seasons/99", 404),
+        ("GET", "/v1/seasons/99/leaderboard", 404),
+        ("GET", "/v1/seasons/99/entries", 404),
+        ("GET", "/v1/bots/99", 404),
+        ("GET", "/v1/matches/99", 404),
+        ("GET", "/v1/matches/99/transcript", 404),
+        ("GET", "/v1/seasons/x", 422),
+        ("GET", "/v1/seasons/0", 422),
+        ("GET", "/v1/seasons/99999999999999999999", 422),
+        ("GET", "/v1/matches?limit=0", 422),
+        ("GET", "/v1/matches?cursor=xyz", 400),
+        ("GET", "/v1/matches?cursor=MTpub3RhbnVtYmVy", 400),
+        ("GET", "/v1/matches?cursor=" + "A" * 1000, 400),
+        ("GET", "/v1/matches?colour=red", 422),
+        ("GET", "/v1/matches?state=odd", 422),
+        ("DELETE", "/v1/users", 405),
+        ("POST", "/v1/games", 405),
+        ("GET", "/v1/bots", 401),
+        ("GET", "/v1/matches/1/logs", 401),
+        ("GET", "/static/../api/app.py", 404),
+        ("GET", "/static/nothing.css", 404),
+    ],
+)
+def test_each_wrong_request_is_a_problem_document(site: Site, method: str, path: str, status: int) -> None:
+    site.problem(status, site.client.request(method, path))
+
+
+def test_a_method_that_is_not_allowed_says_which_is(site: Site) -> None:
+    assert site.client.delete("/v1/users").headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("header", ["", "dh_x", "Basic eDp5", "Bearer", "Bearer ", "Bearer dh_wrong", "Bearer \xe9"])
+def test_a_bad_token_is_401_and_says_so(site: Site, header: str) -> None:
+    answer = site.client.get("/v1/users/me", headers={b"Authorization": header.encode("latin-1")})
+    site.problem(401, answer, "bad-token")
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_an_expired_token_is_401(site: Site) -> None:
+    ada = site.author()
+    site.ok(200, site.client.get("/v1/users/me", headers=ada))
+    site.world.clock.turn(site.world.settings.token_days * 86400)
+    assert "expired" in site.problem(401, site.client.get("/v1/users/me", headers=ada), "bad-token")["detail"]
+
+
+def test_tokens_are_listed_and_revoked(site: Site) -> None:
+    ada, bob = site.author("ada"), site.author("bob")
+    (token,) = site.ok(200, site.client.get("/v1/tokens", headers=ada))["items"]
+    assert "token" not in token
+    site.problem(404, site.client.delete(f"/v1/tokens/{token['id']}", headers=bob))
+    assert site.client.delete(f"/v1/tokens/{token['id']}", headers=ada).status_code == 204
+    site.problem(401, site.client.get("/v1/tokens", headers=ada), "bad-token")
+
+
+def test_a_wrong_password_is_401_whatever_is_wrong(site: Site) -> None:
+    site.author("ada")
+    texts = set()
+    for name, password in (("ada", "not the password"), ("nobody", PASSWORD)):
+        answer = site.client.post("/v1/tokens", json={"name": name, "password": password})
+        texts.add(site.problem(401, answer, "wrong-credentials")["detail"])
+    assert len(texts) == 1
+
+
+def test_names_are_taken_once(site: Site) -> None:
+    ada = site.author("ada")
+    site.problem(409, site.client.post("/v1/users", json={"name": "ADA", "password": PASSWORD}), "name-taken")
+    site.bot(ada, "greedy")
+    body = {"game": GAME, "name": "Greedy"}
+    site.problem(409, site.client.post("/v1/bots", json=body, headers=ada), "name-taken")
+    site.bot(site.author("bob"), "greedy")
+
+
+def test_an_unknown_game_is_refused(site: Site) -> None:
+    ada = site.author()
+    problem = site.problem(422, site.client.post("/v1/bots", json={"game": "go", "name": "x"}, headers=ada))
+    assert problem["known"] == [GAME]
+    body = {"game": "go", "name": "x"}
+    site.problem(422, site.client.post("/v1/seasons", json=body, headers=site.organiser()), "unknown-game")
+
+
+def test_seasons_are_for_organisers(site: Site) -> None:
+    ada, boss = site.author(), site.organiser()
+    body = {"game": GAME, "name": "Winter 2026", "games_per_pair": 4}
+    site.problem(403, site.client.post("/v1/seasons", json=body, headers=ada), "not-allowed")
+    answer = site.client.post("/v1/seasons", json=body, headers=boss)
+    made = site.ok(201, answer)
+    assert (made["state"], made["games_per_pair"]) == ("scheduled", 4)
+    assert answer.headers["location"] == f"/v1/seasons/{made['id']}"
+    path = answer.headers["location"]
+    site.problem(403, site.client.patch(path, json={"state": "open"}, headers=ada), "not-allowed")
+    assert site.ok(200, site.client.patch(path, json={"state": "open"}, headers=boss))["state"] == "open"
+    site.problem(422, site.client.patch(path, json={"state": "odd"}, headers=boss), "invalid")
+    assert site.ok(200, site.client.get(path))["progress"]["entries"] == 0
+    assert [season["id"] for season in site.ok(200, site.client.get("/v1/seasons"))["items"]] == [made["id"]]
+    site.ok(200, site.client.patch(path, json={"state": "closed"}, headers=boss))
+    site.problem(409, site.client.patch(path, json={"state": "open"}, headers=boss), "wrong-state")
+
+
+def test_a_season_must_open_before_it_closes(site: Site) -> None:
+    body = {"game": GAME, "name": "x", "opens_at": "2026-02-01T00:00:00Z", "closes_at": "2026-01-01T00:00:00Z"}
+    site.problem(422, site.client.post("/v1/seasons", json=body, headers=site.organiser()), "invalid")
+    for date in ("2025-02-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "soon", True):
+        wrong = body | {"opens_at": date}
+        site.problem(422, site.client.post("/v1/seasons", json=wrong, headers=site.organiser()), "invalid")
+
+
+def test_entering(site: Site) -> None:
+    ada, bob, boss = site.author("ada"), site.author("bob"), site.organiser()
+    season = site.ok(201, site.client.post("/v1/seasons", json={"game": GAME, "name": "S"}, headers=boss))["id"]
+    bot_id = site.bot(ada)
+    path = f"/v1/seasons/{season}/entries/{bot_id}"
+    site.problem(409, site.client.put(path, headers=ada), "not-ready")
+    site.world.build(site.ok(202, site.upload(ada, bot_id, b"print()"))["id"])
+    site.problem(404, site.client.put(path, headers=bob), "not-found")
+    site.problem(401, site.client.put(path))
+    site.problem(404, site.client.put(path, json={"version": 9}, headers=ada), "not-found")
+    site.problem(422, site.client.put(path, json={"versoin": 1}, headers=ada), "invalid")
+    entry = {"bot_id": bot_id, "bot": "greedy", "author": "ada", "version": 1, "follows": True}
+    assert site.ok(200, site.client.put(path, headers=ada)) == entry
+    assert site.ok(200, site.client.put(path, json={"version": 1}, headers=ada)) == entry | {"follows": False}
+    listed = site.ok(200, site.client.get(f"/v1/seasons/{season}/entries"))
+    assert (len(listed["items"]), listed["next"]) == (1, None)
+    for state in ("open", "closed"):
+        site.ok(200, site.client.patch(f"/v1/seasons/{season}", json={"state": state}, headers=boss))
+    assert "closed" in site.problem(409, site.client.put(path, headers=ada), "wrong-state")["detail"]
+
+
+def test_our_own_failure_tells_nothing_inner(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def explode(*_: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(service, "seasons", explode)
+    answer = site.client.get("/v1/seasons")
+    problem = site.problem(500, answer, "internal")
+    assert "secret" not in str(problem)
+
+
+def test_a_bot_is_public_and_a_list_is_ones_own(site: Site) -> None:
+    ada, bob = site.author("ada"), site.author("bob")
+    bot_id = site.bot(ada)
+    assert site.ok(200, site.client.get(f"/v1/bots/{bot_id}"))["author"] == "ada"
+    assert [bot["id"] for bot in site.ok(200, site.client.get("/v1/bots", headers=ada))["items"]] == [bot_id]
+    assert site.ok(200, site.client.get("/v1/bots", headers=bob))["items"] == []
+
+
+def test_games_are_listed(site: Site) -> None:
+    assert GAME in [game["name"] for game in site.ok(200, site.client.get("/v1/games"))["items"]]
+
+
+def test_a_token_in_the_query_is_no_token(site: Site) -> None:
+    ada = site.author()
+    site.problem(401, site.client.get("/v1/users/me?token=" + ada["Authorization"].split()[1]))
+    site.problem(401, site.client.get("/v1/users/me", headers=bearer("dh_" + "a" * 5000)))

@@ -1,0 +1,263 @@
+"""Uploads: what is taken, what is refused, and that too much is not even read."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from sqlmodel import func, select
+
+from league.states import VersionState
+from league.tables import BotVersion
+from tests.api.site import Site, bearer, zipped
+
+
+def link() -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo("main.py")
+    info.create_system = 3
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return info
+
+
+def versions(site: Site) -> int:
+    with site.world.db.reading() as session:
+        return session.exec(select(func.count()).select_from(BotVersion)).one()
+
+
+def test_an_upload_is_stored_enqueued_and_can_be_polled(site: Site) -> None:
+    ada = site.author()
+    bot_id = site.bot(ada)
+    answer = site.upload(ada, bot_id, b"print()\n")
+    made = site.ok(202, answer)
+    assert answer.headers["location"] == f"/v1/bots/{bot_id}/versions/1"
+    assert (made["state"], made["language"], made["size_bytes"]) == ("uploaded", "python", 8)
+    assert site.queue.builds == [made["id"]]
+    assert site.blobs.get(made["sha256"], 100) == b"print()\n"
+    assert site.ok(200, site.client.get(answer.headers["location"], headers=ada)) == made
+    site.world.build(made["id"])
+    assert site.ok(200, site.client.get(answer.headers["location"], headers=ada))["state"] == "ready"
+
+
+def test_versions_are_numbered(site: Site) -> None:
+    ada = site.author()
+    bot_id = site.bot(ada)
+    for number in (1, 2, 3):
+        assert site.ok(202, site.upload(ada, bot_id, b"print()"))["number"] == number
+    listed = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions", headers=ada))["items"]
+    assert [version["number"] for version in listed] == [3, 2, 1]
+
+
+def test_a_broker_that_is_away_loses_no_upload(site: Site) -> None:
+    site.queue.broken = True
+    ada = site.author()
+    made = site.ok(202, site.upload(ada, site.bot(ada), b"print()"))
+    site.world.clock.turn(site.world.settings.requeue_seconds)
+    from league import service
+
+    with site.world.db.transaction() as session:
+        assert service.sweep(session).build_ids == [made["id"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "filename", "reason"),
+    [
+        pytest.param(b"not an archive", "bot.zip", "not-an-archive", id="not an archive"),
+        pytest.param(zipped({"main.py": bytes(20 * 2**20)}), "bot.zip", "bomb", id="zip bomb"),
+        pytest.param(zipped({"../main.py": ""}), "bot.zip", "unsafe-path", id="path leaving the archive"),
+        pytest.param(zipped({"/main.py": ""}), "bot.zip", "unsafe-path", id="absolute path"),
+        pytest.param(zipped({link(): "/etc/passwd"}), "bot.zip", "link", id="symbolic link"),
+        pytest.param(zipped({"README": ""}), "bot.zip", "no-entry", id="no entry point"),
+        pytest.param(b"puts 1", "bot.rb", "unknown-language", id="unknown language"),
+        pytest.param(
+            zipped({"deadheat.toml": 'language = "cobol"'}), "bot.zip", "unknown-language", id="unknown by manifest"
+        ),
+        pytest.param(b"", "bot.py", "empty", id="empty"),
+        pytest.param(b"\0", "bot.py", "not-text", id="binary"),
+        pytest.param(b"x", "a b.py", "bad-name", id="odd filename"),
+    ],
+)
+def test_a_bad_upload_is_refused_with_a_reason_and_leaves_nothing(
+    site: Site, content: bytes, filename: str, reason: str
+) -> None:
+    ada = site.author()
+    problem = site.problem(422, site.upload(ada, site.bot(ada), content, filename), "bad-upload")
+    assert problem["reason"] == reason
+    assert problem["detail"]
+    assert versions(site) == 0
+    assert site.queue.builds == []
+
+
+def form(content: bytes, name: str = "file", filename: str | None = "bot.py") -> bytes:
+    told = f'; filename="{filename}"' if filename is not None else ""
+    head = f'--b\r\nContent-Disposition: form-data; name="{name}"{told}\r\n\r\n'
+    return head.encode() + content + b"\r\n--b--\r\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        pytest.param(b"print()", "application/octet-stream", 415, id="no form"),
+        pytest.param(b"{}", "application/json", 415, id="json"),
+        pytest.param(b"x", "multipart/form-data", 400, id="no boundary"),
+        pytest.param(b"garbage", "multipart/form-data; boundary=b", 400, id="garbage"),
+        pytest.param(b"", "multipart/form-data; boundary=b", 400, id="nothing"),
+        pytest.param(b"--b--\r\n", "multipart/form-data; boundary=b", 400, id="no part"),
+        pytest.param(form(b"x")[:-8], "multipart/form-data; boundary=b", 400, id="cut short"),
+        pytest.param(form(b"x", "other"), "multipart/form-data; boundary=b", 400, id="another field"),
+        pytest.param(form(b"x", filename=None), "multipart/form-data; boundary=b", 400, id="no filename"),
+        pytest.param(form(b"x")[:-7] + form(b"y"), "multipart/form-data; boundary=b", 400, id="two files"),
+        pytest.param(
+            b"--b\r\nX-Long: " + b"x" * 10_000 + b"\r\n\r\n", "multipart/form-data; boundary=b", 400, id="long header"
+        ),
+    ],
+)
+def test_a_bad_form_is_refused(site: Site, body: bytes, kind: str, status: int) -> None:
+    ada = site.author()
+    path = f"/v1/bots/{site.bot(ada)}/versions"
+    site.problem(status, site.client.post(path, content=body, headers={**ada, "Content-Type": kind}))
+    assert versions(site) == 0
+
+
+def test_the_largest_upload_is_taken_and_one_byte_more_is_not(tmp_path: Path) -> None:
+    site = Site(tmp_path, upload_limit_bytes=100_000)
+    ada = site.author()
+    bot_id = site.bot(ada)
+    site.ok(202, site.upload(ada, bot_id, b"#" * 100_000))
+    problem = site.problem(413, site.upload(ada, bot_id, b"#" * 100_001), "upload-too-large")
+    assert problem["limit_bytes"] == 100_000
+    assert versions(site) == 1
+    site.close()
+
+
+class Endless:
+    """A client that would send for ever; counts what was asked of it."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self._first = form(b"")[: -len(b"\r\n--b--\r\n")]
+
+    async def receive(self) -> dict[str, Any]:
+        body = self._first if not self.sent else b"#" * 10_000
+        self.sent += len(body)
+        return {"type": "http.request", "body": body, "more_body": True}
+
+
+def call(site: Site, client: Endless, headers: dict[str, str], path: str) -> tuple[int, dict[str, str]]:
+    """One request at the level of ASGI; its status and headers."""
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("league", 80),
+        "state": {},
+    }
+
+    async def run() -> None:
+        await site.app(scope, client.receive, send)
+
+    anyio.run(run)
+    return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+
+
+def test_a_body_without_a_length_is_cut_off_while_it_comes(tmp_path: Path) -> None:
+    site = Site(tmp_path, upload_limit_bytes=100_000)
+    ada = site.author()
+    client = Endless()
+    headers = {**ada, "Content-Type": "multipart/form-data; boundary=b", "Transfer-Encoding": "chunked"}
+    status, answered = call(site, client, headers, f"/v1/bots/{site.bot(ada)}/versions")
+    assert status == 413
+    assert answered["connection"] == "close"
+    assert 100_000 < client.sent <= 120_000
+    site.close()
+
+
+def test_a_body_that_declares_too_much_is_not_read_at_all(tmp_path: Path) -> None:
+    site = Site(tmp_path, upload_limit_bytes=100_000)
+    ada = site.author()
+    client = Endless()
+    headers = {**ada, "Content-Type": "multipart/form-data; boundary=b", "Content-Length": "10000000000"}
+    status, _ = call(site, client, headers, f"/v1/bots/{site.bot(ada)}/versions")
+    assert (status, client.sent) == (413, 0)
+    site.close()
+
+
+@pytest.mark.parametrize("headers", [{}, bearer("dh_wrong")])
+def test_a_strangers_upload_is_not_read_at_all(site: Site, headers: dict[str, str]) -> None:
+    bot_id = site.bot(site.author())
+    client = Endless()
+    kind = {"Content-Type": "multipart/form-data; boundary=b"}
+    status, _ = call(site, client, {**headers, **kind}, f"/v1/bots/{bot_id}/versions")
+    assert (status, client.sent) == (401, 0)
+
+
+def test_other_bodies_have_a_small_limit(site: Site) -> None:
+    client = Endless()
+    status, _ = call(site, client, {"Content-Type": "application/json"}, "/v1/users")
+    assert status == 413
+    assert client.sent < 2 * site.world.settings.request_limit_bytes
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(site: Site) -> None:
+    ada = site.author()
+    path = f"/v1/bots/{site.bot(ada)}/versions"
+
+    class Broken(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            yield form(b"x" * 1000)[:-10]
+
+    headers = {**ada, "Content-Type": "multipart/form-data; boundary=b"}
+    site.problem(400, site.client.post(path, content=b"".join(Broken()), headers=headers))
+    assert versions(site) == 0
+
+
+def test_builds_and_logs_are_their_authors_alone(site: Site) -> None:
+    ada, bob = site.author("ada"), site.author("bob")
+    bot_id = site.bot(ada)
+    made = site.ok(202, site.upload(ada, bot_id, b"print()"))
+    site.world.build(made["id"], "line 1: syntax error")
+    version = f"/v1/bots/{bot_id}/versions/1"
+    assert site.ok(200, site.client.get(version, headers=ada))["reason"] == "line 1: syntax error"
+    assert site.ok(200, site.client.get(f"{version}/log", headers=ada)) == {"log": "log", "tries": []}
+    for headers in (bob, site.organiser()):
+        for path in (version, f"{version}/log", f"/v1/bots/{bot_id}/versions"):
+            site.problem(404, site.client.get(path, headers=headers), "not-found")
+        site.problem(404, site.upload(headers, bot_id, b"print()"), "not-found")
+    for path in (version, f"{version}/log", f"/v1/bots/{bot_id}/versions"):
+        site.problem(401, site.client.get(path), "bad-token")
+
+
+def test_a_build_that_we_failed_is_told_to_its_author(site: Site) -> None:
+    from league import service
+
+    ada = site.author()
+    bot_id = site.bot(ada)
+    made = site.ok(202, site.upload(ada, bot_id, b"print()"))
+    with site.world.db.transaction() as session:
+        job = service.claim_build(session, made["id"], "w1")
+        assert job is not None
+        service.release_build(session, job, "no-engine", "the engine does not answer")
+    log = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1/log", headers=ada))
+    assert [(attempt["cause"], attempt["detail"]) for attempt in log["tries"]] == [
+        ("no-engine", "the engine does not answer")
+    ]
+    version = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1", headers=ada))
+    assert version["state"] == VersionState.UPLOADED
