@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,11 +25,12 @@ from api.services import SITE, Body, Services
 from engine.core import NS_PER_MS, Event
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
 from league import service
-from league.errors import BlobDamaged
+from league.errors import BlobDamaged, BlobMissing
 from league.service.matches import MatchInfo
 from league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
+log = logging.getLogger(__name__)
 
 RECENT = 20
 """Matches shown below a leaderboard."""
@@ -172,13 +174,14 @@ def _render(shared: Services, name: str, **values: Any) -> str:
 
 
 def _events(shared: Services, match: MatchInfo) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Rows of round, type and the rest, for any game."""
+    """Rows of round, type and the rest, for any game; the page does without where the store has lost them."""
     if match.transcript_sha256 is None:
         return []
     try:
         transcript = decode(shared.blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
-    except BadTranscript as error:
-        raise BlobDamaged(match.transcript_sha256, str(error)) from error
+    except (BadTranscript, BlobDamaged, BlobMissing) as error:
+        log.error("match %d has no readable transcript: %s", match.id, error)
+        return []
     rows: list[tuple[str, str, list[tuple[str, str]]]] = []
     for event in transcript.events():
         if len(rows) == MAX_EVENTS:
