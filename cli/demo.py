@@ -25,7 +25,7 @@ from league.config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 GAME = "yacht-auction"
-PASSWORD = "only a demonstration"
+PASSWORD = "only a demonstration"  # noqa: S105  of authors that exist nowhere else
 START_SECONDS = 60
 STALL_SECONDS = 180
 """No match finished for this long: something is broken, and waiting longer would not mend it."""

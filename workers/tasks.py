@@ -10,7 +10,7 @@ import logging
 import warnings
 from typing import Any
 
-from celery.platforms import SecurityWarning
+from celery.exceptions import SecurityWarning
 from celery.signals import setup_logging, worker_process_init
 
 from league import service

@@ -20,9 +20,9 @@ class PlayingWorld(World):
 
     def __post_init__(self) -> None:
         self.context = Context(self.settings)
-        self.context.__dict__["database"] = self.connect()  # with the world's clock
         self.program = self.context.blobs.put(packed(BOTS / GAME / "random"))
         super().__post_init__()
+        self.context.__dict__["database"] = self.connect()  # with the world's clock
 
     def build(self, version_id: int, reason: str = "") -> None:
         with self.db.transaction() as session:
@@ -45,5 +45,4 @@ def packed(folder: Path) -> bytes:
 def world(tmp_path: Path) -> Iterator[PlayingWorld]:
     made = PlayingWorld(settings(tmp_path, sandbox="local", match_attempts=3))
     yield made
-    made.context.database.close()
-    made.db.close()
+    made.close()
