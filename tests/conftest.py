@@ -1,14 +1,15 @@
 """What is common to all tests: those marked `containers` need a Docker Engine and the judge image.
 
-A missing engine must never look like a pass. On a laptop such a test is skipped and the summary says so in capitals;
-with CI=true it fails.
+What is missing must never look like a pass. On a laptop a test may be skipped, for want of an engine or of anything
+else, and the summary then says so in capitals; with CI=true a skipped test is a failed one.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator
 from functools import cache
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 JUDGE_IMAGE = "deadheat/judge:core"
 ANSWER_TIMEOUT_S = 20
 
-_skipped = pytest.StashKey[list[str]]()
+CI = os.environ.get("CI") == "true"
 
 
 @cache
@@ -43,31 +44,40 @@ def docker_succeeds(*arguments: str) -> bool:
     return done.returncode == 0
 
 
-def require_engine(config: pytest.Config) -> None:
-    """Skip or fail the running test when containers cannot be had."""
-    problem = engine_problem()
-    if problem is None:
-        return
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"CI=true and {problem}", pytrace=False)
-    config.stash.setdefault(_skipped, []).append(problem)
-    pytest.skip(problem)
+def require_engine() -> None:
+    """Skip the running test when containers cannot be had."""
+    if problem := engine_problem():
+        pytest.skip(problem)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("containers"):
-        require_engine(item.config)
+        require_engine()
 
 
 @pytest.fixture(scope="session")
-def engine_required(request: pytest.FixtureRequest) -> None:
+def engine_required() -> None:
     """For fixtures of a wider scope that start containers: they are set up before a test's own marker is seen."""
-    require_engine(request.config)
+    require_engine()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Iterator[None]:
-    yield
-    if skipped := config.stash.get(_skipped, []):
-        terminalreporter.section("CONTAINER TESTS WERE NOT RUN", sep="!", red=True, bold=True)
-        terminalreporter.line(f"{len(skipped)} skipped: {skipped[0]}. With CI=true they fail.")
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if CI and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"Skipped, which CI=true does not allow: {_reason(report)}"
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if skipped := terminalreporter.stats.get("skipped", []):
+        terminalreporter.section(f"{len(skipped)} TESTS WERE NOT RUN", sep="!", red=True, bold=True)
+        for reason, count in Counter(map(_reason, skipped)).most_common():
+            terminalreporter.line(f"{count}: {reason}")
+        terminalreporter.line("With CI=true they fail.")
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return why.removeprefix("Skipped: ")
