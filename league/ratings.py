@@ -9,6 +9,11 @@ The posterior is log-concave with one maximum, which Newton's method finds in a 
 only through counts of half-wins per pair, which are whole numbers and exact in floating point, with the players in
 sorted order: any order of the log gives the same bits. Standard errors come from the inverse of the posterior's
 Hessian at the maximum (the Laplace approximation).
+
+Games tell differences only. How far the field as a whole is from the centre is known from nothing but the prior
+(its error would be sd / sqrt(players) for everyone, 143 Elo with six), and the centre is a convention anyway. So
+errors are those of the distance to the field's mean, weighted by games: a bot that just came, with no game and a wide
+interval of its own, then widens nobody else's.
 """
 
 from __future__ import annotations
@@ -166,7 +171,18 @@ def _maximum(half_wins: Matrix, config: RatingConfig) -> tuple[Matrix, Matrix]:
         raise NoRating
     _, hessian = _derivatives(strengths, wins, played, precision)
     covariance: Matrix = np.linalg.inv(hessian + anchor) - anchor / size**2
-    return strengths, covariance
+    return strengths, _around_the_field(covariance, played)
+
+
+def _around_the_field(covariance: Matrix, played: Matrix) -> Matrix:
+    """The covariance of differences from the field's mean, each player weighted by games."""
+    games = played.sum(axis=1)
+    if not games.any():
+        return covariance
+    weights = games / games.sum()
+    shared = covariance @ weights
+    around: Matrix = covariance - shared[:, None] - shared[None, :] + weights @ shared
+    return around
 
 
 def _derivatives(strengths: Matrix, wins: Matrix, played: Matrix, precision: float) -> tuple[Matrix, Matrix]:

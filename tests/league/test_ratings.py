@@ -93,6 +93,15 @@ def test_more_games_narrow_the_interval() -> None:
     assert widths[1] == pytest.approx(2 * widths[2], rel=1e-6)
 
 
+def test_a_newcomer_widens_nobody_elses_interval() -> None:
+    log = games("a", "b", 30, 20) + games("b", "c", 30, 20) + games("a", "c", 25, 15)
+    before = {entry.player: entry.se for entry in fit(log, RatingConfig()).entries}
+    after = {entry.player: entry.se for entry in fit(log, RatingConfig(), ["new"]).entries}
+    assert after.pop("new") > 300
+    assert after == pytest.approx(before)
+    assert max(before.values()) < 40  # and not the 350 / sqrt(3) by which the whole field might be off
+
+
 def test_a_table_of_three_counts_as_its_pairs() -> None:
     table = [Game(("a", "b", "c"), (1, 2, 2))] * 5 + [Game(("a", "b", "c"), (3, 1, 2))] * 3
     pairs = [
@@ -131,5 +140,5 @@ def test_the_fingerprint_tells_logs_apart(log: list[Game]) -> None:
 def test_ratings_sum_to_the_centre_and_their_errors_are_finite(log: list[Game]) -> None:
     entries = fit(log, RatingConfig()).entries
     assert sum(entry.elo for entry in entries) == pytest.approx(1500 * len(entries))
-    assert all(0 < entry.se <= 350 and math.isfinite(entry.se) for entry in entries)
+    assert all(0 < entry.se < 600 and math.isfinite(entry.se) for entry in entries)
     assert [entry.elo for entry in entries] == sorted((entry.elo for entry in entries), reverse=True)
