@@ -61,7 +61,7 @@ def _locate(game: Game, name: str) -> Path:
         return path
     path = BOTS / game.name / name.removeprefix(HOUSE)
     if path.parent != BOTS / game.name or not path.is_dir():
-        known = ", ".join(sorted(p.name for p in (BOTS / game.name).iterdir() if p.is_dir()))
+        known = ", ".join(sorted(p.name for p in (BOTS / game.name).glob("[!._]*") if p.is_dir()))
         raise BadBot(f"there is no house bot {name.removeprefix(HOUSE)!r} for {game.name}; there is {known}")
     return path
 

@@ -1,0 +1,54 @@
+"""The whole product as its newcomers meet it: one command, real HTTP, real containers. Twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+
+from sandbox.docker import LABEL
+from workers.context import BOTS
+
+pytestmark = pytest.mark.containers
+
+MATCHES = 20  # of 10 pairs: rounded up to one series of 10 each
+
+
+def demo(folder: Path) -> dict[str, Any]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {**os.environ, "DEADHEAT_DATA_DIR": str(folder), "DEADHEAT_PORT": str(port)}
+    command = [sys.executable, "-m", "cli.demo", "--once", "--json", "--matches", str(MATCHES)]
+    done = subprocess.run(
+        command, cwd=BOTS.parent, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    log = folder / "logs" / "serve.log"
+    assert done.returncode == 0, f"{done.stderr}\n{log.read_text()[-4000:] if log.exists() else ''}"
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def test_the_demonstration_runs_twice_and_loses_nothing(tmp_path: Path) -> None:
+    first = demo(tmp_path)
+    assert set(first) == {"matches", "voids", "leaderboard", "url", "seconds"}
+    assert first["matches"] + 0 == 100  # ten pairs, ten matches each
+    order = [row["bot"] for row in first["leaderboard"]]
+    assert order[:3] == ["expert", "counter", "greedy"]
+    assert sum(row["timeouts"] + row["other_faults"] for row in first["leaderboard"]) == 0
+    assert sum(row["games"] for row in first["leaderboard"]) == 200
+
+    second = demo(tmp_path)
+    assert second["url"].endswith("/seasons/2")
+    assert [row["version"] for row in second["leaderboard"]] == [1] * 5  # nothing was uploaded again
+    client = docker.APIClient(version="auto")
+    ours = [c for c in client.containers(all=True) if str(tmp_path) in c["Labels"].get(LABEL, "")]
+    assert ours == []
+    client.close()
