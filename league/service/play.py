@@ -246,56 +246,56 @@ def _write_results(session: Session, outcomes: Sequence[MatchOutcome], at: datet
 def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
     limit = settings_of(session).stderr_limit_bytes
     endings = [
-        Ending(
-            match_id=outcome.match_id,
-            seat=ending.seat,
-            exit_code=ending.exit_code,
-            signal=ending.signal,
-            lingered=ending.lingered,
-            stderr=storable_tail(ending.stderr, limit),
-            cpu_ns=ending.cpu_ns,
-            peak_memory_bytes=ending.peak_memory_bytes,
-        )
+        {
+            "match_id": outcome.match_id,
+            "seat": ending.seat,
+            "exit_code": ending.exit_code,
+            "signal": ending.signal,
+            "lingered": ending.lingered,
+            "stderr": storable_tail(ending.stderr, limit),
+            "cpu_ns": ending.cpu_ns,
+            "peak_memory_bytes": ending.peak_memory_bytes,
+        }
         for outcome in outcomes
         for ending in outcome.endings
     ]
     latencies = [
-        LatencySummary(
-            match_id=outcome.match_id,
-            seat=latency.seat,
-            command=storable(latency.command, 64),
-            limit_ns=latency.limit_ns,
-            prompts=latency.prompts,
-            total_ns=latency.total_ns,
-            worst_ns=latency.worst_ns,
-        )
+        {
+            "match_id": outcome.match_id,
+            "seat": latency.seat,
+            "command": storable(latency.command, 64),
+            "limit_ns": latency.limit_ns,
+            "prompts": latency.prompts,
+            "total_ns": latency.total_ns,
+            "worst_ns": latency.worst_ns,
+        }
         for outcome in outcomes
         for latency in outcome.latencies
     ]
-    insert_rows(session, endings)
-    insert_rows(session, latencies)
+    insert_rows(session, Ending, endings)
+    insert_rows(session, LatencySummary, latencies)
 
 
 def _write_ledger(
     session: Session, job: SeriesJob, worker: str, season_id: int, outcomes: Sequence[MatchOutcome]
 ) -> None:
     ledger = [
-        Attempt(
-            season_id=season_id,
-            series_id=job.series_id,
-            match_id=outcome.match_id,
-            attempt=job.attempt,
-            worker=worker,
-            cause=storable(attempt.cause, 64),
-            detail=storable(attempt.detail),
-            evidence=evidence_json(attempt.evidence),
-            started_at=_instant(attempt.started_at_ns),
-            finished_at=_instant(attempt.finished_at_ns),
-        )
+        {
+            "season_id": season_id,
+            "series_id": job.series_id,
+            "match_id": outcome.match_id,
+            "attempt": job.attempt,
+            "worker": worker,
+            "cause": storable(attempt.cause, 64),
+            "detail": storable(attempt.detail),
+            "evidence": evidence_json(attempt.evidence),
+            "started_at": _instant(attempt.started_at_ns),
+            "finished_at": _instant(attempt.finished_at_ns),
+        }
         for outcome in outcomes
         for attempt in outcome.attempts
     ]
-    insert_rows(session, ledger)
+    insert_rows(session, Attempt, ledger)
 
 
 def _points(value: Points) -> str:

@@ -109,8 +109,8 @@ def _insert_series(
     for match in matches:
         seated = pair if (before + match.number) % 2 == 0 else (pair[1], pair[0])
         participants += [
-            Participant(match_id=match.id, seat=seat, version_id=version, bot_id=bots[version])
+            {"match_id": match.id, "seat": seat, "version_id": version, "bot_id": bots[version]}
             for seat, version in enumerate(seated)
         ]
-    insert_rows(session, participants)
+    insert_rows(session, Participant, participants)
     return series.id
