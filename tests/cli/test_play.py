@@ -74,7 +74,10 @@ def test_a_fault_is_told_with_its_command_and_time(tmp_path: Path) -> None:
         ("nowhere.py", "nowhere.py does not exist"),
         ("house:nobody", "there is no house bot 'nobody' for yacht-auction; there is counter, expert, greedy, random"),
         ("house:../random", "there is no house bot '../random'"),
-        ("pyproject.toml", "pyproject.toml is neither executable nor a source file of a known language (.py .c .cpp .cc .cxx)"),
+        (
+            "pyproject.toml",
+            "pyproject.toml is neither executable nor a source file of a known language (.py .c",
+        ),
     ],
 )
 def test_a_bot_that_cannot_be_is_one_sentence(bot: str, sentence: str) -> None:
