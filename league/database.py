@@ -40,6 +40,9 @@ BUSY_TIMEOUT_MS = 30_000
 MIGRATION_LOCK = 7_341_552
 """PostgreSQL advisory lock (any fixed number): processes that start together migrate one after the other."""
 
+POOL = {"pool_size": 5, "max_overflow": 40}
+"""The API's thread pool has 40 threads, and none of them should wait for a connection; few are kept when idle."""
+
 Clock = Callable[[], datetime]
 
 
@@ -143,10 +146,10 @@ def _engine(url: str) -> Engine:
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() != "sqlite":
-        return create_engine(parsed, pool_pre_ping=True)
+        return create_engine(parsed, pool_pre_ping=True, **POOL)
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(parsed, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
+    engine = create_engine(parsed, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000}, **POOL)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

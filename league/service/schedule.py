@@ -44,7 +44,7 @@ def _turn_seasons(session: Session, at: datetime) -> None:
 def _plan(session: Session, season: Season, at: datetime) -> list[int]:
     settings = settings_of(session)
     # Two schedulers at once would both see room: the season's row lets one in after the other (SQLite: any writer).
-    session.exec(select(Season.id).where(Season.id == season.id).with_for_update()).one()
+    session.exec(select(Season.id).where(Season.id == season.id).with_for_update(key_share=True)).one()
     unfinished = col(Series.state).in_([SeriesState.QUEUED, SeriesState.RUNNING])
     count = select(func.count()).select_from(Series).where(Series.season_id == season.id, unfinished)
     room = settings.open_series_limit - session.exec(count).one()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from datetime import timedelta
 
@@ -12,7 +13,7 @@ from engine.chance import commitment
 from league import errors, service
 from league.service.users import Person
 from league.states import MatchState, SeasonState, SeriesState
-from league.tables import Attempt, BotVersion, Entry, Match, Participant, Season, Series
+from league.tables import Attempt, BotVersion, Entry, Match, Pair, Participant, Season, Series
 from tests.league.world import GAME, START, World
 
 
@@ -70,6 +71,29 @@ def test_only_so_many_series_are_open_at_a_time(world: World) -> None:
     world.season(4, series_length=1, games_per_pair=100)
     assert len(world.tick()) == world.settings.open_series_limit
     assert world.tick() == []
+
+
+def test_two_schedulers_at_once_plan_as_one(world: World) -> None:
+    world.season(5, series_length=1, games_per_pair=100)
+    planned: list[int] = []
+    barrier = threading.Barrier(4)
+
+    def schedule() -> None:
+        db = world.connect()
+        barrier.wait()
+        with db.transaction() as session:
+            planned.extend(service.tick(session))
+
+    threads = [threading.Thread(target=schedule) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(planned) == len(set(planned)) == world.settings.open_series_limit
+    with world.db.reading() as session:
+        games = session.exec(select(Pair.games)).all()
+    assert sum(games) == len(planned)
+    assert max(games) - min(games) <= 1
 
 
 def test_seeds_are_secret_and_committed_to(world: World) -> None:

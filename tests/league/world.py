@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
+import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 from engine.core import Fault, Result
@@ -54,8 +58,10 @@ class World:
 
     def __post_init__(self) -> None:
         self._connected: list[Database] = []
+        if not self.settings.database_url:
+            self.settings.data_dir.mkdir(parents=True, exist_ok=True)
+            shutil.copy(migrated_file(), self.settings.data_dir)
         self.db = self.connect()
-        self.db.migrate()
         with self.db.transaction() as session:
             service.ensure_organiser(session, "boss")
         self.boss = Person(1, "boss", Role.ORGANISER)
@@ -144,6 +150,17 @@ class World:
                 assert self.finish(job)
                 played += len(job.matches)
         return played
+
+
+@cache
+def migrated_file() -> Path:
+    """An SQLite database with the schema and nothing else, made once, for migrating takes longer than most tests."""
+    folder = Path(tempfile.mkdtemp(prefix="deadheat-test-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    database = Database(settings(folder))
+    database.migrate()
+    database.close()  # the last connection takes the write-ahead log back into the file
+    return folder / "deadheat.sqlite3"
 
 
 def settings(folder: Path, **values: object) -> Settings:
