@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
 from api import errors, openapi, pages
-from api.middleware import BodyLimit, Measured, SecurityHeaders
+from api.middleware import BodyLimit, HeadAsGet, Measured, SecurityHeaders
 from api.routes import bots, entries, games, health, leaderboard, matches, seasons, tokens, users, versions
 from api.services import SITE, CeleryQueue, Queue, Services
 from league.blobs import Blobs
@@ -63,4 +63,5 @@ def create_app(
     app.add_middleware(BodyLimit, limit_bytes=settings.request_limit_bytes)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(Measured)
+    app.add_middleware(HeadAsGet)
     return app

@@ -44,6 +44,25 @@ class SecurityHeaders:
         await self._app(scope, receive, with_headers)
 
 
+class HeadAsGet:
+    """Answers HEAD like GET without the body, as every server must (RFC 9110, 9.1); routes know GET alone."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self._app({**scope, "method": "GET"}, receive, without_body)
+
+
 class BodyLimit:
     """Refuses bodies over `limit_bytes` while they come, except where uploads go, which count for themselves."""
 

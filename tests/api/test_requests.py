@@ -90,6 +90,13 @@ def test_each_wrong_request_is_a_problem_document(site: Site, method: str, path:
     site.problem(status, site.client.request(method, path))
 
 
+@pytest.mark.parametrize("path", ["/", "/v1/seasons", "/healthz", "/static/site.css", "/nothing"])
+def test_head_is_get_without_the_body(site: Site, path: str) -> None:
+    got, headed = site.client.get(path), site.client.head(path)
+    assert (headed.status_code, headed.content) == (got.status_code, b"")
+    assert headed.headers["content-type"] == got.headers["content-type"]
+
+
 def test_a_method_that_is_not_allowed_says_which_is(site: Site) -> None:
     assert site.client.delete("/v1/users").headers["allow"] == "POST"
 
