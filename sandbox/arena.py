@@ -27,10 +27,13 @@ REALTIME_PRIORITY = 1
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One finished match. `exits` lacks a seat whose box failed us after the result was fixed."""
+    """One finished match. `exits` lacks a seat whose box failed us after the result was fixed; `convictions` are the
+    evidence of every time-out (see `sandbox.attribution`).
+    """
 
     transcript: Transcript
     exits: Mapping[Seat, Exit]
+    convictions: Sequence[Mapping[str, object]] = ()
 
 
 class Arena:
@@ -80,9 +83,9 @@ class Arena:
             self.open()
             channels = [self._boxes[player].start() for player in seating]
             with _quiet():
-                transport = _Pausing(PipeTransport(channels, self._late_bound_ns), between)
-                transcript = run_match(game, len(seating), seed, transport, about)
-            return Played(transcript, self._stop(seating, transcript))
+                pipes = PipeTransport(channels, self._late_bound_ns)
+                transcript = run_match(game, len(seating), seed, _Pausing(pipes, between), about)
+            return Played(transcript, self._stop(seating, transcript), pipes.convictions)
         except BaseException:
             self.close()
             raise

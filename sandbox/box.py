@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from engine.core import TransportError
+from sandbox.attribution import Counters
 
 STDERR_KEPT_BYTES = 56 * 1024 + 80
 """What is kept of a bot's stderr in one match; the same in every backend (see images/init.c)."""
@@ -45,13 +46,35 @@ class Limits:
     scratch: Mapping[str, str] = field(default_factory=dict)  # further tmpfs mounts: path -> options
 
 
+class Meter(Protocol):
+    """Reads one box's counters; all count from any origin, None cannot be measured."""
+
+    def cpu_ns(self) -> int | None:
+        """CPU time used so far; cheap enough for every reply."""
+
+    def counters(self, fresh: bool = True) -> Counters:
+        """Everything that attribution needs; not `fresh`: cheap enough for every prompt."""
+
+
+class NoMeter:
+    """Measures nothing."""
+
+    def cpu_ns(self) -> int | None:
+        """See `Meter`."""
+        return None
+
+    def counters(self, fresh: bool = True) -> Counters:
+        """See `Meter`."""
+        return Counters()
+
+
 @dataclass(slots=True)
 class Channel:
-    """One run of a bot as the transport sees it. `cpu_ns` counts from any origin; None: cannot be measured."""
+    """One run of a bot as the transport sees it."""
 
     stdin_fd: int
     stdout_fd: int
-    cpu_ns: Callable[[], int | None] = lambda: None
+    meter: Meter = field(default_factory=NoMeter)
     out_of_memory: Callable[[], bool] = lambda: False
     unsent: bytes = b""
     unread: bytearray = field(default_factory=bytearray)

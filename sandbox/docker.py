@@ -139,7 +139,7 @@ class DockerBox:
         return Channel(
             self._fds["in"],
             self._fds["out"],
-            cpu_ns=cgroup.cpu_ns,
+            meter=cgroup,
             out_of_memory=lambda: cgroup.oom_kills() > self._oom_kills,
         )
 
@@ -203,7 +203,8 @@ class DockerBox:
             host_config=host_config(self._client, self._directory, limits),
         )["Id"]
         self._client.start(self._container)
-        self._cgroup = Cgroup(int(self._client.inspect_container(self._container)["State"]["Pid"]))
+        pid = int(self._client.inspect_container(self._container)["State"]["Pid"])
+        self._cgroup = Cgroup(pid, _cpu_numbers(limits.cpus))
         self._await(rb"ready\n", ACK_TIMEOUT_S)
 
     def _order(self, line: bytes) -> None:
@@ -285,6 +286,12 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits) -> An
         log_config=LogConfig(type="none"),
         auto_remove=True,
     )
+
+
+def _cpu_numbers(cpus: str) -> list[int]:
+    """The CPUs of a cpuset list such as "0,2-3"."""
+    spans = [part.partition("-") for part in cpus.split(",") if part]
+    return [cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1)]
 
 
 @contextlib.contextmanager

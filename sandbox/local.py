@@ -14,10 +14,13 @@ import signal
 import subprocess
 import tempfile
 import time
+from pathlib import Path
 from typing import IO
 
 from engine.core import NS_PER_S
+from sandbox.attribution import Counters
 from sandbox.box import STDERR_KEPT_BYTES, Box, Channel, Exit, Limits, Program, SandboxError
+from sandbox.cgroup import run_delay_ns
 
 MAX_STDERR_BYTES = 64 * 1024 * 1024
 REAP_TIMEOUT_S = 10
@@ -62,8 +65,7 @@ class LocalBox:
         for pipe in (process.stdin, process.stdout):
             os.set_blocking(pipe.fileno(), False)
         self._process = process
-        clock = (~process.pid << 3) | 2  # Linux's clock of another process's CPU time, see clock_getcpuclockid(3)
-        return Channel(process.stdin.fileno(), process.stdout.fileno(), cpu_ns=lambda: _clock_ns(clock))
+        return Channel(process.stdin.fileno(), process.stdout.fileno(), meter=ProcessMeter(process.pid))
 
     def ask_stop(self, grace_ns: int) -> None:
         """See `sandbox.box.Box`."""
@@ -96,11 +98,23 @@ class LocalBox:
             self.stopped()
 
 
-def _clock_ns(clock: int) -> int | None:
-    try:
-        return time.clock_gettime_ns(clock)
-    except OSError:  # it has exited and was reaped
-        return None
+class ProcessMeter:
+    """Counters of one plain process; its children are not seen. See `sandbox.box.Meter`."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._clock = (~pid << 3) | 2  # Linux's clock of another process's CPU time, see clock_getcpuclockid(3)
+
+    def cpu_ns(self) -> int | None:
+        """See `sandbox.box.Meter`."""
+        try:
+            return time.clock_gettime_ns(self._clock)
+        except OSError:  # it has exited and was reaped
+            return None
+
+    def counters(self, fresh: bool = True) -> Counters:
+        """See `sandbox.box.Meter`."""
+        return Counters(cpu_ns=self.cpu_ns(), delay_ns=run_delay_ns(Path("/proc"), [self._pid]))
 
 
 def _wait(pid: int, seconds: float) -> bool:

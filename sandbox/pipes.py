@@ -12,7 +12,9 @@ cases past a deadline:
 * a whole line is there: it came before our stamp, nobody can say whether before the deadline -> void;
 * nothing is there, but we woke later than `late_bound_ns`, or our write alone took that long: this host was not
   fit to judge at that moment -> void;
-* nothing is there and we were on time: the bot is late -> `Fault.TIMEOUT`.
+* nothing is there and we were on time: the bot is late, and `sandbox.attribution` says by whose doing: its own ->
+  `Fault.TIMEOUT` at once; nothing clear yet -> the seat is *watched* past its deadline, what it still says is never
+  counted, and the watch ends in `Fault.TIMEOUT` or, where the host kept the bot from running, in a void.
 
 *No bot can hold us.* Descriptors are non-blocking, writes share the reply's deadline (a bot that does not read
 times out), a line is at most MAX_LINE_BYTES, one read takes at most READ_BYTES.
@@ -31,6 +33,7 @@ from dataclasses import dataclass
 from time import monotonic_ns
 
 from engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError
+from sandbox.attribution import WATCH_FACTOR, Blame, Counters, Evidence, at_deadline, between, while_watching
 from sandbox.box import Channel
 
 READ_BYTES = 64 * 1024
@@ -42,30 +45,55 @@ LATE_BOUND_NS = 5 * NS_PER_MS
 full load and real-time scheduling within 0.2 ms, so a later wake-up says that this host is in trouble."""
 
 
+WATCH_STEP_NS = 5 * NS_PER_MS
+"""How often a watched seat is looked at when it stays silent."""
+
+
 @dataclass(slots=True)
 class _Open:
-    """A prompt that is not answered yet."""
+    """A prompt that is not answered yet. `wake_ns`: when to look at it next even if it is silent."""
 
     seat: Seat
     channel: Channel
     started_ns: int
     deadline_ns: int
+    wake_ns: int
     write_ns: int
-    cpu_ns: int | None
+    before: Counters
+    watched: bool = False
+    late_ns: int = 0
+
+    @property
+    def limit_ns(self) -> int:
+        return self.deadline_ns - self.started_ns
+
+    def evidence(self, at_ns: int) -> Evidence:
+        """What happened to the seat until now."""
+        after = self.channel.meter.counters()
+        return between(self.before, after, self.limit_ns, at_ns - self.started_ns, max(self.late_ns, self.write_ns))
 
 
 class PipeTransport:
     """See `engine.core.Transport`; `channels[seat]` are that seat's descriptors."""
 
-    def __init__(self, channels: Sequence[Channel], late_bound_ns: int = LATE_BOUND_NS) -> None:
+    def __init__(
+        self,
+        channels: Sequence[Channel],
+        late_bound_ns: int = LATE_BOUND_NS,
+        watch_factor: int = WATCH_FACTOR,
+    ) -> None:
         self._channels = channels
         self._late_bound_ns = late_bound_ns
+        self._watch_factor = watch_factor
+        self.convictions: list[dict[str, object]] = []
+        """The evidence of every time-out, for the ledger."""
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
         """Write all lines, wait for all replies.
 
         Raises:
-            TransportError: "referee-late": we noticed too late to judge fairly.
+            TransportError: "referee-late": we noticed too late to judge fairly; "host-starved": the bot was kept from
+                running; "host-unknown": it may have been.
         """
         batches: dict[Seat, list[Message]] = {}
         for message in messages:
@@ -87,42 +115,44 @@ class PipeTransport:
             return
         if len(channel.unsent) < MAX_UNSENT_BYTES:
             channel.unsent += "".join(m.line + "\n" for m in batch).encode("ascii")
-        cpu_ns = channel.cpu_ns() if limit_ns is not None else None
+        before = Counters() if limit_ns is None else channel.meter.counters(fresh=False)
         started_ns = monotonic_ns()
         _flush(channel)
         if limit_ns is not None:
             write_ns = monotonic_ns() - started_ns
-            waiting[channel.stdout_fd] = _Open(seat, channel, started_ns, started_ns + limit_ns, write_ns, cpu_ns)
+            deadline_ns = started_ns + limit_ns
+            prompt = _Open(seat, channel, started_ns, deadline_ns, deadline_ns, write_ns, before)
+            waiting[channel.stdout_fd] = prompt
 
     def _wait(self, waiting: dict[int, _Open], replies: dict[Seat, Reply]) -> None:
         while waiting:
-            first_deadline_ns = min(prompt.deadline_ns for prompt in waiting.values())
-            ready = _sleep_until(first_deadline_ns, waiting.values())
+            ready = _sleep_until(min(prompt.wake_ns for prompt in waiting.values()), waiting.values())
             woke_ns = monotonic_ns()
             for prompt in list(waiting.values()):
-                past = woke_ns > prompt.deadline_ns
-                # Past its deadline every seat is read once more: it may have written after poll looked.
-                reply = self._look(prompt) if past or prompt.channel.stdout_fd in ready else None
-                if reply is None and past:
-                    reply = self._missed(prompt, woke_ns)
+                reply = self._decide(prompt, woke_ns, prompt.channel.stdout_fd in ready)
                 if reply is not None:
                     replies[prompt.seat] = reply
                     del waiting[prompt.channel.stdout_fd]
                 elif prompt.channel.unsent:
                     _flush(prompt.channel)
 
+    def _decide(self, prompt: _Open, woke_ns: int, readable: bool) -> Reply | None:
+        """The reply of one seat, as soon as there is one."""
+        if prompt.watched:
+            return self._watch(prompt) if readable or woke_ns >= prompt.wake_ns else None
+        past = woke_ns > prompt.deadline_ns
+        # Past its deadline every seat is read once more: it may have written after poll looked.
+        reply = self._look(prompt) if past or readable else None
+        return self._missed(prompt, woke_ns) if reply is None and past else reply
+
     def _look(self, prompt: _Open) -> Reply | None:
         """Read what is there; the reply if that decides it."""
         channel = prompt.channel
-        try:
-            data = os.read(channel.stdout_fd, READ_BYTES)
-        except BlockingIOError:
-            return None
+        ended = _read(channel)
         stamp_ns = monotonic_ns()
         elapsed_ns = stamp_ns - prompt.started_ns
-        if not data:
+        if ended:
             return Reply(None, elapsed_ns, _gone(channel), _spent(prompt), prompt.write_ns)
-        channel.unread += data
         end = channel.unread.find(b"\n")
         if end > MAX_LINE_BYTES or (end < 0 and len(channel.unread) > MAX_LINE_BYTES):
             return Reply(None, elapsed_ns, Fault.OVERFLOW, _spent(prompt), prompt.write_ns)
@@ -134,18 +164,43 @@ class PipeTransport:
         del channel.unread[: end + 1]
         return Reply(line, elapsed_ns, None, _spent(prompt), prompt.write_ns)
 
-    def _missed(self, prompt: _Open, woke_ns: int) -> Reply:
-        late_ns = woke_ns - prompt.deadline_ns
-        if max(late_ns, prompt.write_ns) > self._late_bound_ns:
+    def _missed(self, prompt: _Open, woke_ns: int) -> Reply | None:
+        """Nothing came in time: convict, void, or watch on."""
+        prompt.late_ns = woke_ns - prompt.deadline_ns
+        if max(prompt.late_ns, prompt.write_ns) > self._late_bound_ns:
             raise self._late(prompt, woke_ns, "the referee itself was late")
-        return Reply(None, woke_ns - prompt.started_ns, Fault.TIMEOUT, _spent(prompt), max(late_ns, prompt.write_ns))
+        evidence = prompt.evidence(woke_ns)
+        return self._verdict(prompt, at_deadline(evidence), evidence)
+
+    def _watch(self, prompt: _Open) -> Reply | None:
+        """Look at a watched seat again. What it says is not counted, only when it says it."""
+        ended = _read(prompt.channel)
+        stamp_ns = monotonic_ns()
+        if ended:
+            return Reply(None, stamp_ns - prompt.started_ns, _gone(prompt.channel), _spent(prompt), prompt.late_ns)
+        answered = b"\n" in prompt.channel.unread or len(prompt.channel.unread) > MAX_LINE_BYTES
+        evidence = prompt.evidence(stamp_ns)
+        return self._verdict(prompt, while_watching(evidence, answered, self._watch_factor), evidence)
+
+    def _verdict(self, prompt: _Open, blame: Blame | None, evidence: Evidence) -> Reply | None:
+        told: dict[str, object] = {"seat": prompt.seat, "watched": prompt.watched, **evidence.as_dict()}
+        if blame is None:
+            prompt.watched = True
+            prompt.wake_ns = monotonic_ns() + WATCH_STEP_NS
+            return None
+        if blame is Blame.BOT:
+            self.convictions.append(told)
+            late_ns = max(prompt.late_ns, prompt.write_ns)
+            return Reply(None, evidence.wall_ns, Fault.TIMEOUT, _spent(prompt), late_ns)
+        detail = f"seat {prompt.seat} was kept from running for {evidence.stolen_ns / NS_PER_MS:.1f} ms"
+        raise TransportError(f"host-{'starved' if blame is Blame.HOST else 'unknown'}", detail, **told)
 
     def _late(self, prompt: _Open, stamp_ns: int, detail: str) -> TransportError:
         return TransportError(
             "referee-late",
             detail,
             seat=prompt.seat,
-            limit_ns=prompt.deadline_ns - prompt.started_ns,
+            limit_ns=prompt.limit_ns,
             late_ns=stamp_ns - prompt.deadline_ns,
             write_ns=prompt.write_ns,
             bound_ns=self._late_bound_ns,
@@ -154,14 +209,20 @@ class PipeTransport:
 
 def _early(channel: Channel) -> Fault | None:
     """What the bot did before it was asked: nothing, spoke, or went away."""
+    ended = not channel.unread and _read(channel)
     if channel.unread:
         return Fault.UNEXPECTED
+    return _gone(channel) if ended else None
+
+
+def _read(channel: Channel) -> bool:
+    """Take what the bot has written, at most READ_BYTES; whether that was the end of it."""
     try:
         data = os.read(channel.stdout_fd, READ_BYTES)
     except BlockingIOError:
-        return None
+        return False
     channel.unread += data
-    return Fault.UNEXPECTED if data else _gone(channel)
+    return not data
 
 
 def _gone(channel: Channel) -> Fault:
@@ -169,8 +230,8 @@ def _gone(channel: Channel) -> Fault:
 
 
 def _spent(prompt: _Open) -> int | None:
-    now_ns = prompt.channel.cpu_ns()
-    return None if now_ns is None or prompt.cpu_ns is None else now_ns - prompt.cpu_ns
+    now_ns = prompt.channel.meter.cpu_ns()
+    return None if now_ns is None or prompt.before.cpu_ns is None else now_ns - prompt.before.cpu_ns
 
 
 def _flush(channel: Channel) -> None:

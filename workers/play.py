@@ -138,7 +138,8 @@ def play_match(
                 AttemptRecord(started_at_ns, time.time_ns(), error.cause, error.detail[:MAX_DETAIL], error.evidence)
             )
         else:
-            attempts.append(AttemptRecord(started_at_ns, time.time_ns(), "played"))
+            evidence = {"timeouts": list(played.convictions)} if played.convictions else {}
+            attempts.append(AttemptRecord(started_at_ns, time.time_ns(), "played", evidence=evidence))
             return Run(match, played, tuple(attempts))
     log.error("match %d is abandoned after %d void attempts", match.match_id, len(attempts))
     return Run(match, None, tuple(attempts))

@@ -1,0 +1,248 @@
+"""Whose fault a missed deadline is: the rule as a pure function, and then in real containers with strangers beside."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import docker
+import pytest
+
+from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
+from league.config import Settings
+from sandbox.attribution import Blame, Counters, Evidence, at_deadline, between, while_watching
+from sandbox.box import Limits, Program
+from sandbox.cgroup import Cgroup, steal_ns
+from sandbox.docker import LABEL, DockerSandbox
+from sandbox.pipes import PipeTransport
+
+LIMIT_MS = 500
+
+
+def seen(wall_ms: float, **milliseconds: float) -> Evidence:
+    """Evidence with times in milliseconds."""
+    times = {f"{name}_ns": int(value * NS_PER_MS) for name, value in milliseconds.items()}
+    return replace(Evidence(LIMIT_MS * NS_PER_MS, int(wall_ms * NS_PER_MS)), **times)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "verdict"),
+    [
+        pytest.param(seen(500, cpu=0, full=0), Blame.BOT, id="slept, alone"),
+        pytest.param(seen(500, cpu=500, full=0.1), Blame.BOT, id="computed, alone: noise of the signal"),
+        pytest.param(seen(500, cpu=253, full=248), None, id="computed beside strangers: watch"),
+        pytest.param(seen(500, cpu=501, full=0.1, delay=1499), Blame.BOT, id="own threads waited for each other"),
+        pytest.param(seen(500, cpu=253, full=248, throttled=248), Blame.BOT, id="our own quota"),
+        pytest.param(seen(500, cpu=253, delay=248), None, id="no pressure file: run delay"),
+        pytest.param(seen(500, cpu=500, delay=1500), Blame.BOT, id="no pressure file, forged run delay: bounded"),
+        pytest.param(seen(500, cpu=0), Blame.BOT, id="no signal at all"),
+        pytest.param(seen(500, cpu=0, full=0, steal=30), None, id="the hypervisor took something: watch"),
+        pytest.param(seen(500.4, cpu=0, full=0, late=0.4), Blame.BOT, id="late by less than noise"),
+        pytest.param(seen(504, cpu=0, full=0, late=4), None, id="the referee itself was late: watch"),
+    ],
+)
+def test_at_the_deadline(evidence: Evidence, verdict: Blame | None) -> None:
+    assert at_deadline(evidence) is verdict
+
+
+@pytest.mark.parametrize(
+    ("evidence", "answered", "verdict"),
+    [
+        pytest.param(seen(700, cpu=300, full=390), True, Blame.HOST, id="answered after 310 ms of its own"),
+        pytest.param(seen(700, cpu=300, full=100), True, Blame.BOT, id="answered after 600 ms of its own"),
+        pytest.param(seen(700, cpu=300, full=200), True, Blame.HOST, id="exactly the limit is in time"),
+        pytest.param(seen(700, cpu=300, full=250), False, None, id="silent, 450 ms of its own so far"),
+        pytest.param(seen(700, cpu=300, full=190), False, Blame.BOT, id="silent, and its own time is over"),
+        pytest.param(seen(1001, cpu=300, full=700), False, Blame.UNKNOWN, id="the cap on the watch"),
+    ],
+)
+def test_while_watching(evidence: Evidence, answered: bool, verdict: Blame | None) -> None:
+    assert while_watching(evidence, answered) is verdict
+
+
+def test_a_frozen_container_is_never_guilty() -> None:
+    frozen = between(Counters(0, 0), Counters(0, 0, frozen=True), LIMIT_MS * NS_PER_MS, LIMIT_MS * NS_PER_MS)
+    assert at_deadline(frozen) is Blame.HOST
+    assert while_watching(frozen, answered=False) is Blame.HOST
+
+
+def test_stolen_time_is_never_more_than_the_wall() -> None:
+    assert seen(500, full=500, steal=500, late=500).own_ns == 0
+
+
+def test_the_signal_that_was_used_is_named() -> None:
+    assert [e.signal for e in (seen(1, full=0), seen(1, cpu=0, delay=0), seen(1, cpu=0))] == [
+        "pressure",
+        "run-delay",
+        "none",
+    ]
+
+
+def test_steal_is_read_for_the_boxs_own_cpus() -> None:
+    text = b"cpu  1 1 1 1 1 1 1 30 0 0\ncpu0 1 1 1 1 1 1 1 10 0 0\ncpu1 1 1 1 1 1 1 1 20 0 0\nintr 5\n"
+    tick_ns = NS_PER_S // os.sysconf("SC_CLK_TCK")
+    assert [steal_ns(text, cpus) for cpus in ([], [1], [0, 1])] == [30 * tick_ns, 20 * tick_ns, 30 * tick_ns]
+
+
+@pytest.mark.parametrize("version", ["v1 and unified", "v1 alone", "v2"])
+def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str) -> None:
+    """Trees as such kernels show them, with the figures of one container."""
+    root, proc = tmp_path / "cgroup", tmp_path / "proc"
+    (proc / "7").mkdir(parents=True)
+    (proc / "stat").write_text("cpu  0 0 0 0 0 0 0 3 0 0\n")
+    (proc / "7" / "task" / "7").mkdir(parents=True)
+    (proc / "7" / "task" / "7" / "schedstat").write_text("1000 77 3\n")
+    v2 = {
+        "cpu.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=9\nfull avg10=0.00 avg60=0.00 total=5\n",
+        "cpu.stat": "usage_usec 2\nuser_usec 1\nsystem_usec 1\nnr_throttled 0\nthrottled_usec 4\n",
+        "cgroup.stat.local": "frozen_usec 6\n",
+        "cgroup.procs": "7\n",
+        "memory.events": "oom 1\noom_kill 8\n",
+        "memory.peak": "4096\n",
+    }
+    v1 = {
+        "cpuacct/x/cpuacct.usage": "2000\n",
+        "cpuacct/x/cgroup.procs": "7\n",
+        "cpu/x/cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 4000\n",
+        "memory/x/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 8\n",
+        "memory/x/memory.max_usage_in_bytes": "4096\n",
+        "freezer/x/freezer.state": "THAWED\n",
+    }
+    table = (
+        ""
+        if version == "v2"
+        else "".join(f"{n}:{c}:/x\n" for n, c in enumerate(("cpuacct", "cpu", "memory", "freezer"), 1))
+    )
+    files = {} if version == "v2" else dict(v1)
+    if version != "v1 alone":
+        table += "0::/x\n"
+        folder = "x" if version == "v2" else "unified/x"
+        files |= {f"{folder}/{name}": text for name, text in v2.items()}
+    (proc / "7" / "cgroup").write_text(table)
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    cgroup = Cgroup(7, root=root, proc=proc)
+    got = cgroup.counters()
+    tick_ns = NS_PER_S // os.sysconf("SC_CLK_TCK")
+    assert (got.cpu_ns, got.throttled_ns, got.steal_ns, got.frozen) == (2000, 4000, 3 * tick_ns, False)
+    assert (got.full_ns, got.delay_ns) == ((None, 77) if version == "v1 alone" else (5000, None))
+    assert got.frozen_ns == (0 if version == "v1 alone" else 6000)
+    assert (cgroup.oom_kills(), cgroup.peak_memory_bytes()) == (8, 4096)
+    cgroup.close()
+
+
+WORKER = """
+import os, sys, threading, time
+def burn(seconds):  # of this thread's own CPU time
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+def child(seconds):
+    pid = os.fork()
+    if pid == 0: burn(seconds); os._exit(0)
+    os.waitpid(pid, 0)
+def processes(count, seconds):
+    pids = []
+    for i in range(count):
+        pid = os.fork()
+        if pid == 0: burn(seconds); os._exit(0)
+        pids.append(pid)
+    for pid in pids: os.waitpid(pid, 0)
+for line in sys.stdin:
+    exec(line)
+    print("done", flush=True)
+"""
+
+
+@contextlib.contextmanager
+def strangers(count: int, cpu: int) -> Iterator[None]:
+    """Processes outside of every container that never rest, on one CPU."""
+    code = f"import os\nos.sched_setaffinity(0, [{cpu}])\nwhile True: pass"
+    running = [subprocess.Popen([sys.executable, "-Sc", code]) for _ in range(count)]
+    try:
+        time.sleep(0.2)
+        yield
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+def verdict(tmp_path: Path, work: str, beside: int, freeze: bool = False) -> tuple[str, dict[str, object]]:
+    """Let a bot pinned to CPU 0 do some work against a limit of 0.5 s: how it ended, and the evidence."""
+    folder = tmp_path / "bot"
+    folder.mkdir(exist_ok=True)
+    (folder / "main.py").write_text(WORKER)
+    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
+    box = sandbox.open(Program(folder, ("/usr/bin/python3", "main.py"), "test"), Limits(cpus="0"))
+    try:
+        # A long watch, so that a loaded machine ends in a verdict too.
+        transport = PipeTransport([box.start()], late_bound_ns=NS_PER_S, watch_factor=20)
+        assert transport.exchange([Message(0, "pass", 20 * NS_PER_S)])[0].line == "done"
+        with strangers(beside, cpu=0), frozen(tmp_path) if freeze else contextlib.nullcontext():
+            try:
+                reply: Reply = transport.exchange([Message(0, work, LIMIT_MS * NS_PER_MS)])[0]
+            except TransportError as error:
+                return error.cause, dict(error.evidence)
+        return (str(reply.fault) if reply.fault else "in time"), (dict(*transport.convictions) if reply.fault else {})
+    finally:
+        box.close()
+        sandbox.close()
+
+
+@contextlib.contextmanager
+def frozen(tmp_path: Path) -> Iterator[None]:
+    """An operator pauses the container."""
+    client = docker.APIClient(version="auto")
+    (ours,) = [c["Id"] for c in client.containers() if str(tmp_path) in c["Labels"].get(LABEL, "")]
+    client.pause(ours)
+    try:
+        yield
+    finally:
+        client.unpause(ours)
+        client.close()
+
+
+@pytest.mark.containers
+@pytest.mark.parametrize(
+    ("work", "beside", "expected"),
+    [
+        pytest.param("burn(0.1)", 0, {"in time"}, id="quick, alone"),
+        pytest.param("burn(0.3)", 4, {"host-starved", "host-unknown"}, id="0.3 s of work beside four strangers"),
+        pytest.param("time.sleep(0.7)", 4, {"timeout"}, id="sleeps 0.7 s beside four strangers"),
+        pytest.param("burn(0.7)", 4, {"timeout"}, id="0.7 s of work beside four strangers: the watch shows it"),
+        pytest.param("processes(4, 0.2)", 0, {"timeout"}, id="four of its own on one CPU"),
+        pytest.param("processes(4, 0.2)", 4, {"timeout"}, id="four of its own beside four strangers"),
+        pytest.param("child(0.3)", 4, {"host-starved", "host-unknown"}, id="a child works while its parent waits"),
+    ],
+)
+def test_in_a_container_with_strangers_on_its_cpu(tmp_path: Path, work: str, beside: int, expected: set[str]) -> None:
+    """The rule itself says what happens when the host is late in other ways: then the case says nothing, again."""
+    tried: list[tuple[str, dict[str, object]]] = []
+    while not tried or tried[-1][0] not in expected:
+        tried.append(verdict(tmp_path, work, beside))
+        # A shared machine may starve even a bot that is alone; that must have left its evidence.
+        assert tried[-1][0] in {*expected, "host-starved", "host-unknown", "referee-late"}, tried
+        assert len(tried) < 6, tried
+
+
+@pytest.mark.containers
+def test_a_container_frozen_from_outside_is_the_hosts_doing(tmp_path: Path) -> None:
+    how, evidence = verdict(tmp_path, "burn(0.01)", 0, freeze=True)
+    assert how == "host-starved"
+    assert evidence["frozen"] is True
+
+
+@pytest.mark.containers
+def test_a_conviction_keeps_its_evidence(tmp_path: Path) -> None:
+    how, evidence = verdict(tmp_path, "time.sleep(2)", 0)
+    assert how == Fault.TIMEOUT
+    assert evidence["seat"] == 0
+    assert evidence["own_ns"] > LIMIT_MS * NS_PER_MS or evidence["stolen_ns"] < NS_PER_MS  # type: ignore[operator]
+    assert evidence["signal"] in ("pressure", "run-delay", "none")
