@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,8 +21,16 @@ RANDOM = str(BOTS / GAME / "random" / "main.py")
 
 def deadheat(*arguments: str, cwd: Path = BOTS.parent) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "cli.main", *arguments]
-    environment = {"PYTHONPATH": str(BOTS.parent), "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp"}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    environment = {"PYTHONPATH": str(BOTS.parent), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    with tempfile.TemporaryDirectory() as home:  # where transcripts go that nobody asked to keep
+        environment |= {"HOME": home, "TMPDIR": home}
+        done = subprocess.run(
+            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        for match in done.stdout.splitlines() if "--json" in arguments else ():
+            path = json.loads(match).get("transcript")
+            assert path is None or Path(path).is_file()
+    return done
 
 
 def play(*bots: str, options: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
@@ -46,7 +55,6 @@ def test_json_has_one_object_a_match_and_a_summary(tmp_path: Path) -> None:
     ] * 3
     assert [match["match"] for match in matches] == [0, 1, 2]
     assert last["summary"]["matches"] == 3
-    assert all(Path(match["transcript"]).is_file() for match in matches)
     again = play("house:random", "house:greedy", options=["--matches", "3", "--seed", "x", "--json"])
     assert [json.loads(line)["seed"] for line in again.stdout.splitlines()[:-1]] == [m["seed"] for m in matches]
 
