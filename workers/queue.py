@@ -19,6 +19,9 @@ from league.config import Settings
 BUILD, PLAY, CONTROL = "build", "play", "control"
 QUEUES = (BUILD, PLAY, CONTROL)
 
+BROKER_TIMEOUT_S = 5
+"""A broker that hangs must not hold an API thread for longer."""
+
 POLL_SECONDS = 0.1
 """How often the embedded broker looks into its folder: a tenth of a second of latency for a listing of a folder."""
 
@@ -35,6 +38,7 @@ def celery_app(settings: Settings) -> Celery:
         worker_hijack_root_logger=False,
         worker_send_task_events=False,
         broker_connection_retry_on_startup=True,
+        broker_connection_timeout=BROKER_TIMEOUT_S,
         broker_transport_options=_transport_options(settings),
         beat_schedule=_schedule(settings),
         beat_schedule_filename=str(settings.data_dir.absolute() / "beat-schedule"),
@@ -45,7 +49,11 @@ def celery_app(settings: Settings) -> Celery:
 
 def _transport_options(settings: Settings) -> dict[str, Any]:
     if not settings.broker.startswith("filesystem:"):
-        return {"visibility_timeout": 3600}  # redelivery is the sweeper's business, not the broker's
+        return {
+            "visibility_timeout": 3600,  # redelivery is the sweeper's business, not the broker's
+            "socket_timeout": BROKER_TIMEOUT_S,
+            "socket_connect_timeout": BROKER_TIMEOUT_S,
+        }
     folder = settings.data_dir.absolute() / "queue"
     control = folder / "control"
     for path in (folder, control):
@@ -74,9 +82,14 @@ def _sender() -> Celery:
 
 def enqueue_build(version_id: int) -> None:
     """Nudge a worker to build this version; raises the broker's own errors."""
-    _sender().send_task("deadheat.build", (version_id,))
+    _send("deadheat.build", version_id)
 
 
 def enqueue_series(series_id: int) -> None:
     """Nudge a worker to play this series; raises the broker's own errors."""
-    _sender().send_task("deadheat.play", (series_id,))
+    _send("deadheat.play", series_id)
+
+
+def _send(task: str, row_id: int) -> None:
+    # Once, and quickly: whoever asks is an API thread or the scheduler, and the sweeper nudges again.
+    _sender().send_task(task, (row_id,), retry=False)

@@ -1,0 +1,25 @@
+"""Every benchmark runs, in its short mode. Whether it reaches its targets is for ./scripts/bench to say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from workers.context import BOTS
+
+
+def short(name: str) -> str:
+    command = [sys.executable, "-m", f"tests.benchmarks.{name}", "--short"]
+    done = subprocess.run(command, cwd=BOTS.parent, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode in (0, 1), done.stderr  # 1: a target was missed, as it may be on a busy machine
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stdout
+
+
+@pytest.mark.containers
+def test_what_a_match_costs() -> None:
+    table = short("match")
+    for row in ("bare", "cold pair", "series of 10", "series of 50", "Round trip"):
+        assert f"\n{row}" in table
