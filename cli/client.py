@@ -190,7 +190,7 @@ def wait_for_build(client: Client, version: dict[str, Any], quiet: bool = True) 
 def standings_table(board: dict[str, Any]) -> Table:
     """A ranking as people read it, 80 columns wide."""
     table = Table(title=f"Season {board['season_id']}", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("rank", "bot", "author", "rating", "games", "won", "drawn", "lost", "faults"):
+    for heading in ("rank", "bot", "author", "rating", "games", "W / D / L", "faults"):
         table.add_column(heading, justify="left" if heading in ("bot", "author") else "right", no_wrap=True)
     for row in board["rows"]:
         if row["active"]:
@@ -199,7 +199,8 @@ def standings_table(board: dict[str, Any]) -> Table:
                 f"{plain(row['bot'])} v{row['version']}",
                 plain(row["author"]),
                 f"{row['elo']:.0f} ± {(row['high'] - row['low']) / 2:.0f}",
-                *(str(row[key]) for key in ("games", "wins", "draws", "losses")),
+                str(row["games"]),
+                f"{row['wins']} / {row['draws']} / {row['losses']}",
                 str(row["timeouts"] + row["other_faults"]),
             )
     return table

@@ -113,8 +113,9 @@ def test_a_named_entry_in_a_folder_is_what_starts(world: BuildingWorld) -> None:
     ],
 )
 def test_what_the_author_did_wrong_is_said(
-    world: BuildingWorld, filename: str, content: str, reason: str, log: str
+    world: BuildingWorld, filename: str, content: str, reason: str, log: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("workers.play.BOT_MEMORY_BYTES", 128 * 2**20)  # soon full, even on a slow machine
     version = world.built(filename, content)
     assert version.state is VersionState.BROKEN
     assert version.reason.startswith(reason)
