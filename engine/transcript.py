@@ -178,7 +178,9 @@ def decode_result(item: Mapping[str, Any]) -> Result:
 
 def _encode_points(value: Points) -> int | str:
     if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+        text = f"{value.numerator}/{value.denominator}"
+        assert _FRACTION.fullmatch(text), "no game's points need more than 20 digits"
+        return int(value) if value.denominator == 1 else text
     return value
 
 

@@ -89,7 +89,7 @@ def exchanges(draw: st.DrawFn, seats: int) -> Exchange:
 def transcripts(draw: st.DrawFn) -> Transcript:
     """Any match of any game, played or not."""
     seats = draw(st.integers(1, 6))
-    points = st.integers(-(10**15), 10**15) | st.fractions(max_denominator=10**15)
+    points = st.integers(-(10**15), 10**15) | st.fractions(-(10**15), 10**15, max_denominator=10**4)
     return Transcript(
         draw(texts),
         draw(st.integers(1, 99)),
