@@ -21,6 +21,7 @@ import contextlib
 import fcntl
 import os
 import re
+import secrets
 import select
 import shutil
 import tempfile
@@ -36,6 +37,7 @@ from docker.types import LogConfig, Mount, Ulimit
 from docker.utils import kwargs_from_env
 
 from engine.core import NS_PER_MS, NS_PER_S
+from sandbox import seccomp
 from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
 from sandbox.cgroup import Cgroup
 
@@ -53,6 +55,9 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
+LOWEST_UID, UIDS = 2**20, 2**30
+"""Every box gets a user at random from a billion, above every user that a host has; its group has the same number."""
+
 _DONE = re.compile(rb"done ([ESK]) (\d+) (\d+) (\d+)\n")
 
 _EngineFailure = (DockerException, requests.exceptions.RequestException)
@@ -195,7 +200,7 @@ class DockerBox:
         self._container = self._client.create_container(
             image,
             command=["/sbin/judge-init", *program.command],
-            environment=ENVIRONMENT,
+            environment={**ENVIRONMENT, "JUDGE_UID": str(LOWEST_UID + secrets.randbelow(UIDS))},
             hostname="sandbox",
             network_disabled=True,
             working_dir="/",
@@ -269,7 +274,7 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits) -> An
         tmpfs={"/tmp": tmp, **limits.scratch},
         cap_drop=["ALL"],
         cap_add=INIT_CAPABILITIES,
-        security_opt=["no-new-privileges:true"],
+        security_opt=["no-new-privileges:true", f"seccomp={seccomp.profile()}"],
         mem_limit=limits.memory_bytes,
         memswap_limit=limits.memory_bytes,  # equal to the memory limit: no swap
         pids_limit=limits.processes,

@@ -44,14 +44,14 @@
 #include <unistd.h>
 
 enum {
-    BOT_UID = 1000,
-    BOT_GID = 1000,
+    DEFAULT_UID = 1000, /* the account `bot` of the image, where JUDGE_UID names no other */
     HEAD_BYTES = 8 * 1024,
     TAIL_BYTES = 48 * 1024, /* head + tail fit into a FIFO's 64 KiB, so sending them cannot block */
     LAST_CAPABILITY = 63,
     EXIT_WE_FAILED = 70
 };
 
+static uid_t bot_uid = DEFAULT_UID;
 static int ctl_fd, ack_fd, in_fd, err_fd, signal_fd;
 static int stderr_fd = -1;     /* read end of the running bot's stderr */
 static pid_t bot = 0;          /* its first process, 0 when none runs */
@@ -133,7 +133,7 @@ static void become_bot(void) {
         if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EINVAL) die("drop capability");
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) die("clear ambient");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) die("no new privileges");
-    if (setgroups(0, NULL) != 0 || setgid(BOT_GID) != 0 || setuid(BOT_UID) != 0) die("become the bot's user");
+    if (setgroups(0, NULL) != 0 || setgid(bot_uid) != 0 || setuid(bot_uid) != 0) die("become the bot's user");
 }
 
 static void run_bot(char **command, int in, int out, int err) {
@@ -274,8 +274,22 @@ static void open_everything(void) {
     if (signal_fd < 0 || ctl_fd < 0 || ack_fd < 0 || err_fd < 0 || in_fd < 0) die("open /judge");
 }
 
+/* Each box has a user of its own: limits that the kernel counts by user (pipe memory, pending signals, inotify) would
+ * otherwise be shared with the opponent. */
+static void choose_user(void) {
+    const char *wanted = getenv("JUDGE_UID");
+    if (wanted == NULL) return;
+    bot_uid = (uid_t)strtoul(wanted, NULL, 10);
+    unsetenv("JUDGE_UID");
+    if (bot_uid < DEFAULT_UID) {
+        errno = EINVAL;
+        die("JUDGE_UID");
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc < 2) die("usage: judge-init COMMAND [ARGUMENT ...]");
+    choose_user();
     open_everything();
     send_all(ack_fd, "ready\n", 6);
     for (;;) {

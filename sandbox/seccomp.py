@@ -1,0 +1,108 @@
+"""Which system calls a bot may make: a list of our own, stricter than any engine's default.
+
+Everything that is not named here does not exist for a bot (ENOSYS, so that runtimes fall back to older calls), and
+what opens doors is refused (EPERM). The engine's default of the field lets through AF_VSOCK and AF_NETLINK sockets,
+io_uring, memfd_secret and asynchronous I/O with its host-wide budget; here none of them remains. Left out on purpose:
+
+* ways out and ways in: namespaces, mounts, chroot, ptrace and reading other processes' memory, kernel modules, kexec,
+  bpf, perf, userfaultfd, handles to files, quotas, swap, accounting, ports;
+* what outlives a match or crosses containers: System V and POSIX message queues, shared segments and semaphores, keys,
+  asynchronous I/O, fanotify;
+* clocks: setting any of them;
+* network: sockets exist for AF_UNIX only.
+
+init (images/init.c) runs under the same filter before it becomes the bot, so what it needs is here too: setuid,
+setgid, setgroups, capset and prctl. Without capabilities they are of no use to a bot.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+_FILES = """
+access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
+fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fremovexattr
+fsetxattr fstat fstatfs fsync ftruncate futimesat getcwd getdents getdents64 getxattr inotify_add_watch inotify_init
+inotify_init1 inotify_rm_watch ioctl lchown lgetxattr link linkat listxattr llistxattr lremovexattr lseek lsetxattr
+lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read
+readahead readlink readlinkat readv removexattr rename renameat renameat2 rmdir sendfile setxattr splice stat statfs
+statx symlink symlinkat sync sync_file_range syncfs tee truncate umask unlink unlinkat utime utimensat utimes vmsplice
+write writev
+"""
+_MEMORY = """
+brk get_mempolicy madvise mbind membarrier memfd_create mincore mlock mlock2 mlockall mmap mprotect mremap msync
+munlock munlockall munmap pkey_alloc pkey_free pkey_mprotect process_madvise rseq set_mempolicy
+"""
+_PROCESSES = """
+arch_prctl capget capset execve execveat exit exit_group fork futex futex_requeue futex_wait futex_waitv futex_wake
+get_robust_list getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority getresgid getresuid
+getrlimit getrusage getsid gettid getuid kill landlock_add_rule landlock_create_ruleset landlock_restrict_self
+pidfd_open pidfd_send_signal prctl prlimit64 restart_syscall sched_get_priority_max sched_get_priority_min
+sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity
+sched_setattr sched_setparam sched_setscheduler sched_yield seccomp set_robust_list set_tid_address setfsgid setfsuid
+setgid setgroups setpgid setpriority setregid setresgid setresuid setreuid setrlimit setsid setuid sysinfo tgkill
+times tkill uname vfork wait4 waitid
+"""
+_SIGNALS_AND_TIME = """
+alarm clock_getres clock_gettime clock_nanosleep getitimer gettimeofday nanosleep pause rt_sigaction rt_sigpending
+rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo setitimer sigaltstack
+signalfd signalfd4 time timer_create timer_delete timer_getoverrun timer_gettime timer_settime timerfd_create
+timerfd_gettime timerfd_settime
+"""
+_WAITING_AND_LOCAL_SOCKETS = """
+accept accept4 bind connect epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2
+getpeername getrandom getsockname getsockopt listen pipe pipe2 poll ppoll pselect6 recvfrom recvmmsg recvmsg select
+sendmmsg sendmsg sendto setsockopt shutdown
+"""
+
+_AF_UNIX = 1
+_NAMESPACES = 0x7E02_0080  # every CLONE_NEW* flag
+_PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFF_FFFF)  # Linux, its 32-bit and legacy variants, and "tell me"
+_EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
+
+_REFUSED = """
+acct add_key adjtimex bpf chroot clock_adjtime clock_settime delete_module finit_module init_module ioperm iopl
+kexec_file_load kexec_load keyctl lookup_dcookie mount mount_setattr move_mount name_to_handle_at open_by_handle_at
+open_tree perf_event_open pivot_root process_vm_readv process_vm_writev ptrace quotactl reboot request_key
+setdomainname sethostname setns settimeofday swapoff swapon syslog umount2 unshare userfaultfd vhangup
+"""
+
+
+@cache
+def profile() -> str:
+    """The filter as the engine takes it (``--security-opt seccomp=...``): JSON. Foreign architectures' calls kill."""
+    allowed = " ".join((_FILES, _MEMORY, _PROCESSES, _SIGNALS_AND_TIME, _WAITING_AND_LOCAL_SOCKETS)).split()
+    rules: list[dict[str, object]] = [
+        {"names": sorted(allowed), "action": "SCMP_ACT_ALLOW"},
+        {"names": sorted(_REFUSED.split()), "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM},
+        _if_argument(["socket", "socketpair"], 0, _AF_UNIX, "SCMP_CMP_EQ"),
+        {
+            **_if_argument(["socket", "socketpair"], 0, _AF_UNIX, "SCMP_CMP_NE"),
+            "action": "SCMP_ACT_ERRNO",
+            "errnoRet": _EAFNOSUPPORT,
+        },
+        # The flags of clone are an argument; those of clone3 are in memory, where no filter can see them.
+        {
+            "names": ["clone"],
+            "action": "SCMP_ACT_ALLOW",
+            "args": [{"index": 0, "value": _NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}],
+        },
+        {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
+    ]
+    rules += [_if_argument(["personality"], 0, value, "SCMP_CMP_EQ") for value in _PERSONALITIES]
+    return json.dumps(
+        {
+            "defaultAction": "SCMP_ACT_ERRNO",
+            "defaultErrnoRet": _ENOSYS,
+            "syscalls": rules,
+        }
+    )
+
+
+def _if_argument(names: list[str], index: int, value: int, operator: str) -> dict[str, object]:
+    return {
+        "names": names,
+        "action": "SCMP_ACT_ALLOW",
+        "args": [{"index": index, "value": value, "valueTwo": 0, "op": operator}],
+    }

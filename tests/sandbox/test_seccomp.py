@@ -1,0 +1,34 @@
+"""The filter's own shape; what it does to a bot is in test_docker."""
+
+from __future__ import annotations
+
+import json
+
+from sandbox.seccomp import profile
+
+RULES = json.loads(profile())["syscalls"]
+
+
+def names(action: str, *, whatever_arguments: bool) -> list[str]:
+    return [
+        name
+        for rule in RULES
+        if rule["action"] == action and ("args" not in rule) is whatever_arguments
+        for name in rule["names"]
+    ]
+
+
+def test_nothing_is_allowed_by_default() -> None:
+    assert json.loads(profile())["defaultAction"] == "SCMP_ACT_ERRNO"
+
+
+def test_no_call_is_both_allowed_and_refused() -> None:
+    allowed = names("SCMP_ACT_ALLOW", whatever_arguments=True)
+    assert len(set(allowed)) == len(allowed)
+    assert not set(allowed) & {*names("SCMP_ACT_ERRNO", whatever_arguments=True), "socket", "clone", "clone3"}
+
+
+def test_every_namespace_flag_of_clone_is_masked() -> None:
+    (rule,) = [rule for rule in RULES if rule["names"] == ["clone"]]
+    flags = [0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000]
+    assert rule["args"] == [{"index": 0, "value": sum(flags), "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]
