@@ -82,7 +82,7 @@ class Arena:
         try:
             self.open()
             channels = [self._boxes[player].start() for player in seating]
-            with _quiet():
+            with quiet():
                 pipes = PipeTransport(channels, self._late_bound_ns)
                 transcript = run_match(game, len(seating), seed, _Pausing(pipes, between), about)
             return Played(transcript, self._stop(seating, transcript), pipes.convictions)
@@ -139,7 +139,7 @@ def _collect(failed: dict[Seat, SandboxError], seat: Seat) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Nothing of ours gets in the way of the clock: no garbage collection, real-time priority where permitted."""
     enabled = gc.isenabled()
     gc.disable()

@@ -24,22 +24,19 @@ from engine.core import NS_PER_MS, NS_PER_S, Message
 from engine.games import GAMES
 from engine.transcript import encode
 from league.config import Settings
-from sandbox.archive import extract_program
 from sandbox.arena import Arena
 from sandbox.box import Limits, Program, Sandbox
-from sandbox.build import build
 from sandbox.docker import DockerSandbox
-from sandbox.languages import LANGUAGES
 from sandbox.local import LocalSandbox
 from sandbox.pipes import PipeTransport
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.benchmarks.engine_of_our_own import PrivateEngine
+from tests.benchmarks.programs import HERE, built
 from workers import metrics
 from workers.context import BOTS
 from workers.play import latencies
 
 GAME = "yacht-auction"
-HERE = Path(__file__).resolve().parent
 BOT_BY_LANGUAGE = {"c": HERE / "light.c", "python": BOTS / GAME / "random" / "main.py"}
 TARGETS = {"c": 6.0, "python": 1.4}
 ROUND_TRIP_TARGET = 2.0
@@ -119,18 +116,6 @@ def measure_round_trip(docker: Sandbox, folder: Path, turns: int) -> dict[str, l
     finally:
         for box in boxes.values():
             box.close()
-
-
-def built(source: Path, language: str, docker: Sandbox, folder: Path) -> Program:
-    """Build a single file as a worker does."""
-    recipe = LANGUAGES[language]
-    sources = folder / "sources"
-    sources.mkdir(parents=True)
-    shutil.copy(source, sources / recipe.entries[0])
-    folder /= "program"
-    folder.mkdir()
-    extract_program(build(docker, sources, recipe).tar, folder, 64 * 2**20)
-    return Program(folder, recipe.run, language)
 
 
 def report(costs: dict[str, dict[str, list[float]]], trip: dict[str, list[float]], rounds: int) -> int:

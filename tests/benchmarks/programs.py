@@ -1,0 +1,24 @@
+"""Small programs for benchmarks, built as a worker builds them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from sandbox.archive import extract_program
+from sandbox.box import Program, Sandbox
+from sandbox.build import build
+from sandbox.languages import LANGUAGES
+
+HERE = Path(__file__).resolve().parent
+
+
+def built(source: Path, language: str, sandbox: Sandbox, folder: Path) -> Program:
+    """Build a single source file into the new directory `folder`."""
+    recipe = LANGUAGES[language]
+    sources, program = folder / "sources", folder / "program"
+    sources.mkdir(parents=True)
+    program.mkdir()
+    shutil.copy(source, sources / recipe.entries[0])
+    extract_program(build(sandbox, sources, recipe).tar, program, 64 * 2**20)
+    return Program(program, recipe.run, source.name)

@@ -1,0 +1,32 @@
+/* A bot that does as it is told: "SLEEP us", "WORK us" (of its own CPU time) or "MUTE", then says OK. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static long long now(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+int main(void) {
+    char line[64];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    while (fgets(line, sizeof line, stdin)) {
+        long long read_at = now(CLOCK_MONOTONIC), work_from = now(CLOCK_PROCESS_CPUTIME_ID), ns = 0;
+        char *number = strchr(line, ' ');
+        if (number) ns = atoll(number) * 1000;
+        if (line[0] == 'M') continue;
+        if (line[0] == 'W')
+            while (now(CLOCK_PROCESS_CPUTIME_ID) - work_from < ns) {}
+        if (line[0] == 'S') {
+            long long nap = ns - 300000; /* the timer may be late; the last part is waited for awake */
+            struct timespec t = {nap / 1000000000, nap % 1000000000};
+            if (nap > 0) nanosleep(&t, NULL);
+            while (now(CLOCK_MONOTONIC) - read_at < ns) {}
+        }
+        puts("OK");
+    }
+    return 0;
+}
