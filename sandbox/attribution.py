@@ -6,23 +6,26 @@ A bot that missed its deadline while it was kept from running is not guilty. *St
 of the bot wanted to run and nothing of it ran, and that was not its own doing. Own time is wall time less stolen
 time, and a bot is late if its own time is over the limit.
 
-Evidence, best first:
+Evidence. Both of the first two are lower bounds of stolen time that no bot can forge; the larger one counts.
 
 * `full_ns`: the container's pressure-stall total "full" (cgroup v2's cpu.pressure; also beside a v1 engine where the
-  kernel keeps a unified hierarchy). It counts exactly this, for all processes together: a bot that starts threads to
-  wait for each other cannot make any of it, since one of them is running.
-* `delay_ns`: the sum of all tasks' run-queue delays, where there is no pressure file. A bot could forge it (four
-  threads on one CPU wait for each other), so it is bounded by the CPU time that the wall clock promised and the bot
-  did not use.
-* `steal_ns`: what the hypervisor took from this host's CPUs. `frozen_ns` or `frozen`: the container was stopped from
-  outside; a bot can stop itself, but cannot freeze its control group.
-* `throttled_ns` is in the pressure total too; it is our own configuration, so it stays the bot's time.
+  kernel keeps a unified hierarchy). It counts exactly this, for all processes together: threads that a bot starts to
+  wait for each other make none of it, since one of them is running. But the kernel weighs each interval between two
+  readings by whole ticks: in an interval with less than a tick of activity (4 ms at 250 Hz) it shows nothing, and
+  every prompt begins with a reading.
+* `delay_ns`, `leader_cpu_ns`: what the bot's first thread waited for a CPU and used of it, to the nanosecond. While it
+  waited, the bot's other threads may have run: what they used (`cpu_ns` - `leader_cpu_ns`) is taken off, so they
+  cannot make any of it either. This sees what is shorter than a tick, and serves where there is no pressure file; it
+  does not see that children are kept waiting. A wait is added when it ends.
+* `steal_ns`: what the hypervisor took from this host's CPUs, in ticks. `frozen_ns` or `frozen`: the container was
+  stopped from outside; a bot can stop itself, but cannot freeze its control group.
+* `throttled_ns` is in the waits too; it is our own configuration, so it stays the bot's time.
 
-At the deadline itself a starved bot's own time is always below the limit, guilty or not. So where more than
-`NOISE_NS` was stolen the referee goes on *watching*, without ever counting what comes: an answer whose own time is
-inside the limit was stolen by the host; own time that runs past the limit is the bot's. The watch ends at
-`WATCH_FACTOR` times the limit as unknown. The deadline is never stretched: the watch decides only between a conviction
-and a void.
+At the deadline itself a starved bot's own time is always below the limit, guilty or not, and a wait that is not over
+is not counted yet. So the referee goes on *watching*, without ever counting what comes: an answer whose own time is
+inside the limit was stolen by the host; one whose own time is over it, or silence while own time runs past the limit
+by `SETTLE_NS`, is the bot's. The watch ends at `WATCH_FACTOR` times the limit as unknown. The deadline is never
+stretched: the watch decides only between a conviction and a void.
 
 Pure: nothing here reads a clock or a file.
 """
@@ -32,8 +35,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-NOISE_NS = 500_000
-"""What the pressure total shows on an idle host without anything stolen: 0.1 ms measured, up to 0.3 ms seen."""
+SETTLE_NS = 10_000_000
+"""How far a silent bot's own time must be over its limit: two ticks at 250 Hz, so that every wait of its that was
+going on at the deadline is over and counted, or has grown long enough to be seen."""
 
 WATCH_FACTOR = 2
 """Wall time over limit at which the watch gives up."""
@@ -53,6 +57,7 @@ class Counters:
 
     cpu_ns: int | None = None
     full_ns: int | None = None
+    leader_cpu_ns: int | None = None
     delay_ns: int | None = None
     throttled_ns: int = 0
     steal_ns: int = 0
@@ -69,6 +74,7 @@ class Evidence:
     late_ns: int = 0
     cpu_ns: int | None = None
     full_ns: int | None = None
+    leader_cpu_ns: int | None = None
     delay_ns: int | None = None
     throttled_ns: int = 0
     steal_ns: int = 0
@@ -77,19 +83,20 @@ class Evidence:
 
     @property
     def signal(self) -> str:
-        """Which counter speaks for waiting: ``pressure``, ``run-delay`` or ``none``."""
-        if self.full_ns is not None:
-            return "pressure"
-        return "none" if self.delay_ns is None or self.cpu_ns is None else "run-delay"
+        """Which counters speak for waiting: ``pressure``, ``run-delay``, both joined by a plus, or ``none``."""
+        found = [
+            name for name, value in (("pressure", self.full_ns), ("run-delay", self.delay_ns)) if value is not None
+        ]
+        return "+".join(found) or "none"
 
     @property
     def stolen_ns(self) -> int:
         """Time in which the bot wanted to run and could not, by no doing of its own."""
-        waited_ns = 0
-        if self.full_ns is not None:
-            waited_ns = max(0, self.full_ns - self.throttled_ns)
-        elif self.delay_ns is not None and self.cpu_ns is not None:
-            waited_ns = max(0, min(self.delay_ns, self.wall_ns - self.cpu_ns) - self.throttled_ns)
+        alone_ns = 0
+        if None not in (self.delay_ns, self.cpu_ns, self.leader_cpu_ns):
+            others_ns = max(0, (self.cpu_ns or 0) - (self.leader_cpu_ns or 0))
+            alone_ns = (self.delay_ns or 0) - others_ns
+        waited_ns = max(0, max(self.full_ns or 0, alone_ns) - self.throttled_ns)
         return min(self.wall_ns, waited_ns + self.steal_ns + self.frozen_ns + self.late_ns)
 
     @property
@@ -110,6 +117,7 @@ def between(before: Counters, after: Counters, limit_ns: int, wall_ns: int, late
         late_ns=late_ns,
         cpu_ns=_grown(before.cpu_ns, after.cpu_ns),
         full_ns=_grown(before.full_ns, after.full_ns),
+        leader_cpu_ns=_grown(before.leader_cpu_ns, after.leader_cpu_ns),
         delay_ns=_grown(before.delay_ns, after.delay_ns),
         throttled_ns=max(0, after.throttled_ns - before.throttled_ns),
         steal_ns=max(0, after.steal_ns - before.steal_ns),
@@ -118,20 +126,13 @@ def between(before: Counters, after: Counters, limit_ns: int, wall_ns: int, late
     )
 
 
-def at_deadline(evidence: Evidence) -> Blame | None:
-    """The verdict when nothing came in time; None: something was stolen, watch on."""
-    if evidence.frozen:
-        return Blame.HOST
-    return None if evidence.stolen_ns > NOISE_NS else Blame.BOT
-
-
 def while_watching(evidence: Evidence, answered: bool, watch_factor: int = WATCH_FACTOR) -> Blame | None:
-    """The verdict past the deadline; None: watch on."""
+    """The verdict past the deadline, where nothing was said in time; None: watch on."""
     if evidence.frozen:
         return Blame.HOST
     if answered:
         return Blame.HOST if evidence.own_ns <= evidence.limit_ns else Blame.BOT
-    if evidence.own_ns > evidence.limit_ns:
+    if evidence.own_ns > evidence.limit_ns + SETTLE_NS:
         return Blame.BOT
     return Blame.UNKNOWN if evidence.wall_ns > watch_factor * evidence.limit_ns else None
 

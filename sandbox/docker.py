@@ -141,6 +141,7 @@ class DockerBox:
         self._cpu_ns = cgroup.cpu_ns()
         self._order(b"start\n")
         self._await(rb"started\n", ACK_TIMEOUT_S)
+        cgroup.follow_leader()
         return Channel(
             self._fds["in"],
             self._fds["out"],

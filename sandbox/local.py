@@ -14,13 +14,12 @@ import signal
 import subprocess
 import tempfile
 import time
-from pathlib import Path
 from typing import IO
 
 from engine.core import NS_PER_S
 from sandbox.attribution import Counters
 from sandbox.box import STDERR_KEPT_BYTES, Box, Channel, Exit, Limits, Program, SandboxError
-from sandbox.cgroup import run_delay_ns
+from sandbox.cgroup import Leader
 
 MAX_STDERR_BYTES = 64 * 1024 * 1024
 REAP_TIMEOUT_S = 10
@@ -41,6 +40,7 @@ class LocalBox:
         self._program = program
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: IO[bytes] | None = None
+        self._meter: ProcessMeter | None = None
         self._grace_ends = 0.0
 
     def start(self) -> Channel:
@@ -65,7 +65,8 @@ class LocalBox:
         for pipe in (process.stdin, process.stdout):
             os.set_blocking(pipe.fileno(), False)
         self._process = process
-        return Channel(process.stdin.fileno(), process.stdout.fileno(), meter=ProcessMeter(process.pid))
+        self._meter = ProcessMeter(process.pid)
+        return Channel(process.stdin.fileno(), process.stdout.fileno(), meter=self._meter)
 
     def ask_stop(self, grace_ns: int) -> None:
         """See `sandbox.box.Box`."""
@@ -78,6 +79,9 @@ class LocalBox:
         lingered = not _wait(process.pid, self._grace_ends - time.monotonic())
         _kill_group(process)
         code = process.wait(REAP_TIMEOUT_S)
+        if self._meter is not None:
+            self._meter.close()
+            self._meter = None
         for pipe in (process.stdin, process.stdout):
             assert pipe is not None
             with contextlib.suppress(OSError):
@@ -102,7 +106,7 @@ class ProcessMeter:
     """Counters of one plain process; its children are not seen. See `sandbox.box.Meter`."""
 
     def __init__(self, pid: int) -> None:
-        self._pid = pid
+        self._leader = Leader(pid)
         self._clock = (~pid << 3) | 2  # Linux's clock of another process's CPU time, see clock_getcpuclockid(3)
 
     def cpu_ns(self) -> int | None:
@@ -114,7 +118,12 @@ class ProcessMeter:
 
     def counters(self, fresh: bool = True) -> Counters:
         """See `sandbox.box.Meter`."""
-        return Counters(cpu_ns=self.cpu_ns(), delay_ns=run_delay_ns(Path("/proc"), [self._pid]))
+        leader_cpu_ns, delay_ns = self._leader.times()
+        return Counters(cpu_ns=self.cpu_ns(), leader_cpu_ns=leader_cpu_ns, delay_ns=delay_ns)
+
+    def close(self) -> None:
+        """Close the files."""
+        self._leader.close()
 
 
 def _wait(pid: int, seconds: float) -> bool:

@@ -12,9 +12,9 @@ cases past a deadline:
 * a whole line is there: it came before our stamp, nobody can say whether before the deadline -> void;
 * nothing is there, but we woke later than `late_bound_ns`, or our write alone took that long: this host was not
   fit to judge at that moment -> void;
-* nothing is there and we were on time: the bot is late, and `sandbox.attribution` says by whose doing: its own ->
-  `Fault.TIMEOUT` at once; nothing clear yet -> the seat is *watched* past its deadline, what it still says is never
-  counted, and the watch ends in `Fault.TIMEOUT` or, where the host kept the bot from running, in a void.
+* nothing is there and we were on time: the bot is late, and `sandbox.attribution` is to say by whose doing. The seat
+  is *watched* past its deadline; what it still says is never counted; the watch ends, mostly within 10 ms, in
+  `Fault.TIMEOUT` or, where the host kept the bot from running, in a void.
 
 *No bot can hold us.* Descriptors are non-blocking, writes share the reply's deadline (a bot that does not read
 times out), a line is at most MAX_LINE_BYTES, one read takes at most READ_BYTES.
@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from time import monotonic_ns
 
 from engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError
-from sandbox.attribution import WATCH_FACTOR, Blame, Counters, Evidence, at_deadline, between, while_watching
+from sandbox.attribution import WATCH_FACTOR, Blame, Counters, Evidence, between, while_watching
 from sandbox.box import Channel
 
 READ_BYTES = 64 * 1024
@@ -143,7 +143,9 @@ class PipeTransport:
         past = woke_ns > prompt.deadline_ns
         # Past its deadline every seat is read once more: it may have written after poll looked.
         reply = self._look(prompt) if past or readable else None
-        return self._missed(prompt, woke_ns) if reply is None and past else reply
+        if reply is None and past:
+            self._missed(prompt, woke_ns)
+        return reply
 
     def _look(self, prompt: _Open) -> Reply | None:
         """Read what is there; the reply if that decides it."""
@@ -164,13 +166,13 @@ class PipeTransport:
         del channel.unread[: end + 1]
         return Reply(line, elapsed_ns, None, _spent(prompt), prompt.write_ns)
 
-    def _missed(self, prompt: _Open, woke_ns: int) -> Reply | None:
-        """Nothing came in time: convict, void, or watch on."""
+    def _missed(self, prompt: _Open, woke_ns: int) -> None:
+        """Nothing came in time: watch on, unless we are in no position to tell."""
         prompt.late_ns = woke_ns - prompt.deadline_ns
         if max(prompt.late_ns, prompt.write_ns) > self._late_bound_ns:
             raise self._late(prompt, woke_ns, "the referee itself was late")
-        evidence = prompt.evidence(woke_ns)
-        return self._verdict(prompt, at_deadline(evidence), evidence)
+        prompt.watched = True
+        prompt.wake_ns = woke_ns + WATCH_STEP_NS
 
     def _watch(self, prompt: _Open) -> Reply | None:
         """Look at a watched seat again. What it says is not counted, only when it says it."""
@@ -180,12 +182,9 @@ class PipeTransport:
             return Reply(None, stamp_ns - prompt.started_ns, _gone(prompt.channel), _spent(prompt), prompt.late_ns)
         answered = b"\n" in prompt.channel.unread or len(prompt.channel.unread) > MAX_LINE_BYTES
         evidence = prompt.evidence(stamp_ns)
-        return self._verdict(prompt, while_watching(evidence, answered, self._watch_factor), evidence)
-
-    def _verdict(self, prompt: _Open, blame: Blame | None, evidence: Evidence) -> Reply | None:
-        told: dict[str, object] = {"seat": prompt.seat, "watched": prompt.watched, **evidence.as_dict()}
+        blame = while_watching(evidence, answered, self._watch_factor)
+        told: dict[str, object] = {"seat": prompt.seat, **evidence.as_dict()}
         if blame is None:
-            prompt.watched = True
             prompt.wake_ns = monotonic_ns() + WATCH_STEP_NS
             return None
         if blame is Blame.BOT:

@@ -16,7 +16,7 @@ import pytest
 
 from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
 from league.config import Settings
-from sandbox.attribution import Blame, Counters, Evidence, at_deadline, between, while_watching
+from sandbox.attribution import Blame, Counters, Evidence, between, while_watching
 from sandbox.box import Limits, Program
 from sandbox.cgroup import Cgroup, steal_ns
 from sandbox.docker import LABEL, DockerSandbox
@@ -32,23 +32,30 @@ def seen(wall_ms: float, **milliseconds: float) -> Evidence:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "verdict"),
+    ("evidence", "stolen_ms"),
     [
-        pytest.param(seen(500, cpu=0, full=0), Blame.BOT, id="slept, alone"),
-        pytest.param(seen(500, cpu=500, full=0.1), Blame.BOT, id="computed, alone: noise of the signal"),
-        pytest.param(seen(500, cpu=253, full=248), None, id="computed beside strangers: watch"),
-        pytest.param(seen(500, cpu=501, full=0.1, delay=1499), Blame.BOT, id="own threads waited for each other"),
-        pytest.param(seen(500, cpu=253, full=248, throttled=248), Blame.BOT, id="our own quota"),
-        pytest.param(seen(500, cpu=253, delay=248), None, id="no pressure file: run delay"),
-        pytest.param(seen(500, cpu=500, delay=1500), Blame.BOT, id="no pressure file, forged run delay: bounded"),
-        pytest.param(seen(500, cpu=0), Blame.BOT, id="no signal at all"),
-        pytest.param(seen(500, cpu=0, full=0, steal=30), None, id="the hypervisor took something: watch"),
-        pytest.param(seen(500.4, cpu=0, full=0, late=0.4), Blame.BOT, id="late by less than noise"),
-        pytest.param(seen(504, cpu=0, full=0, late=4), None, id="the referee itself was late: watch"),
+        pytest.param(seen(500, cpu=0, full=0, leader_cpu=0, delay=0), 0, id="slept"),
+        pytest.param(seen(500, cpu=501, full=0.1, leader_cpu=501, delay=0.1), 0.1, id="computed, alone"),
+        pytest.param(seen(500, cpu=253, full=248, leader_cpu=253, delay=248), 248, id="computed beside strangers"),
+        pytest.param(
+            seen(500, cpu=501, full=0.1, leader_cpu=125, delay=375), 0.1, id="its threads waited for each other"
+        ),
+        pytest.param(seen(500, cpu=254, full=247, leader_cpu=64, delay=400), 247, id="the same beside strangers"),
+        pytest.param(
+            seen(500, cpu=253, full=248, leader_cpu=1, delay=2.8), 248, id="a child computed beside strangers"
+        ),
+        pytest.param(seen(500, cpu=253, full=248, throttled=248), 0, id="our own quota"),
+        pytest.param(seen(20, cpu=1, full=0, leader_cpu=1, delay=3.9), 3.9, id="shorter than the pressure's tick"),
+        pytest.param(seen(500, cpu=253, leader_cpu=253, delay=248), 248, id="no pressure file"),
+        pytest.param(seen(500, cpu=8, leader_cpu=2, delay=6), 0, id="no pressure file, threads forge a delay"),
+        pytest.param(seen(500, cpu=0), 0, id="no signal at all"),
+        pytest.param(seen(500, cpu=0, full=0, steal=30), 30, id="the hypervisor took something"),
+        pytest.param(seen(504, cpu=0, full=0, late=4), 4, id="the referee itself was late"),
     ],
 )
-def test_at_the_deadline(evidence: Evidence, verdict: Blame | None) -> None:
-    assert at_deadline(evidence) is verdict
+def test_stolen_time(evidence: Evidence, stolen_ms: float) -> None:
+    assert evidence.stolen_ns == int(stolen_ms * NS_PER_MS)
+    assert evidence.own_ns == evidence.wall_ns - evidence.stolen_ns
 
 
 @pytest.mark.parametrize(
@@ -57,8 +64,11 @@ def test_at_the_deadline(evidence: Evidence, verdict: Blame | None) -> None:
         pytest.param(seen(700, cpu=300, full=390), True, Blame.HOST, id="answered after 310 ms of its own"),
         pytest.param(seen(700, cpu=300, full=100), True, Blame.BOT, id="answered after 600 ms of its own"),
         pytest.param(seen(700, cpu=300, full=200), True, Blame.HOST, id="exactly the limit is in time"),
+        pytest.param(seen(500.2, cpu=0, full=0), True, Blame.BOT, id="answered a little too late, nothing stolen"),
         pytest.param(seen(700, cpu=300, full=250), False, None, id="silent, 450 ms of its own so far"),
-        pytest.param(seen(700, cpu=300, full=190), False, Blame.BOT, id="silent, and its own time is over"),
+        pytest.param(seen(505, cpu=0, full=0), False, None, id="silent, a wait may not be over yet"),
+        pytest.param(seen(511, cpu=0, full=0), False, Blame.BOT, id="silent, and its own time is over"),
+        pytest.param(seen(511, cpu=0, full=0, steal=10), False, None, id="silent, the hypervisor took a tick"),
         pytest.param(seen(1001, cpu=300, full=700), False, Blame.UNKNOWN, id="the cap on the watch"),
     ],
 )
@@ -68,7 +78,6 @@ def test_while_watching(evidence: Evidence, answered: bool, verdict: Blame | Non
 
 def test_a_frozen_container_is_never_guilty() -> None:
     frozen = between(Counters(0, 0), Counters(0, 0, frozen=True), LIMIT_MS * NS_PER_MS, LIMIT_MS * NS_PER_MS)
-    assert at_deadline(frozen) is Blame.HOST
     assert while_watching(frozen, answered=False) is Blame.HOST
 
 
@@ -77,7 +86,9 @@ def test_stolen_time_is_never_more_than_the_wall() -> None:
 
 
 def test_the_signal_that_was_used_is_named() -> None:
-    assert [e.signal for e in (seen(1, full=0), seen(1, cpu=0, delay=0), seen(1, cpu=0))] == [
+    both = seen(1, full=0, delay=0, cpu=0, leader_cpu=0)
+    assert [e.signal for e in (both, seen(1, full=0), seen(1, delay=0), seen(1, cpu=0))] == [
+        "pressure+run-delay",
         "pressure",
         "run-delay",
         "none",
@@ -96,19 +107,19 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     root, proc = tmp_path / "cgroup", tmp_path / "proc"
     (proc / "7").mkdir(parents=True)
     (proc / "stat").write_text("cpu  0 0 0 0 0 0 0 3 0 0\n")
-    (proc / "7" / "task" / "7").mkdir(parents=True)
-    (proc / "7" / "task" / "7" / "schedstat").write_text("1000 77 3\n")
+    (proc / "8").mkdir()
+    (proc / "8" / "schedstat").write_text("1000 77 3\n")
     v2 = {
         "cpu.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=9\nfull avg10=0.00 avg60=0.00 total=5\n",
         "cpu.stat": "usage_usec 2\nuser_usec 1\nsystem_usec 1\nnr_throttled 0\nthrottled_usec 4\n",
         "cgroup.stat.local": "frozen_usec 6\n",
-        "cgroup.procs": "7\n",
+        "cgroup.procs": "7\n9\n8\n",
         "memory.events": "oom 1\noom_kill 8\n",
         "memory.peak": "4096\n",
     }
     v1 = {
         "cpuacct/x/cpuacct.usage": "2000\n",
-        "cpuacct/x/cgroup.procs": "7\n",
+        "cpuacct/x/cgroup.procs": "7\n9\n8\n",
         "cpu/x/cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 4000\n",
         "memory/x/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 8\n",
         "memory/x/memory.max_usage_in_bytes": "4096\n",
@@ -129,10 +140,12 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     cgroup = Cgroup(7, root=root, proc=proc)
+    cgroup.follow_leader()
     got = cgroup.counters()
     tick_ns = NS_PER_S // os.sysconf("SC_CLK_TCK")
     assert (got.cpu_ns, got.throttled_ns, got.steal_ns, got.frozen) == (2000, 4000, 3 * tick_ns, False)
-    assert (got.full_ns, got.delay_ns) == ((None, 77) if version == "v1 alone" else (5000, None))
+    assert (got.leader_cpu_ns, got.delay_ns) == (1000, 77)
+    assert got.full_ns == (None if version == "v1 alone" else 5000)
     assert got.frozen_ns == (0 if version == "v1 alone" else 6000)
     assert (cgroup.oom_kills(), cgroup.peak_memory_bytes()) == (8, 4096)
     cgroup.close()
@@ -245,4 +258,4 @@ def test_a_conviction_keeps_its_evidence(tmp_path: Path) -> None:
     assert how == Fault.TIMEOUT
     assert evidence["seat"] == 0
     assert evidence["own_ns"] > LIMIT_MS * NS_PER_MS or evidence["stolen_ns"] < NS_PER_MS  # type: ignore[operator]
-    assert evidence["signal"] in ("pressure", "run-delay", "none")
+    assert evidence["signal"] in ("pressure+run-delay", "pressure", "run-delay", "none")
