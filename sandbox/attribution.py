@@ -24,7 +24,7 @@ Evidence. Both of the first two are lower bounds of stolen time that no bot can 
 At the deadline itself a starved bot's own time is always below the limit, guilty or not, and a wait that is not over
 is not counted yet. So the referee goes on *watching*, without ever counting what comes: an answer whose own time is
 inside the limit was stolen by the host; one whose own time is over it, or silence while own time runs past the limit
-by `SETTLE_NS`, is the bot's. The watch ends at `WATCH_FACTOR` times the limit as unknown. The deadline is never
+by `SETTLE_NS`, is the bot's. The watch ends at `WATCH_FACTOR` times the limit (or a little later, for short limits) as unknown. The deadline is never
 stretched: the watch decides only between a conviction and a void.
 
 Pure: nothing here reads a clock or a file.
@@ -40,7 +40,10 @@ SETTLE_NS = 10_000_000
 going on at the deadline is over and counted, or has grown long enough to be seen."""
 
 WATCH_FACTOR = 2
-"""Wall time over limit at which the watch gives up."""
+"""Wall time over limit at which the watch gives up ..."""
+
+SHORTEST_WATCH_NS = 20 * SETTLE_NS
+"""... but not before this much past the deadline: what is left of a time bank may be next to nothing."""
 
 
 class Blame(StrEnum):
@@ -134,7 +137,8 @@ def while_watching(evidence: Evidence, answered: bool, watch_factor: int = WATCH
         return Blame.HOST if evidence.own_ns <= evidence.limit_ns else Blame.BOT
     if evidence.own_ns > evidence.limit_ns + SETTLE_NS:
         return Blame.BOT
-    return Blame.UNKNOWN if evidence.wall_ns > watch_factor * evidence.limit_ns else None
+    longest_ns = max(watch_factor * evidence.limit_ns, evidence.limit_ns + SHORTEST_WATCH_NS)
+    return Blame.UNKNOWN if evidence.wall_ns > longest_ns else None
 
 
 def _grown(before: int | None, after: int | None) -> int | None:

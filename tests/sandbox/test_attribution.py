@@ -76,6 +76,16 @@ def test_while_watching(evidence: Evidence, answered: bool, verdict: Blame | Non
     assert while_watching(evidence, answered) is verdict
 
 
+def test_what_is_left_of_a_bank_may_be_next_to_nothing_and_the_verdict_still_falls() -> None:
+    silent = replace(seen(11, cpu=0, full=0), limit_ns=1)
+    assert while_watching(silent, answered=False) is Blame.BOT
+    starved = replace(seen(11, cpu=0, full=8), limit_ns=1)
+    assert while_watching(starved, answered=False) is None
+    assert while_watching(replace(starved, wall_ns=201 * NS_PER_MS, full_ns=201 * NS_PER_MS), answered=False) is (
+        Blame.UNKNOWN
+    )
+
+
 def test_a_frozen_container_is_never_guilty() -> None:
     frozen = between(Counters(0, 0), Counters(0, 0, frozen=True), LIMIT_MS * NS_PER_MS, LIMIT_MS * NS_PER_MS)
     assert while_watching(frozen, answered=False) is Blame.HOST
