@@ -24,8 +24,8 @@ Evidence. Both of the first two are lower bounds of stolen time that no bot can 
 At the deadline itself a starved bot's own time is always below the limit, guilty or not, and a wait that is not over
 is not counted yet. So the referee goes on *watching*, without ever counting what comes: an answer whose own time is
 inside the limit was stolen by the host; one whose own time is over it, or silence while own time runs past the limit
-by `SETTLE_NS`, is the bot's. The watch ends at `WATCH_FACTOR` times the limit (or a little later, for short limits) as unknown. The deadline is never
-stretched: the watch decides only between a conviction and a void.
+by `SETTLE_NS`, is the bot's. The watch ends at `WATCH_FACTOR` times the limit (or a little later, for short limits)
+as unknown. The deadline is never stretched: the watch decides only between a conviction and a void.
 
 Pure: nothing here reads a clock or a file.
 """
