@@ -1,0 +1,271 @@
+"""Betris (Large): two players, twelve rounds of betting chips on blocks and placing them on boards of 7 x 7.
+
+The source is the platform's page "Betris (Large)" and the house's rulings on it, cited as C-* and B-*;
+docs/protocols/betris-large.md tells both to bot authors. The headings of the page are named where they are
+implemented, the blocks are in `polyominoes`, what every duel has in common is in `duel`.
+
+A match is 26 exchanges, 25 of them prompts to both seats at once: READY, twelve times PHASE1, twelve times PHASE2. The
+OPPs of a round travel in front of the PHASE1 or FINISH that follows it.
+
+Time is a bank: each seat has 10 seconds for all its PHASE1 and PHASE2 together, so a prompt's limit is all that is left
+in the bank and its reply's measured time is paid out of it (B-11). A bank of 0 ns is a limit like any other, which
+only a reply that took no time at all would meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
+from typing import TypeVar
+
+from engine.chance import Chance
+from engine.core import NS_PER_MS, NS_PER_S, Event, Message, Points, Reply, Result, Seat, Step
+from engine.games.duel import SEATS, Duel
+from engine.games.parsing import expect, illegal, malformed, number, words
+from engine.games.polyominoes import NAMES, PLACEMENTS, SIDE, SIZES, Cell, bit, largest_square
+
+ROUNDS = 12  # "2. Game Progression"
+CHIPS = 24  # "1. Board and Components"
+MAX_BET = 5  # "Phase 1: Betting Phase"
+BANK_NS = 10 * NS_PER_S  # "Limit": my_time of the first PHASE1
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Player:
+    """What one seat holds and has built."""
+
+    chips: int = CHIPS
+    bank_ns: int = BANK_NS
+    board: int = 0  # the filled cells, as bits
+
+    @property
+    def cells(self) -> int:
+        """How many cells are filled."""
+        return self.board.bit_count()
+
+    @property
+    def square(self) -> int:
+        """Side of the largest square of filled cells (B-13)."""
+        return largest_square(self.board)
+
+    @property
+    def half_points(self) -> int:
+        """Section "3. Scoring", doubled, so that half points are whole numbers (B-12)."""
+        return 2 * (self.cells + self.square**2) + self.chips
+
+    @property
+    def total(self) -> str:
+        """The points as people read them, with one decimal (B-12)."""
+        return f"{self.half_points // 2}.{5 * (self.half_points % 2)}"
+
+    @property
+    def time_ms(self) -> int:
+        """The bank as protocol lines show it: never more than there is (B-11)."""
+        return self.bank_ns // NS_PER_MS
+
+
+# Phase 1: Betting Phase -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bet:
+    """A reply to PHASE1: the block wanted, and the chips bet on it."""
+
+    block: str
+    chips: int
+
+
+def offer(chance: Chance) -> tuple[str, str]:
+    """Block A out of all, then block B out of the others."""
+    a = chance.pick(NAMES)
+    b = chance.pick([name for name in NAMES if name != a])
+    return a, b
+
+
+def acquire(bets: tuple[Bet, Bet], offered: tuple[str, str], coin: Seat) -> tuple[str, str]:
+    """The block that each seat acquires; `coin` is the seat that a tie favours, at 0 against 0 too (B-04)."""
+    first, second = bets
+    if first.block != second.block:
+        return first.block, second.block  # both succeed (B-02)
+    won, left = first.block, offered[1] if first.block == offered[0] else offered[0]
+    first_succeeds = coin == 0 if first.chips == second.chips else first.chips > second.chips
+    return (won, left) if first_succeeds else (left, won)
+
+
+def payment(bet: Bet, acquired: str) -> int:
+    """Who succeeds pays its bet, contested or not (B-02); who fails pays nothing (B-03)."""
+    return bet.chips if acquired == bet.block else 0
+
+
+# Phase 2: Placement Phase ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A reply to PHASE2: the cells in the player's own order, which OPP repeats (B-06); none to PASS (B-05)."""
+
+    cells: tuple[Cell, ...]
+
+    @property
+    def mask(self) -> int:
+        """The cells as a set of bits."""
+        return sum(map(bit, self.cells))
+
+    def __str__(self) -> str:
+        """As in PLACE and OPP, without the command."""
+        return " ".join(map(str, [len(self.cells), *chain.from_iterable(self.cells)]))
+
+
+# Replies (Input) ------------------------------------------------------------------------------------------------
+
+
+def read_bet(line: str, offered: tuple[str, str], player: Player) -> Bet:
+    """``BET C x``."""
+    block, amount = expect(line, "BET", 2)
+    if block not in SIZES:
+        raise malformed(f"no block is called {block[:20]!r}")  # B-14
+    bet = Bet(block, number(amount))
+    if block not in offered:
+        raise illegal(f"block {block} is not on offer, {offered[0]} and {offered[1]} are")
+    if bet.chips > MAX_BET:
+        raise illegal(f"a bet of {bet.chips}, over {MAX_BET}")
+    if bet.chips > player.chips:
+        raise illegal(f"a bet of {bet.chips} with {player.chips} chips")  # B-10
+    return bet
+
+
+def read_place(line: str, block: str, player: Player) -> Place:
+    """``PLACE k x1 y1 ... xk yk``, or ``PLACE 0`` to PASS (B-05)."""
+    command, *arguments = words(line)
+    if command != "PLACE":
+        raise malformed(f"expected PLACE, got {command[:20]!r}")
+    if not arguments:
+        raise malformed("PLACE without a number of cells")
+    count, *coordinates = map(number, arguments)
+    if len(coordinates) != 2 * count:
+        raise malformed(f"PLACE {count} takes {2 * count} coordinates, got {len(coordinates)}")  # B-09
+    if count not in (0, SIZES[block]):
+        raise illegal(f"{count} cells for {block}, which has {SIZES[block]}")  # B-09
+    place = Place(tuple(zip(coordinates[::2], coordinates[1::2], strict=True)))
+    for x, y in place.cells:
+        if not (1 <= x <= SIDE and 1 <= y <= SIDE):
+            raise illegal(f"cell ({x}, {y}) is not on the board")
+    if len(set(place.cells)) != count:
+        raise illegal("a cell is named twice")  # B-06
+    if count and place.mask not in PLACEMENTS[block]:
+        raise illegal(f"the cells are not block {block}, however turned and flipped")  # B-06
+    if place.mask & player.board:
+        raise illegal("a cell is filled already")
+    return place
+
+
+# The match ------------------------------------------------------------------------------------------------------
+
+
+class Betris:
+    """The rules, as `engine.core.Game`."""
+
+    name = "betris-large"
+    rules_version = 1
+    seats = range(2, 3)
+
+    def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
+        """See `engine.core.Game`."""
+        assert seats in self.seats
+        return _Match(chance).play()
+
+
+class _Match(Duel):
+    """One match: chance, the players, and what `Duel` keeps of what is still to be told."""
+
+    def __init__(self, chance: Chance) -> None:
+        super().__init__()
+        self.chance = chance
+        self.players = (Player(), Player())
+
+    def rounds(self) -> Generator[Step, Mapping[Seat, Reply], None]:
+        """Section "2. Game Progression"."""
+        for round_number in range(1, ROUNDS + 1):
+            acquired = yield from self.betting(round_number)
+            yield from self.placement(round_number, acquired)
+
+    def betting(self, round_number: int) -> Generator[Step, Mapping[Seat, Reply], tuple[str, str]]:
+        """Phase 1; the coin is always drawn, so that no bet changes the blocks of a seed (B-04)."""
+        a, b = offered = offer(self.chance)
+        coin: Seat = self.chance.below(2)
+        self.events.append({"type": "offer", "round": round_number, "a": a, "b": b})
+        bets = yield from self.ask(
+            "PHASE1", (f"{a} {b}", f"{a} {b}"), lambda seat, line: read_bet(line, offered, self.players[seat])
+        )
+        acquired = acquire(bets, offered, coin)
+        paid = [payment(bet, block) for bet, block in zip(bets, acquired, strict=True)]
+        for player, chips in zip(self.players, paid, strict=True):
+            player.chips -= chips
+        self.events.append(
+            {
+                "type": "bets",
+                "round": round_number,
+                "choices": [bet.block for bet in bets],
+                "bets": [bet.chips for bet in bets],
+                "acquired": list(acquired),
+                "paid": paid,
+                "coin": bets[0] == bets[1],
+                "chips": [player.chips for player in self.players],
+                "bank_ns": [player.bank_ns for player in self.players],
+            }
+        )
+        return acquired
+
+    def placement(self, round_number: int, acquired: tuple[str, str]) -> Generator[Step, Mapping[Seat, Reply], None]:
+        """Phase 2."""
+        first, second = self.players
+        told = f"{acquired[0]} {first.chips} {second.chips}", f"{acquired[1]} {second.chips} {first.chips}"
+        places = yield from self.ask(
+            "PHASE2", told, lambda seat, line: read_place(line, acquired[seat], self.players[seat])
+        )
+        for seat, (player, place) in enumerate(zip(self.players, places, strict=True)):
+            player.board |= place.mask
+            self.notices.append(Message(1 - seat, f"OPP {place}"))
+            self.events.append(
+                {
+                    "type": "place",
+                    "round": round_number,
+                    "seat": seat,
+                    "block": acquired[seat],
+                    "cells": [list(cell) for cell in place.cells],
+                    "filled": player.cells,
+                    "square": player.square,
+                    "total": player.total,
+                    "bank_ns": player.bank_ns,
+                }
+            )
+
+    def ask(
+        self, command: str, told: tuple[str, str], read: Callable[[Seat, str], T]
+    ) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
+        """Ask both seats at once; each pays for its own time (B-11), also where its reply is refused."""
+        banks_ns = [player.bank_ns for player in self.players]
+        prompts = []
+        for seat in SEATS:
+            times = f"{self.players[seat].time_ms} {self.players[1 - seat].time_ms}"
+            prompts.append(Message(seat, f"{command} {told[seat]} {times}", banks_ns[seat]))
+        replies = yield self.tell(prompts)
+        for seat, player in enumerate(self.players):
+            reply = replies[seat]
+            assert reply.line is None or 0 <= reply.elapsed_ns <= banks_ns[seat], "a late line is a transport's timeout"
+            player.bank_ns = max(0, banks_ns[seat] - reply.elapsed_ns)
+        return self.answers(command, replies, read)
+
+    def points(self) -> tuple[Points, Points]:
+        """Section "3. Scoring"; compared exactly, equal is a draw (B-12)."""
+        first, second = self.players
+        return Fraction(first.half_points, 2), Fraction(second.half_points, 2)
+
+    def final(self) -> Event:
+        """The sheets of both players."""
+        sheet = ("cells", "square", "chips", "total", "bank_ns")
+        return {"type": "final", **{name: [getattr(player, name) for player in self.players] for name in sheet}}

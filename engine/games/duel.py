@@ -1,0 +1,124 @@
+"""The frame of a match between two seats that are always asked together and lose by any fault.
+
+Theory of operation
+-------------------
+A subclass writes its rounds as a generator and knows nothing of faults: it yields `tell` with two prompts, hands the
+replies to `answers`, and gets two values back. If either reply is refused `answers` raises `Forfeited`, which ends
+the match here: both seats have been looked at by then (C-01), the other seat is told nothing but FINISH (C-14).
+
+A step is a barrier, and what was decided at one is told at the next: `notices` and `events` wait for the next step.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Mapping
+from typing import TypeVar
+
+from engine.core import NS_PER_S, Event, Fault, Message, Points, Reply, Result, Seat, Step
+from engine.games.parsing import Refused, expect
+
+SEATS = (0, 1)
+READY_LIMIT_NS = 3 * NS_PER_S  # C-11
+
+T = TypeVar("T")
+
+_BEFORE_THE_RULES = {
+    Fault.TIMEOUT: "there was no reply in time",
+    Fault.EXITED: "the program had ended",
+    Fault.OVERFLOW: "the line was too long",
+    Fault.UNEXPECTED: "there was output that no prompt had asked for",
+    Fault.MEMORY: "the program used more memory than allowed",
+}
+"""Why, for the faults that a transport finds without a look at the rules."""
+
+
+class Forfeited(Exception):
+    """Carries the faults of one barrier to the end of the match; caught by `Duel.play`."""
+
+    def __init__(self, command: str, refusals: Mapping[Seat, Refused]) -> None:
+        super().__init__(command)
+        self.command = command
+        self.refusals = refusals
+
+
+class Duel(ABC):
+    """One match, as a generator; see the top of this file."""
+
+    def __init__(self) -> None:
+        self.notices: list[Message] = []
+        self.events: list[Event] = []
+
+    @abstractmethod
+    def rounds(self) -> Generator[Step, Mapping[Seat, Reply], None]:
+        """Everything between READY and FINISH."""
+
+    @abstractmethod
+    def points(self) -> tuple[Points, Points]:
+        """The score, as it stands."""
+
+    @abstractmethod
+    def final(self) -> Event:
+        """What a viewer is shown last: the score and what it is made of."""
+
+    def play(self) -> Generator[Step, Mapping[Seat, Reply], Result]:
+        """The match from READY to FINISH, or to the first barrier with a fault."""
+        try:
+            replies = yield self.tell([Message(seat, "READY", READY_LIMIT_NS) for seat in SEATS])
+            self.answers("READY", replies, lambda _seat, line: expect(line, "OK", 0))
+            yield from self.rounds()
+        except Forfeited as forfeited:
+            return (yield from self.forfeit(forfeited))
+        yield self.finish(SEATS)
+        first, second = points = self.points()
+        return Result((1 if first >= second else 2, 1 if second >= first else 2), points)
+
+    def tell(self, messages: list[Message]) -> Step:
+        """A step of the notices and events that wait, and then `messages`."""
+        step = Step((*self.notices, *messages), tuple(self.events))
+        self.notices.clear()
+        self.events.clear()
+        return step
+
+    def answers(self, command: str, replies: Mapping[Seat, Reply], read: Callable[[Seat, str], T]) -> tuple[T, T]:
+        """What both seats answered to `command`, as `read` by the rules.
+
+        Raises:
+            Forfeited: one of the replies, or both, is a fault or is refused.
+        """
+        found: list[T] = []
+        refusals: dict[Seat, Refused] = {}
+        for seat in SEATS:
+            line, fault = replies[seat].line, replies[seat].fault
+            try:
+                if line is None:
+                    assert fault is not None
+                    raise Refused(fault, _BEFORE_THE_RULES.get(fault, "the transport refused the line"))
+                found.append(read(seat, line))
+            except Refused as refused:
+                refusals[seat] = refused
+        if refusals:
+            raise Forfeited(command, refusals)
+        return found[0], found[1]
+
+    def finish(self, seats: tuple[Seat, ...]) -> Step:
+        """The last step: FINISH to these seats."""
+        self.events.append(self.final())
+        return self.tell([Message(seat, "FINISH") for seat in seats])
+
+    def forfeit(self, forfeited: Forfeited) -> Generator[Step, Mapping[Seat, Reply], Result]:
+        """The end by a fault: whoever committed none wins, whatever the score (C-13); after two nobody does (C-01)."""
+        refusals = forfeited.refusals
+        self.events += [
+            {
+                "type": "fault",
+                "seat": seat,
+                "fault": refused.fault.value,
+                "command": forfeited.command,
+                "why": refused.why,
+            }
+            for seat, refused in refusals.items()
+        ]
+        yield self.finish(tuple(seat for seat in SEATS if seat not in refusals))
+        ranks = (1, 1) if len(refusals) == 2 else tuple(2 if seat in refusals else 1 for seat in SEATS)
+        return Result(ranks, None, {seat: refused.fault for seat, refused in refusals.items()})

@@ -1,0 +1,99 @@
+"""The 21 blocks of Betris, and the cells of its board as bits.
+
+A set of cells is one integer: row x and column y (both from 1, x downwards) are bit ``8 (x - 1) + (y - 1)``. The eighth
+column does not exist, its bits are never set; so a shift by 1 or 8 moves a set by a column or a row, and what would
+leave the right edge can never come back in on the left.
+
+The names stand for all free polyominoes of one to five cells (B-16). A block has up to eight *forms*, its turned and
+flipped shapes, 91 over all blocks; a *placement* is a form at some place of the board.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+SIDE = 7  # rows and columns of the board
+STRIDE = SIDE + 1
+
+Cell = tuple[int, int]
+"""Row and column, from (1, 1) at the top left."""
+
+SHAPES: Mapping[str, str] = {
+    "I1": "#",
+    "I2": "##",
+    "I3": "###",
+    "L3": "#./##",
+    "I4": "####",
+    "L4": "#../###",
+    "S4": ".##/##.",
+    "T4": "###/.#.",
+    "O4": "##/##",
+    "I5": "#####",
+    "L5": "#.../####",
+    "F5": ".##/##./.#.",
+    "N5": "##../.###",
+    "P5": "##/##/#.",
+    "T5": "###/.#./.#.",
+    "U5": "#.#/###",
+    "V5": "#../#../###",
+    "W5": "#../##./.##",
+    "X5": ".#./###/.#.",
+    "Y5": ".#../####",
+    "Z5": "##./.#./.##",
+}
+"""One form of each block, rows from the top parted by slashes, in the order of the source text."""
+
+NAMES = tuple(SHAPES)
+
+
+def bit(cell: Cell) -> int:
+    """The set of just this cell."""
+    row, column = cell
+    return 1 << (STRIDE * (row - 1) + column - 1)
+
+
+def cells_of(shape: str) -> frozenset[Cell]:
+    """The cells of a shape drawn as in `SHAPES`, at the board's top left."""
+    rows = enumerate(shape.split("/"), 1)
+    return frozenset((x, y) for x, row in rows for y, mark in enumerate(row, 1) if mark == "#")
+
+
+def _at_top_left(cells: Iterable[Cell]) -> frozenset[Cell]:
+    cells = tuple(cells)
+    top, left = min(x for x, _ in cells), min(y for _, y in cells)
+    return frozenset((x - top + 1, y - left + 1) for x, y in cells)
+
+
+def forms(shape: str) -> frozenset[frozenset[Cell]]:
+    """The different shapes that quarter turns and flips make of one, each at the board's top left."""
+    turned = cells_of(shape)
+    found = set()
+    for _ in range(4):
+        turned = _at_top_left((y, -x) for x, y in turned)
+        found |= {turned, _at_top_left((x, -y) for x, y in turned)}
+    return frozenset(found)
+
+
+def _placements(shape: str) -> Iterable[int]:
+    for form in forms(shape):
+        height, width = max(x for x, _ in form), max(y for _, y in form)
+        top_left = sum(map(bit, form))
+        for row in range(SIDE - height + 1):
+            for column in range(SIDE - width + 1):
+                yield top_left << (STRIDE * row + column)
+
+
+SIZES: Mapping[str, int] = {name: shape.count("#") for name, shape in SHAPES.items()}
+
+PLACEMENTS: Mapping[str, frozenset[int]] = {name: frozenset(_placements(shape)) for name, shape in SHAPES.items()}
+"""Every set of cells that a block can cover on an empty board."""
+
+
+def largest_square(cells: int) -> int:
+    """Side of the largest square, parallel to the edges, whose every cell is in the set; 0 for none (B-13)."""
+    side = 0
+    while cells:
+        # A square of side n + 1 has its corner where four neighbouring cells are corners of squares of side n.
+        cells &= cells >> 1 & cells >> STRIDE & cells >> (STRIDE + 1)
+        side += 1
+    return side
