@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.core import Game
+from engine.games.betris import Betris
 from engine.games.yacht_auction import YachtAuction
 
-GAMES: Mapping[str, Game] = {game.name: game for game in (YachtAuction(),)}
+GAMES: Mapping[str, Game] = {game.name: game for game in (YachtAuction(), Betris())}
 """Every game that can be played, by the name used in URLs, folders and transcripts."""

@@ -1,0 +1,560 @@
+"""Whole matches of Betris: order of lines, banks, faults, hidden information, and totals computed a second time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.chance import Chance
+from engine.core import Fault, Message
+from engine.games import GAMES
+from engine.games.polyominoes import NAMES
+from engine.memory import Answer, MemoryTransport, Player
+from engine.referee import run_match
+from engine.replay import Diverged, replay
+from engine.transcript import Transcript, decode, encode
+from tests.engine.betris_players import BANK_NS, FORMS, GAME, PROMPTS, Legal, moved_to_origin, place_line, play
+from tests.engine.betris_players import side_of_largest_square as side_of
+from tests.engine.players import faulty, overheard, scripted, seed
+
+TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
+numbers = st.integers(0, 2**63)
+
+
+def events(transcript: Transcript, kind: str) -> list[dict[str, Any]]:
+    """What a viewer is shown of one kind, in order."""
+    return [dict(event) for event in transcript.events() if event["type"] == kind]
+
+
+# The order of lines ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_lines_come_in_the_order_of_the_text(seat: int) -> None:
+    commands = [
+        message.command + ("" if message.limit_ns is None else "!")
+        for exchange in play(1).exchanges
+        for message in exchange.messages
+        if message.seat == seat
+    ]
+    assert commands == ["READY!", *(12 * ["PHASE1!", "PHASE2!", "OPP"]), "FINISH"]
+
+
+def test_a_match_is_25_prompts_to_both_seats_at_once_and_a_farewell() -> None:
+    transcript = play(1)
+    assert len(transcript.exchanges) == 26
+    assert all(len(exchange.replies) == 2 for exchange in transcript.exchanges[:PROMPTS])
+    assert [prompt.limit_ns for prompt in transcript.prompts()] == 2 * [3_000_000_000] + 48 * [BANK_NS]
+
+
+EXAMPLE_SEED = 670_220
+"""The smallest whose first two rounds are those of the text: I2 and F5, a coin for the first player, P5 and L3."""
+
+MS = " @ 1000000 ns"  # what each reply of the text's example has taken, by the times that follow it
+
+EXAMPLE = (
+    f"""
+    << READY
+    >> OK
+    << PHASE1 I2 F5 10000 10000
+    >> BET F5 4{MS}
+    << PHASE2 F5 20 24 9999 9999
+    >> PLACE 5 1 1 1 2 2 2 2 3 3 2{MS}
+    << OPP 2 1 1 1 2
+    << PHASE1 P5 L3 9998 9998
+    >> BET P5 5{MS}
+    << PHASE2 P5 15 22 9997 9997
+    >> PLACE 5 1 3 1 4 1 5 2 4 2 5{MS}
+    << OPP 3 1 3 1 4 2 3
+    """,
+    f"""
+    << READY
+    >> OK
+    << PHASE1 I2 F5 10000 10000
+    >> BET F5 4{MS}
+    << PHASE2 I2 24 20 9999 9999
+    >> PLACE 2 1 1 1 2{MS}
+    << OPP 5 1 1 1 2 2 2 2 3 3 2
+    << PHASE1 P5 L3 9998 9998
+    >> BET L3 2{MS}
+    << PHASE2 L3 22 15 9997 9997
+    >> PLACE 3 1 3 1 4 2 3{MS}
+    << OPP 5 1 3 1 4 1 5 2 4 2 5
+    """,
+)
+"""The dialogue of the text, column by column; it leaves out what happens between round 2 and FINISH."""
+
+
+def example() -> Transcript:
+    """The text's example, in its own words as far as they go; then both players PASS."""
+    columns = [scripted(column) for column in EXAMPLE]
+    lines_left = [sum(line.strip().startswith("<<") for line in column.splitlines()) for column in EXAMPLE]
+
+    def column(seat: int) -> Player:
+        def answer(message: Message) -> Answer | str | None:
+            lines_left[seat] -= 1
+            if lines_left[seat] >= 0:
+                return columns[seat][0](message)
+            _, block, *_ = [*message.line.split(), ""]
+            return {"PHASE1": f"BET {block} 0", "PHASE2": "PLACE 0"}.get(message.command)
+
+        return answer
+
+    transcript = run_match(GAME, 2, seed(EXAMPLE_SEED), MemoryTransport([column(0), column(1)]))
+    for _, all_said in columns:
+        all_said()
+    return transcript
+
+
+def test_the_example_of_the_text_is_played_word_for_word() -> None:
+    transcript = example()
+    assert [exchange.messages[-1].line for exchange in transcript.exchanges][-1] == "FINISH"
+    first, second = events(transcript, "bets")[:2]
+    assert (first["coin"], first["paid"], first["chips"]) == (True, [4, 0], [20, 24])
+    assert (second["coin"], second["paid"], second["chips"]) == (False, [5, 2], [15, 22])
+    (final,) = events(transcript, "final")
+    assert (final["cells"], final["square"], final["chips"]) == ([10, 5], [2, 1], [15, 22])
+    assert final["total"] == ["21.5", "17.0"]
+    assert transcript.result.points == (Fraction(43, 2), 17)
+    assert transcript.result.ranks == (1, 2)
+
+
+def test_the_dialogue_in_the_authors_page_is_the_one_that_was_played() -> None:
+    page = (TRANSCRIPTS.parent.parent / "docs" / "protocols" / "betris-large.md").read_text()
+    _, *rows = page.split("```")[3].strip("\n").splitlines()
+    width = rows[0].rindex("<<")
+    for seat, column in enumerate(([row[:width] for row in rows], [row[width:] for row in rows])):
+        spoken = [line.strip().removesuffix(MS) for line in EXAMPLE[seat].strip().splitlines()]
+        assert [line.strip() for line in column] == spoken
+
+
+# What viewers are shown ------------------------------------------------------------------------------------------
+
+
+def test_viewers_are_told_of_every_offer_bet_and_placement() -> None:
+    told = Counter(event["type"] for event in play(3).events())
+    assert told == {"offer": 12, "bets": 12, "place": 24, "final": 1}
+
+
+@given(numbers)
+@settings(max_examples=25)
+def test_events_agree_with_the_lines(number: int) -> None:
+    transcript = play(number, Legal(1, 400_000_000))
+    bet: dict[int, list[str]] = {}
+    for exchange in transcript.exchanges:
+        lines = {(message.seat, message.command): message.line.split()[1:] for message in exchange.messages}
+        for shown_event in exchange.events:
+            event: dict[str, Any] = dict(shown_event)
+            match event["type"]:
+                case "offer":
+                    assert lines[0, "PHASE1"][:2] == lines[1, "PHASE1"][:2] == [event["a"], event["b"]]
+                case "bets":
+                    assert [[c, str(x)] for c, x in zip(event["choices"], event["bets"], strict=True)] == [
+                        *bet.values()
+                    ]
+                    assert event["coin"] == (bet[0] == bet[1])
+                    told = [[lines[seat, "PHASE2"][n] for seat in (0, 1)] for n in (0, 1, 3)]
+                    assert told[0] == event["acquired"]
+                    assert told[1] == [*map(str, event["chips"])]
+                    assert told[2] == [str(bank_ns // 1_000_000) for bank_ns in event["bank_ns"]]
+                case "place":
+                    assert ["PLACE", *lines[1 - event["seat"], "OPP"]] == place_line(event["cells"]).split()
+        bet = {seat: reply.line.split()[1:] for seat, reply in exchange.replies.items() if reply.line}
+    (final,) = events(transcript, "final")
+    for seat in (0, 1):
+        last = [event for event in events(transcript, "place") if event["seat"] == seat][-1]
+        shown = [final[name][seat] for name in ("cells", "square", "total", "bank_ns")]
+        assert [last[name] for name in ("filled", "square", "total", "bank_ns")] == shown
+
+
+# Totals, a second time -------------------------------------------------------------------------------------------
+
+
+class Recount:
+    """One player's match from nothing but the lines and times that went to and fro."""
+
+    def __init__(self) -> None:
+        self.chips, self.bank_ns, self.block, self.offered = 24, BANK_NS, "", ["", ""]
+        self.bet: tuple[str, int] = ("", 0)
+        self.filled: frozenset[tuple[int, int]] = frozenset()
+
+    def half_points(self) -> int:
+        return 2 * len(self.filled) + 2 * side_of(self.filled) ** 2 + self.chips
+
+    def replied(self, line: str, elapsed_ns: int) -> None:
+        command, *arguments = line.split()
+        if command == "OK":
+            return
+        self.bank_ns -= elapsed_ns
+        if command == "BET":
+            self.bet = arguments[0], int(arguments[1])
+            assert arguments[0] in self.offered
+            assert self.bet[1] <= min(5, self.chips)
+        else:
+            flat = [*map(int, arguments[1:])]
+            cells = frozenset(zip(flat[::2], flat[1::2], strict=True))
+            assert not cells & self.filled
+            assert not cells or moved_to_origin(cells) in FORMS[self.block]
+            self.filled |= cells
+
+    def told(self, line: str, other: Recount) -> None:
+        command, *arguments = line.split()
+        if command == "PHASE1":
+            self.offered = arguments[:2]
+            assert arguments[0] != arguments[1]
+            assert {*arguments[:2]} <= {*NAMES}
+        if command == "PHASE2":
+            self.block = arguments[0]
+            wanted, chips = self.bet
+            if self.block == wanted:
+                assert wanted != other.bet[0] or chips >= other.bet[1]
+                self.chips -= chips
+            else:
+                assert wanted == other.bet[0]
+                assert chips <= other.bet[1]
+
+
+def recount(transcript: Transcript) -> tuple[Recount, Recount]:
+    """Both players, and a look at every number that they were told."""
+    players = Recount(), Recount()
+    for exchange in transcript.exchanges:
+        for message in exchange.messages:
+            players[message.seat].told(message.line, players[1 - message.seat])
+        for message in exchange.messages:
+            mine, other = players[message.seat], players[1 - message.seat]
+            times = [str(player.bank_ns // 1_000_000) for player in (mine, other)]
+            if message.command in ("PHASE1", "PHASE2"):
+                assert message.limit_ns == mine.bank_ns
+                assert message.line.split()[-2:] == times
+            if message.command == "PHASE2":
+                assert message.line.split()[2:4] == [str(mine.chips), str(other.chips)]
+                assert {mine.block, other.block} == {*mine.offered}
+        for seat, reply in exchange.replies.items():
+            assert reply.line is not None
+            players[seat].replied(reply.line, reply.elapsed_ns)
+    return players
+
+
+@given(numbers, st.sampled_from([0, 1, 999_999, 416_666_666]))
+@settings(max_examples=150)
+def test_legal_play_never_faults_and_totals_are_what_the_lines_say(number: int, slow_ns: int) -> None:
+    transcript = play(number, Legal(number, slow_ns))
+    first, second = (player.half_points() for player in recount(transcript))
+    assert transcript.result.points == (Fraction(first, 2), Fraction(second, 2))
+    assert transcript.result.faults == {}
+    assert transcript.result.ranks == (1 + (first < second), 1 + (second < first))
+    (final,) = events(transcript, "final")
+    assert [2 * float(total) for total in final["total"]] == [first, second]
+
+
+class Passive:
+    """Wants block A (or B) for its first bet, then for nothing; never places anything."""
+
+    def __init__(self, wants: int, first_bet: int = 0) -> None:
+        self.wants, self.bet = wants, first_bet
+
+    def __call__(self, message: Message) -> str | None:
+        """See `engine.memory.Player`."""
+        bet = self.bet
+        if message.command == "PHASE1":
+            self.bet = 0
+            return f"BET {message.line.split()[1 + self.wants]} {bet}"
+        return {"READY": "OK", "PHASE2": "PLACE 0"}.get(message.command)
+
+
+@pytest.mark.parametrize(("bets", "ranks"), [((0, 0), (1, 1)), ((3, 3), (1, 1)), ((3, 2), (2, 1)), ((0, 1), (1, 2))])
+def test_b12_half_a_point_decides_and_equal_totals_are_a_draw(bets: tuple[int, int], ranks: tuple[int, int]) -> None:
+    result = play(0, Passive(0, bets[0]), Passive(1, bets[1])).result
+    assert result.ranks == ranks
+    assert result.points == (Fraction(24 - bets[0], 2), Fraction(24 - bets[1], 2))
+    assert result.rated
+
+
+def test_b10_a_player_without_chips_bets_nothing_and_plays_on() -> None:
+    """Four bets of 5 and one of 4 on blocks that the other does not want; a sixth of 1 is more than is left."""
+
+    def spender(bets: str) -> Player:
+        left = iter(bets)
+
+        def answer(message: Message) -> str | None:
+            if message.command == "PHASE1":
+                return f"BET {message.line.split()[1]} {next(left, '0')}"
+            return Passive(0)(message)
+
+        return answer
+
+    poor = play(0, spender("55554"), Passive(1))
+    assert events(poor, "bets")[4]["chips"] == [0, 24]
+    assert poor.result.points == (0, 12)
+    broke = play(0, spender("555541"), Passive(1))
+    assert broke.result.faults == {0: Fault.ILLEGAL}
+    assert events(broke, "fault")[0]["why"] == "a bet of 1 with 0 chips"
+
+
+@given(numbers)
+@settings(max_examples=25)
+def test_equal_seeds_and_replies_give_equal_bytes(number: int) -> None:
+    assert encode(play(number)) == encode(play(number))
+
+
+@given(numbers)
+@settings(max_examples=25)
+def test_b04_no_bet_changes_the_blocks_of_a_seed(number: int) -> None:
+    """Block A, block B and the coin, round after round, and nothing else, are drawn."""
+    chance, expected = Chance(seed(number)), []
+    for _ in range(12):
+        a = NAMES[chance.below(21)]
+        expected.append((a, [name for name in NAMES if name != a][chance.below(20)], chance.below(2)))
+    for transcript in (play(number), play(number, Legal(1), Legal(1)), play(number, Passive(0), Passive(0))):
+        assert [(event["a"], event["b"]) for event in events(transcript, "offer")] == [(a, b) for a, b, _ in expected]
+        for event, (_, _, coin) in zip(events(transcript, "bets"), expected, strict=True):
+            if event["coin"]:
+                assert event["acquired"][coin] == event["choices"][coin]
+
+
+# The bank --------------------------------------------------------------------------------------------------------
+
+
+def timed(player: Player, elapsed_ns: dict[int, int]) -> Player:
+    """Plays like `player`, but takes these times for these of its prompts (0: READY)."""
+    prompts = 0
+
+    def answer(message: Message) -> Answer | str | None:
+        nonlocal prompts
+        reply = player(message)
+        if message.limit_ns is None:
+            return reply
+        assert isinstance(reply, Answer)
+        prompts += 1
+        return Answer(reply.line, elapsed_ns.get(prompts - 1, 0))
+
+    return answer
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("at_prompt", [1, 2, 12, 24])
+@pytest.mark.parametrize("before_ns", [0, 1, 9_999_999_999])
+def test_b11_the_whole_bank_is_in_time_and_a_nanosecond_more_is_not(seat: int, at_prompt: int, before_ns: int) -> None:
+    """Spent in one prompt, or all but a nanosecond of it in an earlier one."""
+    for late_ns in (0, 1):
+        spent = {at_prompt: BANK_NS + late_ns - (before_ns if at_prompt > 1 else 0)}
+        players: list[Player] = [Legal(0), Legal(1)]
+        players[seat] = timed(players[seat], {1: before_ns} | spent)
+        transcript = play(7, *players)
+        assert transcript.result.faults == ({seat: Fault.TIMEOUT} if late_ns else {})
+        (final,) = events(transcript, "final")
+        assert final["bank_ns"][seat] == 0
+        assert final["bank_ns"][1 - seat] == BANK_NS
+
+
+def test_b11_with_an_empty_bank_only_a_reply_that_takes_no_time_is_in_time() -> None:
+    """A limit of 0 ns is a prompt still, and is told as 0 ms."""
+    for late_ns in (0, 1):
+        transcript = play(7, timed(Legal(0), {1: BANK_NS, 2: late_ns}))
+        prompt = transcript.exchanges[2].messages[0]
+        assert (prompt.command, prompt.limit_ns, prompt.line.split()[-2:]) == ("PHASE2", 0, ["0", "10000"])
+        assert transcript.result.faults == ({0: Fault.TIMEOUT} if late_ns else {})
+        assert replay(GAME, transcript) == transcript
+
+
+@pytest.mark.parametrize(
+    ("elapsed_ns", "shown"),
+    [(0, "10000"), (1, "9999"), (999_999, "9999"), (1_000_000, "9999"), (1_000_001, "9998"), (9_999_000_001, "0")],
+)
+def test_b11_times_are_shown_in_whole_milliseconds_rounded_down(elapsed_ns: int, shown: str) -> None:
+    """To the player itself and to the other, in the next prompt already."""
+    transcript = play(7, timed(Legal(0), {1: elapsed_ns}))
+    first, second = (message.line.split()[-2:] for message in transcript.exchanges[2].messages)
+    assert (first, second) == ([shown, "10000"], ["10000", shown])
+
+
+@given(numbers, st.lists(st.integers(0, 2_000_000_000), min_size=24, max_size=24))
+@settings(max_examples=100)
+def test_b11_a_bot_is_never_told_more_than_it_has(number: int, times_ns: list[int]) -> None:
+    transcript = play(number, timed(Legal(0), dict(enumerate(times_ns, 1))))
+    bank_ns, late = BANK_NS, False
+    for prompt in transcript.prompts():
+        if prompt.message.seat == 0 and prompt.message.command != "READY":
+            assert not late
+            told_ms = int(prompt.message.line.split()[-2])
+            assert told_ms * 1_000_000 <= bank_ns < (told_ms + 1) * 1_000_000
+            assert prompt.limit_ns == bank_ns
+            bank_ns, late = bank_ns - prompt.reply.elapsed_ns, prompt.reply.fault is Fault.TIMEOUT
+    assert (sum(times_ns) > BANK_NS) == late == (transcript.result.faults == {0: Fault.TIMEOUT})
+
+
+def test_b11_a_bank_runs_only_for_its_owner_and_ready_is_free() -> None:
+    transcript = play(7, timed(Legal(0), {0: 3_000_000_000, 1: 5_000_000_000, 2: 4_000_000_000}))
+    assert events(transcript, "place")[0]["bank_ns"] == 1_000_000_000
+    assert events(transcript, "final")[0]["bank_ns"] == [1_000_000_000, BANK_NS]
+    assert play(7, timed(Legal(0), {0: 3_000_000_001})).result.faults == {0: Fault.TIMEOUT}
+
+
+def test_b11_a_forged_time_diverges_where_it_would_have_been_told() -> None:
+    transcript = play(7, timed(Legal(0), {4: 5_000_000}))
+    fourth = transcript.exchanges[4]
+    forged = {**fourth.replies, 0: replace(fourth.replies[0], elapsed_ns=4_000_000)}
+    exchanges = (*transcript.exchanges[:4], replace(fourth, replies=forged), *transcript.exchanges[5:])
+    with pytest.raises(Diverged) as diverged:
+        replay(GAME, replace(transcript, exchanges=exchanges))
+    assert diverged.value.at_exchange == 5
+
+
+# Faults ----------------------------------------------------------------------------------------------------------
+
+ANSWERS = {
+    "C-03-silence": (None, Fault.TIMEOUT),
+    "C-02-late-and-invalid": (Answer("no such word", BANK_NS + 1), Fault.TIMEOUT),
+    "C-05-exit": (Answer(None, 5), Fault.EXITED),
+    "C-04-early-output": (Answer(None, 0, Fault.UNEXPECTED), Fault.UNEXPECTED),
+    "C-09-overflow": (Answer("x" * 5000, 5), Fault.OVERFLOW),
+    "C-09-bytes": (Answer("OK\udcff", 5), Fault.MALFORMED),
+    "C-06-empty": (Answer("", 5), Fault.MALFORMED),
+    "memory": (Answer(None, 5, Fault.MEMORY), Fault.MEMORY),
+    "C-08-case": (Answer("ok", 5), Fault.MALFORMED),
+}
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize(("answer", "fault"), ANSWERS.values(), ids=ANSWERS)
+def test_c13_c14_a_fault_at_any_prompt_ends_the_match_there(answer: Answer | None, fault: Fault, seat: int) -> None:
+    for at_prompt in range(PROMPTS):
+        players: list[Player] = [Legal(0), Legal(1)]
+        players[seat] = faulty(players[seat], at_prompt, answer)
+        transcript = play(at_prompt, *players)
+        assert len(transcript.exchanges) == at_prompt + 2
+        assert transcript.exchanges[-1].messages == (Message(1 - seat, "FINISH"),)
+        assert transcript.result.faults == {seat: fault}
+        assert transcript.result.ranks == ((2, 1) if seat == 0 else (1, 2))
+        assert transcript.result.points is None
+        assert transcript.result.rated
+        told = events(transcript, "fault")
+        assert [(event["seat"], event["fault"]) for event in told] == [(seat, fault.value)]
+        prompt = transcript.last_prompt(seat)
+        assert prompt is not None
+        assert told[0]["command"] == prompt.message.command
+
+
+@pytest.mark.parametrize(("first", "first_fault"), ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize(("second", "second_fault"), ANSWERS.values(), ids=ANSWERS)
+def test_c01_two_faults_in_one_exchange_are_both_kept_and_nobody_wins(
+    first: Answer | None, first_fault: Fault, second: Answer | None, second_fault: Fault
+) -> None:
+    for at_prompt in (0, 1, 2, 3, 12, 23, 24):
+        transcript = play(at_prompt, faulty(Legal(0), at_prompt, first), faulty(Legal(1), at_prompt, second))
+        assert len(transcript.exchanges) == at_prompt + 2
+        assert transcript.exchanges[-1].messages == ()
+        assert transcript.result.faults == {0: first_fault, 1: second_fault}
+        assert (transcript.result.ranks, transcript.result.points) == ((1, 1), None)
+        assert not transcript.result.rated
+        assert [event["type"] for event in transcript.exchanges[-1].events] == ["fault", "fault", "final"]
+
+
+def test_c01_both_are_looked_at_in_every_exchange() -> None:
+    for at_prompt in range(PROMPTS):
+        transcript = play(at_prompt, faulty(Legal(0), at_prompt, None), faulty(Legal(1), at_prompt, ""))
+        assert transcript.result.faults == {0: Fault.TIMEOUT, 1: Fault.MALFORMED}
+        assert len(transcript.exchanges) == at_prompt + 2
+
+
+@pytest.mark.parametrize(
+    ("at_prompt", "line"),
+    [
+        pytest.param(1, "BET I1 6", id="B-10"),
+        pytest.param(2, "PLACE 6 1 1 1 2 1 3 1 4 1 5 1 6", id="B-09"),
+        pytest.param(2, "BET I1 0", id="the other phase"),
+        pytest.param(23, "PLACE 0", id="the other phase again"),
+        pytest.param(24, "PLACE 1", id="B-09 missing"),
+    ],
+)
+def test_an_invalid_reply_loses_at_once(at_prompt: int, line: str) -> None:
+    transcript = play(0, faulty(Legal(0), at_prompt, line))
+    assert transcript.result.ranks == (2, 1)
+    assert transcript.result.faults.keys() == {0}
+    assert len(transcript.exchanges) == at_prompt + 2
+
+
+def test_c13_the_score_so_far_is_kept_for_display() -> None:
+    """Up to the fault at prompt 21, a PHASE1, the two matches are the same: ten rounds."""
+    whole, cut = play(5), play(5, faulty(Legal(10), 21, None))
+    assert whole.exchanges[:21] == cut.exchanges[:21]
+    (final,) = events(cut, "final")
+    tenth = events(whole, "place")[18:20]
+    assert final["cells"] == [event["filled"] for event in tenth]
+    assert final["total"] == [event["total"] for event in tenth]
+    assert cut.result.points is None
+
+
+# Hidden information ----------------------------------------------------------------------------------------------
+
+
+@given(numbers, st.sampled_from([0, 1]), st.integers(0, PROMPTS - 1), st.sampled_from(["fault", "reply", "time"]))
+@settings(max_examples=100)
+def test_c14_no_reply_reaches_the_other_seat_before_it_has_answered(
+    number: int, seat: int, at_prompt: int, kind: str
+) -> None:
+    """Change one reply of a seat, or its time: the other is sent the same until it has answered the same prompt."""
+    heard: list[list[str]] = []
+    for changed in (False, True):
+        players: list[Player] = [Legal(0), Legal(1)]
+        if changed and kind == "time":
+            players[seat] = timed(players[seat], {at_prompt: 1_234_567_890})
+        elif changed:
+            players[seat] = faulty(players[seat], at_prompt, None if kind == "fault" else "PLACE 0")
+        heard.append([])
+        players[1 - seat] = overheard(players[1 - seat], heard[-1])
+        play(number, *players)
+    prompts = [n for n, line in enumerate(heard[0]) if line.split()[0] in ("READY", "PHASE1", "PHASE2")]
+    known = prompts[at_prompt] + 1
+    assert heard[1][:known] == heard[0][:known]
+    if kind == "fault":
+        assert heard[1][known:] == ["FINISH"]
+
+
+# The registry and the golden transcripts -------------------------------------------------------------------------
+
+
+def test_the_game_is_registered_under_its_name() -> None:
+    game = GAMES["betris-large"]
+    assert (game.name, game.rules_version, list(game.seats)) == ("betris-large", 1, [2])
+
+
+@given(numbers)
+@settings(max_examples=25)
+def test_a_match_replays_to_equality_from_its_bytes(number: int) -> None:
+    transcript = play(number, Legal(number, 416_000_000), Legal(0, 1_000))
+    assert replay(GAME, decode(encode(transcript))) == transcript
+
+
+def golden() -> dict[str, Transcript]:
+    """The matches whose bytes are kept: they change only with the format or the rules, never unseen."""
+    spelled_oddly = faulty(Legal(2), 2, "\tPLACE  000\r")
+    bytes_and_silence = faulty(Legal(4), 9, "BET \udcc3( 1"), faulty(Legal(5), 9, None)
+    slow = timed(Legal(6), dict.fromkeys(range(1, PROMPTS), 600_000_000))
+    return {
+        "betris-large.jsonl": play(2025, Legal(0, 416_000_000), Legal(1, 416_000_000)),
+        "betris-large-example.jsonl": example(),
+        "betris-large-forfeit.jsonl": play(2026, spelled_oddly, faulty(Legal(3), 16, "PLACE 1 8 8")),
+        "betris-large-double-fault.jsonl": play(2027, *bytes_and_silence),
+        "betris-large-bank.jsonl": play(2028, slow),
+    }
+
+
+@pytest.mark.parametrize("name", golden())
+def test_golden_transcripts_have_not_changed(name: str) -> None:
+    """If they are meant to: ``python -m tests.engine.test_betris_match``, and a new version of format or rules."""
+    stored = (TRANSCRIPTS / name).read_bytes()
+    assert encode(golden()[name]) == stored
+    assert replay(GAME, decode(stored)) == golden()[name]
+
+
+if __name__ == "__main__":
+    for file_name, transcript in golden().items():
+        (TRANSCRIPTS / file_name).write_bytes(encode(transcript))
