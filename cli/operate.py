@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import logging
 import os
 import secrets
@@ -13,13 +14,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cli.console import err, fail
+from cli.console import err, fail, out
 from league.config import Settings
 
 log = logging.getLogger(__name__)
@@ -40,6 +41,7 @@ def register(app: typer.Typer) -> None:
     app.command()(worker)
     app.command()(scheduler)
     app.command()(migrate)
+    app.command("check-host")(check_host)
 
 
 def serve() -> None:
@@ -121,6 +123,34 @@ def migrate() -> None:
     database.migrate()
     database.close()
     err.print("The database is up to date.")
+
+
+def check_host(
+    as_json: Annotated[bool, typer.Option("--json", help="The findings as one JSON object.")] = False,
+) -> None:
+    """Say whether this machine is fit to judge; exit code 1 if it is not."""
+    from sandbox import check
+    from sandbox.box import SandboxError
+    from sandbox.docker import DockerSandbox
+
+    settings = Settings()
+    try:
+        sandbox = DockerSandbox(settings.image, settings.data_dir / "run")
+        findings = check.check_host(sandbox)
+    except SandboxError as error:
+        fail(error.detail)
+    fit = check.fit(findings)
+    if as_json:
+        print(json.dumps({"fit": fit, "findings": [asdict(finding) for finding in findings]}))
+    else:
+        for finding in findings:
+            colour = {check.Level.GOOD: "green", check.Level.REMARK: "yellow", check.Level.UNFIT: "red"}[finding.level]
+            out.print(f"[{colour}]{finding.level:>6}[/]  {finding.text}", soft_wrap=True)
+            if finding.mend:
+                out.print(f"        mend: {finding.mend}", soft_wrap=True)
+        out.print("This machine is fit to judge." if fit else "[red]This machine is NOT fit to judge.[/]")
+    if not fit:
+        raise typer.Exit(1)
 
 
 @dataclass

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,10 +28,16 @@ BUILD_LIMITS = Limits(
     scratch={"/build": "size=268435456,nr_inodes=20000,mode=1777,nosuid,nodev,exec"},
 )
 
+NO_TOOLS_CODE = 113
+"""The script's word for an image without the language; nothing of the author's has run before it."""
+
+# Compilers keep caches below HOME. A box has no other place for them than /build; where there is none, nothing
+# confines the build, and its HOME is the one of whoever runs it.
 _SCRIPT = """
 set -e
-if [ -d /build ]; then TMPDIR=/build; else TMPDIR=/tmp; fi
-export TMPDIR
+for tool in {tools}; do command -v "$tool" >/dev/null || exit {no_tools}; done
+if [ -d /build ]; then TMPDIR=/build; HOME=/build; else TMPDIR=/tmp; fi
+export TMPDIR HOME
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r . "$work/src"
@@ -66,7 +73,8 @@ def build(
         BuildFailed: the author's doing.
         SandboxError: ours.
     """
-    script = _SCRIPT.replace("{build}", recipe.build)
+    script = _SCRIPT.replace("{tools}", shlex.join(recipe.tools)).replace("{no_tools}", str(NO_TOOLS_CODE))
+    script = script.replace("{build}", recipe.build)
     program = Program(sources, ("/bin/sh", "-c", script), f"build of {recipe.name}")
     box = sandbox.open(program, replace(BUILD_LIMITS, cpus=cpus))
     try:
@@ -77,15 +85,17 @@ def build(
         log = end.stderr.decode("utf-8", "replace")
         if why is None and channel.out_of_memory():
             why = f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
-        _check(why, end, log)
+        _check(why, end, log, recipe)
         return Built(tar, log)
     finally:
         box.close()
 
 
-def _check(why: str | None, end: Exit, log: str) -> None:
+def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:
     if why is not None:
         raise BuildFailed(why, log)
+    if end.exit_code == NO_TOOLS_CODE:
+        raise BuildFailed(f"this server's image has no {recipe.title}", log)
     if end.exit_code != 0:
         how = f"exit code {end.exit_code}" if end.exit_code is not None else f"signal {end.signal}"
         raise BuildFailed(f"the build command failed with {how}", log)

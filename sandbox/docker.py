@@ -24,6 +24,7 @@ import re
 import secrets
 import select
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -121,7 +122,7 @@ class DockerBox:
             self._lock_fd = os.open(self._directory, os.O_RDONLY | os.O_CLOEXEC)
             fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._make_fifos()
-            shutil.copytree(program.directory, self._directory / "program")
+            copy_program(program.directory, self._directory / "program")
             self._start_container(image, program, limits)
         except _EngineFailure as error:
             self.close()
@@ -292,6 +293,16 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits) -> An
         log_config=LogConfig(type="none"),
         auto_remove=True,
     )
+
+
+def copy_program(source: Path, target: Path) -> None:
+    """Copy a program so that the box's user can read it, whatever modes the original has."""
+    shutil.copytree(source, target)
+    for folder, _, files in os.walk(target):
+        Path(folder).chmod(0o755)
+        for name in files:
+            path = Path(folder, name)
+            path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)
 
 
 def _cpu_numbers(cpus: str) -> list[int]:

@@ -11,6 +11,7 @@ Pure: nothing here starts a program or touches a file.
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,40 +35,87 @@ class Recipe:
     """One language. `build` is a shell line run where the sources are; what it leaves there is the program.
 
     `run` is started in the program's directory. `entries` are names, then patterns, of which one must be at an
-    archive's root; a single file is stored under the first of them.
+    archive's root; a single file is stored under the first of them that has its suffix. Where `build` or `run` needs
+    the first file, it says ``{entry}``, or ``{stem}`` for its path without the suffix, or ``{class}`` for that with
+    dots between folders; in `LANGUAGES` all of them stand for the usual file. A language without `suffixes` is chosen
+    by a manifest only. `tools` are what an image must have, `version` is a shell line that tells what it has.
     """
 
     name: str
+    title: str
     suffixes: tuple[str, ...]
     entries: tuple[str, ...]
     build: str
     run: tuple[str, ...]
+    tools: tuple[str, ...]
+    version: str
 
     def starting_with(self, entry: str) -> Recipe:
         """The recipe for a bot whose first file is `entry` ("": the usual one)."""
-        if not entry:
+        if entry in {"", self.entries[0]}:
             return self
-        return replace(self, run=tuple(entry if part == self.entries[0] else part for part in self.run))
+        table = _TABLE[self.name]
+        if not table.needs_entry:
+            return self
+        others = tuple(name for name in self.entries if name != entry)
+        return replace(_filled(table, entry), entries=(entry, *others))
+
+    @property
+    def needs_entry(self) -> bool:
+        """Whether the commands name the first file; if not, all files at the root are equal."""
+        return any(mark in part for part in (self.build, *self.run) for mark in ("{entry}", "{stem}", "{class}"))
 
 
+def _filled(recipe: Recipe, entry: str) -> Recipe:
+    """The commands with the first file in place of its marks."""
+    stem = entry[: entry.rfind(".")] if "." in entry.rsplit("/", 1)[-1] else entry
+    values = {"{entry}": entry, "{stem}": stem, "{class}": stem.replace("/", ".")}
+    build, run = recipe.build, list(recipe.run)
+    for mark, value in values.items():
+        build = build.replace(mark, shlex.quote(value))
+        run = [part.replace(mark, value) for part in run]
+    return replace(recipe, build=build, run=tuple(run))
+
+
+# The virtual machines keep three quarters of a box's gigabyte (workers.play.BOT_MEMORY_BYTES) for a program's own
+# data. A box has one processor, so they are told to collect garbage on the program's own thread where they would not
+# find out by themselves.
+_TYPES = "--typeRoots /usr/share/nodejs/@types --types node"
 _RECIPES = (
     Recipe(
         name="python",
+        title="Python 3",
         suffixes=(".py",),
         entries=("main.py",),
         # Finds syntax errors now, and spares every process of every match the compilation of its modules.
         build="/usr/bin/python3 -m compileall -q .",
-        run=("/usr/bin/python3", "main.py"),
+        run=("/usr/bin/python3", "{entry}"),
+        tools=("/usr/bin/python3",),
+        version="/usr/bin/python3 --version",
+    ),
+    Recipe(
+        name="pypy",
+        title="PyPy 3",
+        suffixes=(),  # its programs look like Python's
+        entries=("main.py",),
+        build="/usr/bin/pypy3 -m compileall -q .",
+        run=("/usr/bin/pypy3", "{entry}"),
+        tools=("/usr/bin/pypy3",),
+        version="/usr/bin/pypy3 --version | tr '\\n' ' '",
     ),
     Recipe(
         name="c",
+        title="C",
         suffixes=(".c",),
         entries=("main.c", "*.c"),
         build="gcc -O2 -std=gnu17 -o bot ./*.c -lm",
         run=("./bot",),
+        tools=("gcc",),
+        version="gcc --version",
     ),
     Recipe(
         name="cpp",
+        title="C++ 20",
         suffixes=(".cpp", ".cc", ".cxx"),
         entries=("main.cpp", "main.cc", "main.cxx", "*.cpp", "*.cc", "*.cxx"),
         build=(
@@ -75,10 +123,75 @@ _RECIPES = (
             " -exec g++ -O2 -std=gnu++20 -o bot {} +"
         ),
         run=("./bot",),
+        tools=("g++",),
+        version="g++ --version",
+    ),
+    Recipe(
+        name="java",
+        title="Java",
+        suffixes=(".java",),
+        entries=("Main.java",),
+        build="find . -name '*.java' -exec javac -J-Xmx512m -J-XX:+UseSerialGC -encoding UTF-8 -d . {} +",
+        # No file of performance counters in /tmp, no threads for a collector that has no processor of its own.
+        run=("/usr/bin/java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xmx768m", "-Xss64m", "-cp", ".", "{class}"),
+        tools=("javac", "/usr/bin/java"),
+        version="/usr/bin/java --version",
+    ),
+    Recipe(
+        name="javascript",
+        title="JavaScript (Node.js)",
+        suffixes=(".js", ".mjs", ".cjs"),
+        entries=("main.js", "main.mjs", "main.cjs"),
+        build="/usr/bin/node --check {entry}",
+        run=("/usr/bin/node", "--max-old-space-size=768", "--single-threaded-gc", "{entry}"),
+        tools=("/usr/bin/node",),
+        version="/usr/bin/node --version",
+    ),
+    Recipe(
+        name="typescript",
+        title="TypeScript (Node.js)",
+        suffixes=(".ts",),
+        entries=("main.ts",),
+        build=f"tsc --target es2022 --module commonjs --esModuleInterop {_TYPES} {{entry}}",
+        run=("/usr/bin/node", "--max-old-space-size=768", "--single-threaded-gc", "{stem}.js"),
+        tools=("tsc", "/usr/bin/node"),
+        version='echo "tsc $(tsc --version), node $(/usr/bin/node --version)"',
+    ),
+    Recipe(
+        name="rust",
+        title="Rust",
+        suffixes=(".rs",),
+        entries=("main.rs",),
+        build="rustc --edition 2021 --crate-name bot -C opt-level=3 -o bot {entry}",
+        run=("./bot",),
+        tools=("rustc",),
+        version="rustc --version",
+    ),
+    Recipe(
+        name="go",
+        title="Go",
+        suffixes=(".go",),
+        entries=("main.go", "*.go"),
+        build=("if [ ! -f go.mod ]; then go mod init bot; fi && GOPROXY=off go build -buildvcs=false -o bot ."),
+        run=("./bot",),
+        tools=("go",),
+        version="go version",
+    ),
+    Recipe(
+        name="csharp",
+        title="C# (Mono)",
+        suffixes=(".cs",),
+        entries=("Program.cs", "Main.cs", "*.cs"),
+        build="mcs -optimize+ -r:System.Numerics -out:bot.exe -recurse:'*.cs'",
+        run=("/usr/bin/mono", "--gc-params=max-heap-size=768m", "bot.exe"),
+        tools=("mcs", "/usr/bin/mono"),
+        version="mcs --version",
     ),
 )
 
-LANGUAGES: Mapping[str, Recipe] = {recipe.name: recipe for recipe in _RECIPES}
+_TABLE: Mapping[str, Recipe] = {recipe.name: recipe for recipe in _RECIPES}
+LANGUAGES: Mapping[str, Recipe] = {recipe.name: _filled(recipe, recipe.entries[0]) for recipe in _RECIPES}
+_BY_SUFFIX = tuple(recipe for recipe in _RECIPES if recipe.suffixes)
 
 
 def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[str, str]:
@@ -98,9 +211,9 @@ def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[
     if language:
         recipe = LANGUAGES[language]
         return language, _named_entry(recipe, entry, names) if entry else _found_entry(recipe, names)
-    found = {recipe.name: hit for recipe in _RECIPES if (hit := _match(recipe, names, exact=True))}
+    found = {recipe.name: hit for recipe in _BY_SUFFIX if (hit := _match(recipe, names, exact=True))}
     if not found:
-        found = {recipe.name: hit for recipe in _RECIPES if (hit := _match(recipe, names, exact=False))}
+        found = {recipe.name: hit for recipe in _BY_SUFFIX if (hit := _match(recipe, names, exact=False))}
     if len(found) > 1:
         raise LanguageError(
             "ambiguous", f'This could be {_or(sorted(found))}; say which by a line in {MANIFEST}: language = "...".'
@@ -111,10 +224,12 @@ def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[
 
 
 def _of_single_file(filename: str) -> tuple[str, str]:
-    for recipe in _RECIPES:
-        if filename.lower().endswith(recipe.suffixes):
-            return recipe.name, recipe.entries[0]
-    known = [suffix for recipe in _RECIPES for suffix in recipe.suffixes]
+    for recipe in _BY_SUFFIX:
+        for suffix in recipe.suffixes:
+            if filename.lower().endswith(suffix):
+                usual = (name for name in recipe.entries if name.endswith(suffix))
+                return recipe.name, next(usual, recipe.entries[0])
+    known = [suffix for recipe in _BY_SUFFIX for suffix in recipe.suffixes]
     raise LanguageError(
         "unknown-language", f"{filename!r} is of no known language: send a .zip, or a single file {_or(known)}."
     )
@@ -144,7 +259,7 @@ def _read_manifest(text: str) -> tuple[str, str]:
 def _named_entry(recipe: Recipe, entry: str, names: Sequence[str]) -> str:
     if entry not in names:
         raise LanguageError("no-entry", f"{MANIFEST} names the entry {entry[:200]!r}, which is not in the archive.")
-    if recipe.entries[0] not in recipe.run and "/" in entry:
+    if "/" in entry and not _TABLE[recipe.name].needs_entry:
         raise LanguageError("no-entry", f"The entry of a {recipe.name} bot must be at the archive's root.")
     return entry
 
@@ -167,7 +282,7 @@ def _match(recipe: Recipe, names: Sequence[str], *, exact: bool) -> str:
 
 
 def _where_is_it(names: Sequence[str]) -> str:
-    wanted = [recipe.entries[0] for recipe in _RECIPES]
+    wanted = [recipe.entries[0] for recipe in _BY_SUFFIX]
     deeper = sorted(name for name in names if name.rsplit("/", 1)[-1] in wanted)
     text = f"The archive has no {_or(wanted)} at its root"
     if deeper:

@@ -258,6 +258,16 @@ def test_signalling_everything_hits_only_the_bot_itself(box: Box) -> None:
     assert inside(box)("1 + 1") == "2"
 
 
+def test_a_program_that_only_root_may_read_runs_all_the_same(sandbox: DockerSandbox, program: Program) -> None:
+    program.directory.chmod(0o700)
+    (program.directory / "main.py").chmod(0o600)
+    box = sandbox.open(program, Limits())
+    try:
+        assert inside(box)("1 + 1") == "2"
+    finally:
+        box.close()
+
+
 def test_a_program_that_is_not_there_exits_with_the_reason_on_stderr(sandbox: DockerSandbox, tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
