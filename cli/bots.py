@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+from itertools import islice
 from pathlib import Path
 
+from cli.recorded import NotRecorded, is_recorded, recorded
 from engine.core import Game
 from sandbox.archive import BadArchive, extract_program
 from sandbox.box import Program, Sandbox
@@ -15,6 +17,8 @@ from sandbox.languages import LANGUAGES, LanguageError, detect
 BOTS = Path(__file__).resolve().parent.parent / "bots"
 HOUSE = "house:"
 MAX_FILES = 2000
+IGNORED = ("__pycache__", ".git", ".venv", "node_modules")
+"""Folders inside a bot's folder that are none of its sources."""
 
 
 class BadBot(Exception):
@@ -28,18 +32,30 @@ class BadBot(Exception):
 def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
     """Build what `name` stands for into the empty directory `folder`.
 
-    `name` is a source file, a directory, an executable or house:NAME.
+    `name` is a source file, a directory, an executable, house:NAME or recorded:FILE#SEAT.
 
     Raises:
         BadBot: with a sentence for the person who named it.
         SandboxError: ours.
     """
-    path = _locate(game, name)
     folder.mkdir(parents=True)
-    if path.is_file() and not _is_source(path):
-        return _executable(path, name, folder)
+    try:
+        if is_recorded(name):
+            return recorded(game, name, folder)
+        path = _locate(game, name)
+        if path.is_file() and not _is_source(path):
+            return _executable(path, name, folder)
+        return _built(path, name, sandbox, folder)
+    except NotRecorded as error:
+        raise BadBot(str(error)) from error
+    except OSError as error:  # no permission, a name that is too long, a socket in the folder, a full disk
+        raise BadBot(f"{name} cannot be copied: {_why(error)}") from error
+
+
+def _built(path: Path, name: str, sandbox: Sandbox, folder: Path) -> Program:
     sources = folder / "sources"
     language, entry = _copy_sources(path, sources)
+    _let_all_read(sources)
     recipe = LANGUAGES[language].starting_with(entry)
     try:
         built = build(sandbox, sources, recipe)
@@ -56,8 +72,10 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
 def _locate(game: Game, name: str) -> Path:
     if not name.startswith(HOUSE):
         path = Path(name)
-        if not path.exists():
-            raise BadBot(f"{name} does not exist")
+        if not name or not path.exists():
+            raise BadBot(f"{name or repr(name)} does not exist")
+        if not (path.is_file() or path.is_dir()):
+            raise BadBot(f"{name} is neither a file nor a folder")
         return path
     path = BOTS / game.name / name.removeprefix(HOUSE)
     if path.parent != BOTS / game.name or not path.is_dir():
@@ -66,17 +84,34 @@ def _locate(game: Game, name: str) -> Path:
     return path
 
 
+def _why(error: OSError) -> str:
+    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
+        source, _, why = error.args[0][0]  # one of perhaps many
+        return f"{source}: {why}"
+    return error.strerror or str(error)
+
+
 def _is_source(path: Path) -> bool:
-    return any(path.suffix in recipe.suffixes for recipe in LANGUAGES.values())
+    return any(path.name.lower().endswith(recipe.suffixes) for recipe in LANGUAGES.values())
 
 
 def _executable(path: Path, name: str, folder: Path) -> Program:
     if not os.access(path, os.X_OK):
         known = " ".join(suffix for recipe in LANGUAGES.values() for suffix in recipe.suffixes)
         raise BadBot(f"{name} is neither executable nor a source file of a known language ({known})")
+    if path.stat().st_size == 0:
+        raise BadBot(f"{name} is empty")
     copy = folder / "bot"
     shutil.copy(path, copy)
+    _let_all_read(folder)
     return Program(folder, ("./bot",), name)
+
+
+def _let_all_read(folder: Path) -> None:
+    """In a container the bot runs as another user than the one whose files these are."""
+    for path in (folder, *folder.rglob("*")):
+        mode = path.stat().st_mode
+        path.chmod(mode | (0o555 if path.is_dir() or mode & 0o100 else 0o444))
 
 
 def _copy_sources(path: Path, sources: Path) -> tuple[str, str]:
@@ -87,7 +122,9 @@ def _copy_sources(path: Path, sources: Path) -> tuple[str, str]:
             sources.mkdir()
             shutil.copy(path, sources / entry)
             return language, entry
-        files = [p.relative_to(path).as_posix() for p in sorted(path.rglob("*")) if p.is_file()][: MAX_FILES + 1]
+        inside = (file.relative_to(path) for file in path.rglob("*") if file.is_file())
+        taken = (file.as_posix() for file in inside if not set(file.parts) & set(IGNORED))
+        files = sorted(islice(taken, MAX_FILES + 1))
         if len(files) > MAX_FILES:
             raise BadBot(f"{path} holds more than {MAX_FILES} files")
         manifest = path / "deadheat.toml"
@@ -95,5 +132,5 @@ def _copy_sources(path: Path, sources: Path) -> tuple[str, str]:
         language, entry = detect(path.name, files, toml)
     except (LanguageError, UnicodeDecodeError) as error:
         raise BadBot(f"{path}: {error}") from error
-    shutil.copytree(path, sources, ignore=shutil.ignore_patterns("__pycache__", ".git"))
+    shutil.copytree(path, sources, ignore=shutil.ignore_patterns(*IGNORED))
     return language, entry

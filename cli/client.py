@@ -15,12 +15,12 @@ from rich import box
 from rich.progress import Progress
 from rich.table import Table
 
+from cli.bots import IGNORED
 from cli.console import err, fail, out, plain
 
 TIMEOUT_S = 60
 POLL_SECONDS = 0.5
 DEFAULT_SERVER = "http://127.0.0.1:8080"
-IGNORED = ("__pycache__", ".git", ".venv", "node_modules")
 
 Server = Annotated[str, typer.Option(envvar="DEADHEAT_SERVER", help="Address of the server.")]
 Token = Annotated[str, typer.Option(envvar="DEADHEAT_TOKEN", help="Access token; better in the environment.")]

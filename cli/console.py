@@ -1,17 +1,33 @@
-"""How the command speaks: data on stdout, everything else on stderr, a failure as one sentence."""
+"""How the command speaks: data on stdout, everything else on stderr, a failure as one sentence.
+
+Colours are red, green and magenta only, and always beside words that say the same: yellow and white vanish on a light
+background, blue and dim text on a dark one.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
 from typing import NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+for _stream in (sys.stdout, sys.stderr):
+    if hasattr(_stream, "reconfigure"):
+        _stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a mark, not a traceback
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
+
+ROOT = Path(__file__).resolve().parent.parent
+
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
@@ -20,7 +36,39 @@ def fail(message: str, code: int = 1) -> NoReturn:
     raise typer.Exit(code)
 
 
+def visible(text: str) -> str:
+    """One line of somebody else's text with its control and direction characters shown as escapes."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
 def plain(text: str) -> str:
-    """Somebody else's text, harmless in a terminal: control and direction characters shown as escapes, no markup."""
-    shown = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-    return shown.replace("[", r"\[")
+    """Somebody else's text, harmless in a terminal and inside markup."""
+    return escape("\n".join(visible(line) for line in text.split("\n")))
+
+
+def short(text: str, width: int) -> str:
+    """At most `width` characters of a name; of a path the end tells more than the beginning."""
+    shown = visible(text.expandtabs(1))
+    return shown if len(shown) <= width else "…" + shown[1 - width :]
+
+
+def quoted(text: str) -> Text:
+    """Lines that a program wrote, marked as such."""
+    lines = [f"  | {visible(line)}" for line in text.splitlines()]
+    return Text("\n".join(lines))
+
+
+def last_lines(stderr: bytes, count: int) -> str:
+    """The end of what a program wrote to stderr, without empty lines and the head of Python's tracebacks."""
+    lines = stderr.decode("utf-8", "replace").splitlines()
+    told = [line for line in lines if line.strip() and not line.startswith("Traceback (most recent call last)")]
+    return "\n".join(told[-count:])
+
+
+def command(*words: str) -> str:
+    """A command to copy: `deadheat` with these arguments, as it can be started from here."""
+    if shutil.which("deadheat"):
+        start = "deadheat"
+    else:
+        start = "./deadheat" if Path.cwd() == ROOT else shlex.quote(str(ROOT / "deadheat"))
+    return " ".join([start, *map(shlex.quote, words)])

@@ -1,49 +1,15 @@
-"""The local kit as a person uses it: commands, output, exit codes."""
+"""`deadheat play` as a person uses it: commands, output, exit codes."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import zstandard
 
-from engine.transcript import decode, encode
-from workers.context import BOTS
-
-GAME = "yacht-auction"
-RANDOM = str(BOTS / GAME / "random" / "main.py")
-
-
-def deadheat(*arguments: str, cwd: Path = BOTS.parent) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cli.main", *arguments]
-    environment = {"PYTHONPATH": str(BOTS.parent), "PATH": "/usr/local/bin:/usr/bin:/bin"}
-    with tempfile.TemporaryDirectory() as home:  # where transcripts go that nobody asked to keep
-        environment |= {"HOME": home, "TMPDIR": home}
-        done = subprocess.run(
-            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
-        for match in done.stdout.splitlines() if "--json" in arguments else ():
-            path = json.loads(match).get("transcript")
-            assert path is None or Path(path).is_file()
-    return done
-
-
-def play(*bots: str, options: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    return deadheat("play", GAME, *bots, "--sandbox", "local", *options)
-
-
-@pytest.fixture(scope="module")
-def transcript(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("transcripts")
-    done = play("house:random", RANDOM, options=["--matches", "1", "--transcripts", str(folder)])
-    assert done.returncode == 0, done.stderr
-    (found,) = folder.iterdir()
-    return found
+from tests.cli.command import GAME, RANDOM, ROOT, assert_one_sentence, deadheat, play, played, read
 
 
 def test_json_has_one_object_a_match_and_a_summary(tmp_path: Path) -> None:
@@ -54,7 +20,16 @@ def test_json_has_one_object_a_match_and_a_summary(tmp_path: Path) -> None:
         {"match", "seed", "ranks", "points", "faults", "voided", "void_attempts", "transcript"}
     ] * 3
     assert [match["match"] for match in matches] == [0, 1, 2]
-    assert last["summary"]["matches"] == 3
+    summary = last["summary"]
+    assert summary["matches"] == 3
+    greedy = summary["bots"][1]
+    assert greedy["wins"] + summary["bots"][0]["wins"] + summary["draws"] == 3
+    assert greedy["share_95"][0] < greedy["share"] <= greedy["share_95"][1]
+    assert greedy["mean_points"] is not None
+    rolls = greedy["times"]["ROLL"]
+    assert (rolls["prompts"], rolls["limit_ms"], sum(rolls["by_percent_of_limit"].values())) == (36, 500, 36)
+    assert 0 < rolls["median_ms"] <= rolls["p99_ms"] <= rolls["slowest_ms"]
+    assert rolls["cpu"]["prompts"] == 36
     again = play("house:random", "house:greedy", options=["--matches", "3", "--seed", "x", "--json"])
     assert [json.loads(line)["seed"] for line in again.stdout.splitlines()[:-1]] == [m["seed"] for m in matches]
 
@@ -69,6 +44,7 @@ def test_a_fault_is_told_with_its_command_and_time(tmp_path: Path) -> None:
     bot = tmp_path / "mute.py"
     bot.write_text("input()\nprint('OK', flush=True)\nprint(input(), flush=True)\ninput()\n")
     done = play(str(bot), "house:random", options=["--matches", "1", "--json"])
+    assert done.returncode == 0, done.stderr
     match = json.loads(done.stdout.splitlines()[0])
     (fault,) = match["faults"]
     assert (fault["seat"], fault["fault"], fault["command"]) == (0, "malformed", "ROLL")
@@ -76,97 +52,90 @@ def test_a_fault_is_told_with_its_command_and_time(tmp_path: Path) -> None:
     assert (match["ranks"], match["points"]) == ([2, 1], None)
 
 
-@pytest.mark.parametrize(
-    ("bot", "sentence"),
-    [
-        ("nowhere.py", "nowhere.py does not exist"),
-        ("house:nobody", "there is no house bot 'nobody' for yacht-auction; there is counter, expert, greedy, random"),
-        ("house:../random", "there is no house bot '../random'"),
-        (
-            "pyproject.toml",
-            "pyproject.toml is neither executable nor a source file of a known language (.py .c",
-        ),
-    ],
-)
-def test_a_bot_that_cannot_be_is_one_sentence(bot: str, sentence: str) -> None:
-    done = play(bot, "house:random")
-    assert done.returncode == 2
-    assert sentence in done.stderr.replace("\n", " ")
-    assert "Traceback" not in done.stderr
-
-
-def test_a_bot_that_does_not_compile_shows_why(tmp_path: Path) -> None:
-    bot = tmp_path / "bot.py"
-    bot.write_text("def broken(:\n")
-    done = play(str(bot), "house:random")
-    assert done.returncode == 2
-    assert "SyntaxError" in done.stderr
-    assert "does not build" in done.stderr
-
-
-def test_an_executable_that_cannot_be_started_is_one_sentence(tmp_path: Path) -> None:
-    bot = tmp_path / "bot"
-    bot.write_text("#!/nowhere/to/be/found\n")
-    bot.chmod(0o755)
-    done = play(str(bot), "house:random")
-    assert done.returncode == 1
-    assert "cannot start" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["chess", "a", "b"], "there is no game 'chess'; there is "),
-        ([GAME, RANDOM], "yacht-auction is played by 2 bots, not by 1"),
-    ],
-)
-def test_wrong_arguments_are_one_sentence(arguments: list[str], sentence: str) -> None:
-    done = deadheat("play", *arguments, "--sandbox", "local")
-    assert done.returncode == 2
-    assert sentence in done.stderr
-
-
-def test_a_transcript_verifies_packed_or_not(transcript: Path, tmp_path: Path) -> None:
-    packed = tmp_path / "match.jsonl.zst"
-    packed.write_bytes(zstandard.compress(transcript.read_bytes()))
-    for file in (transcript, packed):
-        done = deadheat("verify", str(file))
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "verified, 26 exchanges of yacht-auction" in done.stdout
-
-
-def test_a_forged_transcript_fails_with_the_exchange(transcript: Path, tmp_path: Path) -> None:
-    honest = decode(transcript.read_bytes())
-    exchange = honest.exchanges[3]
-    message = exchange.messages[-1]
-    forged_message = type(message)(message.seat, "ROLL 66666 66666", message.limit_ns)
-    forged = type(exchange)((*exchange.messages[:-1], forged_message), exchange.replies, exchange.events)
-    exchanges = (*honest.exchanges[:3], forged, *honest.exchanges[4:])
-    lie = type(honest)(
-        honest.game, honest.rules_version, honest.seats, honest.seed, exchanges, honest.result, honest.about
+def test_a_person_sees_the_score_the_faults_and_the_clock(tmp_path: Path) -> None:
+    bot = tmp_path / "sleepy.py"
+    bot.write_text("import time\ninput()\nprint('OK', flush=True)\ninput()\ntime.sleep(9)\n")
+    done = play(str(bot), "house:random", options=["--matches", "2"])
+    assert done.returncode == 0, done.stderr
+    assert "yacht-auction: 2 matches, 0 drawn, 0 void attempts" in done.stdout
+    assert "2 x timeout at ROLL" in done.stdout
+    assert "Elo of seat 0 over seat 1: " in done.stdout
+    ready, roll = (
+        next(line for line in done.stdout.splitlines() if line.startswith(f"  {command}"))
+        for command in ("READY", "ROLL")
     )
-    file = tmp_path / "forged.jsonl"
-    file.write_bytes(encode(lie))
-    done = deadheat("verify", str(file), "--json")
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["exchange"] == 3
-    assert "exchange 3" in done.stderr
+    assert ready.endswith("3 s")
+    assert roll.split()[-9] == "2"  # both of them late
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "\x1b" not in done.stdout + done.stderr  # not a terminal
+    assert "explain" in done.stderr
 
 
-@pytest.mark.parametrize("content", [b"", b"{}\n", b"\x28\xb5\x2f\xfdrubbish", b"\xff\xfe\n\n\n"])
-def test_what_is_no_transcript_is_one_sentence(content: bytes, tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    file.write_bytes(content)
-    done = deadheat("verify", str(file))
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+def test_an_output_without_unicode_gets_other_bars() -> None:
+    bots = ("house:random", "house:greedy")
+    done = deadheat("play", GAME, *bots, "--sandbox", "local", "--matches", "1", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "READY" in done.stdout
+    assert "?" not in done.stdout
 
 
-def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
-    done = deadheat("verify", str(tmp_path / "nothing"))
-    assert done.returncode == 2
-    assert "cannot read" in done.stderr
+def test_what_a_bot_writes_to_stderr_lies_beside_its_transcript(tmp_path: Path) -> None:
+    bot = tmp_path / "talker.py"
+    bot.write_text("import sys\nprint('hello', file=sys.stderr)\n" + Path(RANDOM).read_text())
+    transcript = played(tmp_path, "house:random", str(bot), options=["--seed", "0" * 32])
+    assert sorted(path.name for path in tmp_path.glob(f"{GAME}*")) == [
+        transcript.name,
+        f"{transcript.stem}.seat1.stderr",
+    ]
+    assert (tmp_path / f"{transcript.stem}.seat1.stderr").read_text() == "hello\n"
+    options = ["--matches", "1", "--transcripts", str(tmp_path), "--seed", "0" * 32]
+    assert play("house:random", "house:random", options=options).returncode == 0
+    assert [path.name for path in tmp_path.glob(f"{GAME}*")] == [transcript.name]
+
+
+@pytest.mark.parametrize(
+    ("program", "told", "quoted"),
+    [
+        ("def start():\n    raise KeyError('weights')\nstart()\n", "exited: ", "KeyError: 'weights'"),
+        ("print('hello, judge', flush=True)\ninput()\n", "did not get past READY: ", ""),
+        ("import os\nos.abort()\n", "signal 6", ""),
+    ],
+)
+def test_a_bot_that_fails_before_ready_ends_it_all(program: str, told: str, quoted: str, tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text(program)
+    done = play("house:random", str(bot), options=["--matches", "1000", "--json"])
+    assert_one_sentence(done, told, code=1)
+    assert f"{bot} (seat 1) did not get past READY" in done.stderr
+    assert quoted in done.stderr
+    match, summary = (json.loads(line) for line in done.stdout.splitlines())
+    assert match["faults"][0]["command"] == "READY"
+    assert summary["summary"]["matches"] == 1
+
+
+def test_ctrl_c_ends_with_what_was_played(tmp_path: Path) -> None:
+    arguments = ["play", GAME, RANDOM, RANDOM, "--sandbox", "local", "--matches", "100000", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cli.main", *arguments, "--transcripts", str(tmp_path)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    process.send_signal(2)
+    rest, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert json.loads(first)["match"] == 0
+    matches = [json.loads(line) for line in rest.splitlines()]
+    assert matches[-1]["summary"]["matches"] == len(matches)
+
+
+def test_a_transcript_knows_who_played_and_where(tmp_path: Path) -> None:
+    about = read(played(tmp_path, "house:random", RANDOM)).about
+    assert about == {"match": 0, "players": ["house:random", RANDOM], "sandbox": "local"}
 
 
 @pytest.mark.containers

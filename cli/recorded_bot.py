@@ -1,0 +1,41 @@
+"""Says again what a seat said in a recorded match; copied beside ``script.json`` and started like any bot.
+
+It answers the kinds of line that were prompts in that match, one recorded line each, and ends when there is none left.
+It listens to nothing else: against another opponent its lines may come at the wrong place, or be illegal there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+
+def kind(line: str) -> str:
+    """What makes two lines ask the same: their first word, or the names of the fields of a line of JSON."""
+    if line.startswith("{"):
+        try:
+            return " ".join(sorted(json.loads(line)))
+        except (ValueError, RecursionError):
+            return ""
+    return line.split(" ", 1)[0].strip()
+
+
+def main() -> None:
+    """Answer until FINISH, or until the lines run out."""
+    script = json.loads(Path(__file__).with_name("script.json").read_text("ascii"))
+    lines = script["lines"][::-1]
+    for raw in sys.stdin.buffer:
+        asked = kind(raw.decode("utf-8", "replace"))
+        if asked == "FINISH":
+            return
+        if not lines and asked not in script["notices"]:
+            sys.stderr.write("The recorded lines end here.\n")
+            return
+        if asked in script["prompts"]:
+            sys.stdout.buffer.write(lines.pop().encode("utf-8", "surrogateescape") + b"\n")
+            sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

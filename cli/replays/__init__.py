@@ -1,0 +1,14 @@
+"""How matches look in a terminal: one module a game, one line a game here. A game without one is shown line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cli.replays import betris, generic, yacht_auction
+from cli.replays.pages import View
+
+VIEWS: Mapping[str, View] = {"betris-large": betris.VIEW, "yacht-auction": yacht_auction.VIEW}
+"""By the game's name."""
+
+GENERIC = generic.VIEW
+"""For other games, and for transcripts that are not what the rules say."""

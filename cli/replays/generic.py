@@ -1,0 +1,39 @@
+"""Any match in a terminal, whatever its game: every line and every event, exchange by exchange.
+
+The transcript may be of a game that is not known here, or not be what the rules say: nothing is believed about it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from cli.console import visible
+from cli.replays.pages import Page, View, heading, stack
+from cli.timing import duration
+from engine.transcript import Exchange, Transcript
+
+
+def pages(transcript: Transcript) -> Iterator[Page]:
+    """A page an exchange; its number is the exchange's, for there may be no rounds."""
+    for number, exchange in enumerate(transcript.exchanges):
+        yield Page(number, stack(heading(f"Exchange {number}"), *_exchange(exchange), Text()))
+    result = transcript.result
+    faults = ", ".join(f"{fault} of seat {seat}" for seat, fault in sorted(result.faults.items()))
+    points = "no points" if result.points is None else f"points {', '.join(map(str, result.points))}"
+    yield Page(None, Text(f"Ranks {', '.join(map(str, result.ranks))}; {points}{'; ' + faults if faults else ''}."))
+
+
+def _exchange(exchange: Exchange) -> Iterator[Text]:
+    for event in exchange.events:
+        yield Text(f"  {visible(json.dumps(event, separators=(', ', ': ')))}")
+    for message in exchange.messages:
+        yield Text(f"  {message.seat} << {visible(message.line)}")
+    for seat, reply in sorted(exchange.replies.items()):
+        said = visible(reply.line) if reply.line is not None else f"({reply.fault})"
+        yield Text(f"  {seat} >> {said}   {duration(reply.elapsed_ns)}")
+
+
+VIEW = View(pages)

@@ -1,0 +1,167 @@
+"""The running count over matches: wins, shares with their uncertainty, points, faults.
+
+A bot's *share* of a match is the part of its opponents that it left behind, a tie counting half; between two bots
+that is 1, 1/2 or 0. Its interval is Wilson's, which stays inside 0 to 1 and is honest after few matches, widened or
+narrowed by what was seen of the spread: draws and matches of many seats vary less than wins and losses alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.core import Fault, Result, Seat
+from engine.transcript import Transcript
+
+# As in league.ratings, whose numpy takes longer to import than a match to play.
+ELO_PER_NAT = 400 / math.log(10)
+NORMAL_95 = 1.959963984540054
+
+VARIANCE_PRIOR = 0.5
+"""Added to the spread seen and to the greatest one possible: two matches of which one was won. Without it the first
+two draws would be certainty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A share with its 95 % interval."""
+
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(slots=True)
+class _Sum:
+    total: float = 0.0
+    squares: float = 0.0
+    count: int = 0
+
+    def add(self, value: float) -> None:
+        self.total += value
+        self.squares += value * value
+        self.count += 1
+
+    @property
+    def mean(self) -> float | None:
+        return self.total / self.count if self.count else None
+
+
+@dataclass
+class Score:
+    """The running count; matches in which every seat failed have no winner and count for nobody's share."""
+
+    seats: int
+    played: int = 0
+    abandoned: int = 0
+    void_attempts: int = 0
+    firsts: list[int] = field(default_factory=list)
+    draws: int = 0
+    unrated: int = 0
+    faults: Counter[tuple[Seat, Fault, str]] = field(default_factory=Counter)  # with the command of the prompt
+    _shares: list[_Sum] = field(default_factory=list)
+    _points: list[_Sum] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.firsts = [0] * self.seats
+        self._shares = [_Sum() for _ in range(self.seats)]
+        self._points = [_Sum() for _ in range(self.seats)]
+
+    def add(self, transcript: Transcript | None, void_attempts: int) -> None:
+        """Count one match; None if no attempt at it could be judged."""
+        self.void_attempts += void_attempts
+        if transcript is None:
+            self.abandoned += 1
+            return
+        self.played += 1
+        result = transcript.result
+        for seat, fault in result.faults.items():
+            prompt = transcript.last_prompt(seat)
+            self.faults[seat, fault, prompt.message.command if prompt else ""] += 1
+        for seat, points in enumerate(result.points or ()):
+            self._points[seat].add(float(points))
+        if result.rated:
+            self._rate(result)
+        else:
+            self.unrated += 1
+
+    def _rate(self, result: Result) -> None:
+        winners = [seat for seat, rank in enumerate(result.ranks) if rank == 1]
+        if len(winners) == 1:
+            self.firsts[winners[0]] += 1
+        else:
+            self.draws += 1
+        for seat, rank in enumerate(result.ranks):
+            behind = sum(1.0 if rank < other else 0.5 if rank == other else 0.0 for other in result.ranks)
+            self._shares[seat].add((behind - 0.5) / (self.seats - 1))  # a seat ties with itself
+
+    def share(self, seat: Seat) -> Estimate | None:
+        """None as long as nothing was decided."""
+        return _estimate(self._shares[seat])
+
+    def mean_points(self, seat: Seat) -> float | None:
+        """Over the matches that ended with honest points."""
+        return self._points[seat].mean
+
+    def faults_of(self, seat: Seat) -> Counter[Fault]:
+        """By cause."""
+        found: Counter[Fault] = Counter()
+        for (who, fault, _), count in self.faults.items():
+            if who == seat:
+                found[fault] += count
+        return found
+
+    def summary(self, bots: Sequence[str]) -> dict[str, Any]:
+        """The count as a JSON object."""
+        first = self.share(0)
+        return {
+            "matches": self.played,
+            "abandoned": self.abandoned,
+            "void_attempts": self.void_attempts,
+            "draws": self.draws,
+            "unrated": self.unrated,
+            "elo": elo_object(first) if self.seats == 2 and first else None,
+            "bots": [self._bot_summary(seat, name) for seat, name in enumerate(bots)],
+        }
+
+    def _bot_summary(self, seat: Seat, name: str) -> dict[str, Any]:
+        share, points = self.share(seat), self.mean_points(seat)
+        return {
+            "bot": name,
+            "wins": self.firsts[seat],
+            "faults": {fault.value: count for fault, count in sorted(self.faults_of(seat).items())},
+            "share": round(share.share, 4) if share else None,
+            "share_95": [round(share.low, 4), round(share.high, 4)] if share else None,
+            "mean_points": None if points is None else round(points, 3),
+        }
+
+
+def elo(share: float) -> float | None:
+    """The difference in Elo at which a bot is expected to score this share; None where it has no bounds."""
+    return ELO_PER_NAT * math.log(share / (1 - share)) if 0 < share < 1 else None
+
+
+def elo_object(estimate: Estimate) -> dict[str, Any]:
+    """Elo of the first of two bots over the second; null: no bound."""
+    values = [elo(value) for value in (estimate.share, estimate.low, estimate.high)]
+    shown = [None if value is None else round(value, 1) for value in values]
+    return {"difference": shown[0], "interval_95": shown[1:]}
+
+
+def _estimate(sums: _Sum) -> Estimate | None:
+    n, mean = sums.count, sums.mean
+    if mean is None:
+        return None
+    seen = max(0.0, sums.squares - n * mean * mean)
+    possible = n * mean * (1 - mean)
+    # So many mere wins and losses would say as much.
+    worth = n * (possible + VARIANCE_PRIOR) / (seen + VARIANCE_PRIOR)
+    z2 = NORMAL_95**2
+    centre = (mean + z2 / (2 * worth)) / (1 + z2 / worth)
+    half = NORMAL_95 / (1 + z2 / worth) * math.sqrt(mean * (1 - mean) / worth + z2 / (4 * worth * worth))
+    low = 0.0 if mean == 0 else max(0.0, centre - half)
+    high = 1.0 if mean == 1 else min(1.0, centre + half)
+    return Estimate(mean, low, high)

@@ -1,0 +1,142 @@
+"""Response times of one bot by command, folded match by match into little memory.
+
+Of a prompt two ratios matter: time and CPU time, each as a share of the limit. They are counted in buckets that grow
+by 1, 2, 5: most bots use a hundredth of their limit, and the interesting ones nearly all of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.core import NS_PER_MS, NS_PER_S, Fault, Seat
+from engine.transcript import Prompt, Transcript
+
+EDGES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""A bucket holds the shares of the limit up to its edge; one more bucket holds what was too late."""
+
+LABELS = (".1", ".2", ".5", "1", "2", "5", "10", "20", "50", "100", "late")
+"""The edges in percent, as the head of a histogram."""
+
+BANK = "bank"
+"""The row for what a match took from a time bank, in games that have one."""
+
+
+@dataclass(slots=True)
+class Times:
+    """Durations against a limit."""
+
+    buckets: list[int] = field(default_factory=lambda: [0] * len(LABELS))
+    limit_ns: int = 0
+    """The longest limit seen: what is left of a bank gets less and less."""
+    varying: bool = False
+    slowest_ns: int = 0
+    values: Counter[int] = field(default_factory=Counter)
+    """By duration in nanoseconds, rounded to three digits, so that a million matches fit into memory."""
+
+    @property
+    def count(self) -> int:
+        """How many durations were added."""
+        return sum(self.buckets)
+
+    def add(self, used_ns: int, limit_ns: int, late: bool) -> None:
+        """Count one duration."""
+        bucket = len(EDGES) if late else min(bisect_left(EDGES, used_ns / max(1, limit_ns)), len(EDGES) - 1)
+        self.buckets[bucket] += 1
+        self.varying |= self.limit_ns not in (0, limit_ns)
+        self.limit_ns = max(self.limit_ns, limit_ns)
+        self.slowest_ns = max(self.slowest_ns, used_ns)
+        self.values[_rounded(used_ns)] += 1
+
+    def quantile(self, share: float) -> int:
+        """The smallest duration within which that share of all lies; the slowest itself at the end."""
+        wanted = share * self.count
+        for value, count in sorted(self.values.items()):
+            wanted -= count
+            if wanted <= 0:
+                return min(value, self.slowest_ns)
+        return self.slowest_ns
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, in milliseconds."""
+        return {
+            "prompts": self.count,
+            "limit_ms": _ms(self.limit_ns),
+            "median_ms": _ms(self.quantile(0.5)),
+            "p99_ms": _ms(self.quantile(0.99)),
+            "slowest_ms": _ms(self.slowest_ns),
+            "by_percent_of_limit": dict(zip(LABELS, self.buckets, strict=True)),
+        }
+
+
+@dataclass(slots=True)
+class Clock:
+    """Wall-clock and CPU times of all seats, by command in the order of their first prompt."""
+
+    wall: dict[Seat, dict[str, Times]] = field(default_factory=dict)
+    cpu: dict[Seat, dict[str, Times]] = field(default_factory=dict)
+
+    def add(self, transcript: Transcript) -> None:
+        """Count every answered or missed prompt of a match."""
+        for prompt in transcript.prompts():
+            reply, seat = prompt.reply, prompt.message.seat
+            late = reply.fault is Fault.TIMEOUT
+            if reply.line is None and not late:
+                continue  # the program was gone or spoke too early: nothing was timed
+            command = prompt.message.command
+            _of(self.wall, seat, command).add(reply.elapsed_ns, prompt.limit_ns, late)
+            if reply.cpu_ns is not None:
+                _of(self.cpu, seat, command).add(reply.cpu_ns, prompt.limit_ns, late=False)
+        self._add_banks(transcript)
+
+    def _add_banks(self, transcript: Transcript) -> None:
+        final = next((event for event in transcript.events() if event.get("type") == "final"), {})
+        left = final.get("bank_ns")
+        if not isinstance(left, list):
+            return
+        for seat, left_ns in enumerate(left):
+            full_ns = max((prompt.limit_ns for prompt in _banked(transcript, seat)), default=0)
+            if full_ns:
+                _of(self.wall, seat, BANK).add(full_ns - left_ns, full_ns, late=left_ns == 0)
+
+    def as_dict(self, seat: Seat) -> dict[str, Any]:
+        """For JSON: by command, CPU times inside."""
+        cpu = self.cpu.get(seat, {})
+        return {
+            command: times.as_dict() | {"cpu": cpu[command].as_dict() if command in cpu else None}
+            for command, times in self.wall.get(seat, {}).items()
+        }
+
+
+def duration(value_ns: int) -> str:
+    """A duration as people read it, at most 8 characters up to a quarter of an hour."""
+    if value_ns >= NS_PER_S:
+        return f"{value_ns / NS_PER_S:.2f} s"
+    if value_ns >= 100 * NS_PER_MS:
+        return f"{value_ns / NS_PER_MS:.0f} ms"
+    return f"{value_ns / NS_PER_MS:.1f} ms" if value_ns >= NS_PER_MS else f"{value_ns / NS_PER_MS:.2f} ms"
+
+
+def limit(value_ns: int) -> str:
+    """A limit as its rules spell it."""
+    return f"{value_ns / NS_PER_S:.3g} s" if value_ns >= NS_PER_S else f"{value_ns / NS_PER_MS:.3g} ms"
+
+
+def _of(by_seat: dict[Seat, dict[str, Times]], seat: Seat, command: str) -> Times:
+    return by_seat.setdefault(seat, {}).setdefault(command, Times())
+
+
+def _banked(transcript: Transcript, seat: Seat) -> list[Prompt]:
+    """The prompts of a seat whose limit is what its bank holds: all but READY (ruling C-11)."""
+    return [p for p in transcript.prompts() if p.message.seat == seat and p.message.command != "READY"]
+
+
+def _rounded(value_ns: int) -> int:
+    unit: int = 10 ** max(0, len(str(value_ns)) - 3)
+    return (value_ns + unit // 2) // unit * unit
+
+
+def _ms(value_ns: int) -> float:
+    return round(value_ns / NS_PER_MS, 3)

@@ -1,0 +1,90 @@
+"""Transcripts as files: reading them, doubting them, and what lies beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from cli.console import fail
+from engine.games import GAMES
+from engine.replay import Diverged, replay
+from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+
+MAX_SEATS = 256
+"""No game of the house has more than six; a file may claim anything."""
+
+MAX_NUMBER = 2**62
+"""Of nanoseconds: more cannot be a time, and would not fit into the floating-point numbers that show it."""
+
+_ZSTANDARD = b"\x28\xb5\x2f\xfd"
+_SUFFIXES = (".zst", ".jsonl")
+
+
+def read(file: Path) -> Transcript:
+    """The transcript in a file, compressed or not.
+
+    Raises:
+        OSError: it cannot be read.
+        BadTranscript: it is none.
+    """
+    with file.open("rb") as stream:
+        data = stream.read(MAX_TRANSCRIPT_BYTES + 1)
+    if data.startswith(_ZSTANDARD):
+        import zstandard
+
+        try:
+            reader = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
+            data = reader.read(MAX_TRANSCRIPT_BYTES + 1)
+        except zstandard.ZstdError as error:
+            raise BadTranscript(f"damaged compression: {error}") from error
+    transcript = decode(data)
+    seats = range(min(transcript.seats, MAX_SEATS))
+    named = {message.seat for exchange in transcript.exchanges for message in exchange.messages}
+    if len(transcript.result.ranks) != len(seats) or not (named | transcript.result.faults.keys()) <= set(seats):
+        raise BadTranscript(f"{transcript.seats} seats, and lines or results of others")
+    if any(abs(value) > MAX_NUMBER for value in _times(transcript)):
+        raise BadTranscript("a time of more than a hundred years")
+    return transcript
+
+
+def _times(transcript: Transcript) -> Iterator[int]:
+    for prompt in transcript.prompts():
+        yield from (prompt.limit_ns, prompt.reply.elapsed_ns, prompt.reply.cpu_ns or 0, prompt.reply.late_ns)
+
+
+def load(file: Path) -> Transcript:
+    """The transcript in a file; ends the command with a sentence if there is none."""
+    try:
+        return read(file)
+    except OSError as error:
+        fail(f"cannot read {file}: {error.strerror}", 2)
+    except BadTranscript as error:
+        fail(f"{file}: {error}")
+
+
+def doubt(transcript: Transcript) -> str | None:
+    """Why this is not what the rules say, None if it is: only then its events have a known form."""
+    game = GAMES.get(transcript.game)
+    if game is None:
+        return f"{transcript.game!r} is a game not known here"
+    try:
+        replay(game, transcript)
+    except (Diverged, ValueError) as error:
+        return str(error)
+    return None
+
+
+def players(transcript: Transcript) -> list[str]:
+    """Who sat where, as far as the transcript says; somebody else's text."""
+    names = transcript.about.get("players")
+    if not isinstance(names, list) or len(names) != transcript.seats:
+        return ["unnamed"] * transcript.seats
+    return [str(name) for name in names]
+
+
+def stderr_path(transcript: Path, seat: int) -> Path:
+    """Where the stderr of a seat lies, if it wrote any."""
+    name = transcript.name
+    for suffix in _SUFFIXES:
+        name = name.removesuffix(suffix)
+    return transcript.with_name(f"{name}.seat{seat}.stderr")

@@ -1,0 +1,78 @@
+"""Look at a match that was played: is it what the rules say, and what happened in it?"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from cli.console import err, fail, out, plain, short
+from cli.replays import GENERIC, VIEWS
+from cli.transcripts import doubt, load, players
+from engine.games import GAMES
+from engine.replay import Diverged
+from engine.replay import replay as play_again
+from engine.transcript import Transcript, encode_result
+
+File = Annotated[Path, typer.Argument(help="A transcript (.jsonl or .jsonl.zst).")]
+
+
+def replay(
+    file: File,
+    round_number: Annotated[
+        int | None, typer.Option("--round", min=0, help="Only this round (or exchange, where there are no rounds).")
+    ] = None,
+    speed: Annotated[float, typer.Option(min=0, max=1000, help="Rounds a second; 0: everything at once.")] = 0,
+) -> None:
+    """Show a match round by round: who did what, how long it took, and how it ended."""
+    transcript = load(file)
+    reason = doubt(transcript)
+    view = VIEWS.get(transcript.game, GENERIC) if reason is None else GENERIC
+    if reason is not None:
+        err.print(f"[red]Not verified:[/] {plain(reason)}. What follows is what the file claims.", soft_wrap=True)
+    names = players(transcript)
+    if round_number is None:
+        out.print(Text(f"{transcript.game}, seed {transcript.seed.hex()}", style="bold"))
+        out.print(Text("\n".join(f"  seat {seat}  {short(name, 68)}" for seat, name in enumerate(names)) + "\n"))
+    shown = 0
+    for page in view.pages(transcript):
+        if round_number in (None, page.round):
+            if shown and speed:
+                time.sleep(1 / speed)
+            out.print(page.content)
+            shown += 1
+    if not shown:
+        fail(f"{file} has no round {round_number}", 2)
+
+
+def verify(
+    file: File,
+    as_json: Annotated[bool, typer.Option("--json", help="The outcome as one JSON object.")] = False,
+) -> None:
+    """Re-simulate a transcript; exit code 1 and the exchange's number if the rules lead anywhere else."""
+    transcript = load(file)
+    game = GAMES.get(transcript.game) or fail(f"{file} is of {transcript.game!r}, a game not known here", 2)
+    try:
+        play_again(game, transcript)
+    except Diverged as error:
+        if as_json:
+            print(json.dumps({"verified": False, "exchange": error.at_exchange, "detail": error.detail}))
+        fail(f"{file} is not what the rules say: {error}")
+    except ValueError as error:
+        fail(f"{file}: {error}")
+    if as_json:
+        print(json.dumps({"verified": True, "exchanges": len(transcript.exchanges)} | encode_result(transcript.result)))
+    else:
+        out.print(f"{plain(str(file))}: verified, {len(transcript.exchanges)} exchanges of {transcript.game}.")
+        out.print(_result_line(transcript))
+
+
+def _result_line(transcript: Transcript) -> str:
+    result = encode_result(transcript.result)
+    points = "no points (forfeit)" if result["points"] is None else f"points {result['points']}"
+    faults = f", faults {result['faults']}" if result["faults"] else ""
+    return plain(f"ranks {result['ranks']}, {points}{faults}")

@@ -1,0 +1,83 @@
+"""The command as a person starts it, and bots to start it with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from cli.main import app
+from engine.core import Fault, Reply
+from engine.transcript import Exchange, Transcript, decode
+from workers.context import BOTS
+
+ROOT = BOTS.parent
+GAME = "yacht-auction"
+RANDOM = str(BOTS / GAME / "random" / "main.py")
+
+
+def deadheat(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cli.main", *arguments]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/local/bin:/usr/bin:/bin"} | environment
+    with tempfile.TemporaryDirectory() as home:  # where transcripts go that nobody asked to keep
+        environment |= {"HOME": home, "TMPDIR": home}
+        done = subprocess.run(
+            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        for match in done.stdout.splitlines() if "--json" in arguments and arguments[0] == "play" else ():
+            path = json.loads(match).get("transcript")
+            assert path is None or Path(path).is_file()
+    return done
+
+
+def invoke(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """As `deadheat`, inside this process: a second quicker."""
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+
+def play(*bots: str, game: str = GAME, options: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    return deadheat("play", game, *bots, "--sandbox", "local", *options)
+
+
+def played(folder: Path, *bots: str, game: str = GAME, options: Sequence[str] = ()) -> Path:
+    """The transcript of one match."""
+    before = set(folder.glob("*.jsonl"))
+    done = play(*bots, game=game, options=["--matches", "1", "--transcripts", str(folder), *options])
+    assert done.returncode == 0, done.stderr
+    (new,) = set(folder.glob("*.jsonl")) - before
+    return new
+
+
+def assert_one_sentence(done: subprocess.CompletedProcess[str], sentence: str, code: int = 2) -> None:
+    """It failed as a command should: one clear sentence on stderr, a non-zero code, no traceback."""
+    assert done.returncode == code, (done.returncode, done.stderr)
+    assert sentence in done.stderr
+    assert sum(line.startswith("error: ") for line in done.stderr.splitlines()) == 1
+    assert "Traceback" not in done.stderr
+
+
+def read(path: Path) -> Transcript:
+    return decode(path.read_bytes())
+
+
+def with_reply(transcript: Transcript, number: int, seat: int, line: str | None, fault: Fault | None) -> Transcript:
+    """Another reply at one exchange: a forgery unless the rest is mended as well."""
+    exchange = transcript.exchanges[number]
+    replies = {**exchange.replies, seat: Reply(line, exchange.replies[seat].elapsed_ns, fault)}
+    forged = Exchange(exchange.messages, replies, exchange.events)
+    return Transcript(
+        transcript.game,
+        transcript.rules_version,
+        transcript.seats,
+        transcript.seed,
+        (*transcript.exchanges[:number], forged, *transcript.exchanges[number + 1 :]),
+        transcript.result,
+        transcript.about,
+    )

@@ -1,0 +1,135 @@
+"""The running score and the response times, as pure functions."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from cli import report
+from cli.console import plain, short, visible
+from cli.score import Score, elo
+from cli.timing import LABELS, Clock, Times, duration, limit
+from engine.core import Fault, Message, Reply, Result
+from engine.transcript import Exchange, Transcript
+
+MS = 1_000_000
+
+
+def match(*ranks: int, faults: dict[int, Fault] | None = None, points: tuple[int, ...] | None = None) -> Transcript:
+    return Transcript("test", 1, len(ranks), bytes(16), (), Result(ranks, points, faults or {}))
+
+
+def score(*matches: Transcript) -> Score:
+    counted = Score(matches[0].seats)
+    for item in matches:
+        counted.add(item, 0)
+    return counted
+
+
+def test_shares_count_ties_half_and_opponents_left_behind() -> None:
+    counted = score(match(1, 2), match(1, 1), match(2, 1), match(1, 2))
+    assert [share.share for seat in (0, 1) if (share := counted.share(seat))] == [0.625, 0.375]
+    assert (counted.firsts, counted.draws) == ([2, 1], 1)
+    three = score(match(3, 1, 2))
+    assert [share.share for seat in range(3) if (share := three.share(seat))] == [0, 1, 0.5]
+
+
+def test_a_match_that_all_lost_has_no_winner() -> None:
+    counted = score(match(1, 1, faults={0: Fault.EXITED, 1: Fault.TIMEOUT}))
+    assert (counted.played, counted.unrated, counted.draws, counted.firsts) == (1, 1, 0, [0, 0])
+    assert counted.share(0) is None
+    assert counted.summary(["a", "b"])["elo"] is None
+
+
+def test_points_of_forfeits_do_not_count() -> None:
+    counted = score(match(1, 2, points=(10, 4)), match(2, 1, faults={0: Fault.MEMORY}), match(1, 2, points=(20, 6)))
+    assert (counted.mean_points(0), counted.mean_points(1)) == (15, 5)
+    assert counted.faults_of(0) == {Fault.MEMORY: 1}
+
+
+@pytest.mark.parametrize("chances", [(0.5, 0.0), (0.8, 0.0), (0.3, 0.4), (0.1, 0.8)], ids=str)
+@pytest.mark.parametrize("matches", [10, 40])
+def test_about_95_of_100_intervals_hold_the_truth(chances: tuple[float, float], matches: int) -> None:
+    chance, (win, draw) = random.Random(1), chances
+    held = 0
+    for _ in range(400):
+        counted = Score(2)
+        for _ in range(matches):
+            value = chance.random()
+            counted.add(match(1, 2) if value < win else match(1, 1) if value < win + draw else match(2, 1), 0)
+        share = counted.share(0)
+        assert share is not None
+        held += share.low <= win + draw / 2 <= share.high
+    assert 0.9 <= held / 400 <= 1
+
+
+def test_elo_has_no_bound_where_all_was_won() -> None:
+    assert elo(0.5) == 0
+    assert elo(10 / 11) == pytest.approx(400)
+    assert elo(1) is elo(0) is None
+    won = score(*[match(1, 2)] * 8).summary(["a", "b"])["elo"]
+    assert won["difference"] is None
+    assert won["interval_95"][0] > 0
+    assert won["interval_95"][1] is None
+
+
+def timed(*replies: Reply) -> Transcript:
+    exchanges = tuple(Exchange((Message(0, "GO 1", 100 * MS),), {0: reply}) for reply in replies)
+    return Transcript("test", 1, 1, bytes(16), exchanges, Result((1,), None))
+
+
+def test_times_are_counted_by_share_of_their_limit() -> None:
+    clock = Clock()
+    clock.add(timed(*(Reply("x", int(ms * MS), None, MS) for ms in (0.01, 0.1, 0.11, 1, 10, 49, 51, 100))))
+    clock.add(
+        timed(Reply(None, 103 * MS, Fault.TIMEOUT), Reply(None, 0, Fault.EXITED), Reply(None, 0, Fault.UNEXPECTED))
+    )
+    times = clock.wall[0]["GO"]
+    assert dict(zip(LABELS, times.buckets, strict=True)) == {
+        ".1": 2, ".2": 1, ".5": 0, "1": 1, "2": 0, "5": 0, "10": 1, "20": 0, "50": 1, "100": 2, "late": 1,
+    }  # fmt: skip
+    assert (times.slowest_ns, times.limit_ns, times.varying) == (103 * MS, 100 * MS, False)
+    assert clock.cpu[0]["GO"].count == 8
+
+
+def test_a_bank_has_a_row_of_its_own() -> None:
+    clock = Clock()
+    exchanges = (
+        Exchange((Message(0, "READY", 3000 * MS),), {0: Reply("OK", MS)}),
+        Exchange((Message(0, "GO", 500 * MS),), {0: Reply("x", 100 * MS)}),
+        Exchange((Message(0, "GO", 400 * MS),), {0: Reply("x", 50 * MS)}),
+        Exchange((), {}, ({"type": "final", "bank_ns": [350 * MS]},)),
+    )
+    clock.add(Transcript("test", 1, 1, bytes(16), exchanges, Result((1,), None)))
+    assert clock.wall[0]["GO"].varying
+    assert (clock.wall[0]["bank"].slowest_ns, clock.wall[0]["bank"].limit_ns) == (150 * MS, 500 * MS)
+
+
+def test_quantiles_are_exact_to_three_digits() -> None:
+    times, chance = Times(), random.Random(2)
+    values = sorted(chance.randrange(1, 10**9) for _ in range(1000))
+    for value in values:
+        times.add(value, 10**9, late=False)
+    for share in (0.5, 0.99, 1.0):
+        assert times.quantile(share) == pytest.approx(values[int(share * 1000) - 1], rel=0.006)
+    assert times.quantile(1.0) <= times.slowest_ns == values[-1]
+
+
+def test_durations_are_short() -> None:
+    assert [duration(value) for value in (0, 40_000, 9_940_000, 123_456_789, 3 * 10**9)] == [
+        "0.00 ms", "0.04 ms", "9.9 ms", "123 ms", "3.00 s",
+    ]  # fmt: skip
+    assert [limit(value) for value in (500 * MS, 3 * 10**9, 9_999_890_000)] == ["500 ms", "3 s", "10 s"]
+
+
+def test_the_running_score_fits_beside_a_bar() -> None:
+    counted = score(*[match(1, 2)] * 999, *[match(1, 1)] * 99, *[match(2, 1)] * 999)
+    assert report.running(counted) == "999 : 999, 99 drawn, 50 % (48 to 52), Elo +0"
+    assert report.running(Score(3)) == "0 : 0 : 0"
+
+
+def test_somebody_elses_text_does_nothing_to_a_terminal() -> None:
+    assert visible("a\x1b[2Jb\u202ec\nd\udcff") == r"a\x1b[2Jb\u202ec\nd\udcff"
+    assert plain("[red]\n\\[/x]") == "\\[red]\n\\\\\\[/x]"
+    assert short("x" * 30 + "\n.py", 10) == "…xxxx\\n.py"
