@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import typer
 
+from cli.explain import explain
+from cli.new import new
 from cli.play import play
 from cli.watch import replay, verify
 
 
 def register(app: typer.Typer) -> None:
     """Add the local verbs."""
-    for verb in (play, replay, verify):
+    for verb in (new, play, replay, explain, verify):
         app.command()(verb)

@@ -1,0 +1,157 @@
+"""Whatever is wrong with an argument: one clear sentence, a non-zero exit code, never a traceback."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import GAME, RANDOM, ROOT, assert_one_sentence, invoke
+
+EXAMPLE = str(ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl")
+
+
+def play(*bots: str, game: str = GAME) -> subprocess.CompletedProcess[str]:
+    return invoke("play", game, *bots, "--sandbox", "local")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    monkeypatch.chdir(ROOT)
+    temporary = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    yield
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("bot", "sentence"),
+    [
+        ("nowhere.py", "nowhere.py does not exist"),
+        ("", "'' does not exist"),
+        ("x" * 5000, "File name too long"),
+        ("/dev/null", "/dev/null is neither a file nor a folder"),
+        ("docs", "docs: The archive has no main.py, main.c, "),
+        (
+            "house:nobody",
+            "there is no house bot 'nobody' for yacht-auction; there is counter, ",
+        ),
+        ("house:../random", "there is no house bot '../random'"),
+        ("pyproject.toml", "pyproject.toml is neither executable nor a source file of a known language (.py .c"),
+        ("recorded:nowhere#0", "cannot read nowhere: No such file"),
+        (f"recorded:{EXAMPLE}", "does not end with # and a seat"),
+        (f"recorded:{EXAMPLE}#me", "does not end with # and a seat"),
+        (f"recorded:{EXAMPLE}#2", "has the seats 0 to 1, no seat 2"),
+        ("recorded:README.md#0", "README.md is not a transcript that can be used"),
+        ("[red]\x1b[31m[/]\\[/x]", "[red]\\x1b[31m[/]\\[/x] does not exist"),
+    ],
+)
+def test_a_bot_that_cannot_be(bot: str, sentence: str) -> None:
+    assert_one_sentence(play(bot, "house:random"), sentence)
+
+
+def test_a_recording_of_another_game() -> None:
+    done = play(f"recorded:{EXAMPLE}#0", "house:random", game="betris-large")
+    assert_one_sentence(done, f"{EXAMPLE} is a match of yacht-auction, not of betris-large")
+
+
+def test_a_bot_that_does_not_compile_shows_why(tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text("def broken(:\n")
+    done = play(str(bot), "house:random")
+    assert_one_sentence(done, f"{bot} does not build: the build command failed with exit code 1")
+    assert "SyntaxError" in done.stderr
+
+
+def test_a_folder_with_something_strange_in_it(tmp_path: Path) -> None:
+    shutil.copy(RANDOM, tmp_path)
+    with socket.socket(socket.AF_UNIX) as strange:
+        strange.bind(str(tmp_path / "socket"))
+        assert_one_sentence(play(str(tmp_path), "house:random"), f"{tmp_path} cannot be copied: ")
+
+
+def test_a_bot_of_two_languages(tmp_path: Path) -> None:
+    for name in ("main.py", "main.c"):
+        (tmp_path / name).touch()
+    assert_one_sentence(play(str(tmp_path), "house:random"), "This could be c or python")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"#!/nowhere/to/be/found\n", "cannot start BOT: No such file or directory; does its first line (#!) name"),
+        (b"no program at all\n", "cannot start BOT: Exec format error; does its first line (#!) name"),
+    ],
+)
+def test_an_executable_that_does_not_start(content: bytes, sentence: str, tmp_path: Path) -> None:
+    bot = tmp_path / "bot"
+    bot.write_bytes(content)
+    bot.chmod(0o755)
+    assert_one_sentence(play(str(bot), "house:random"), sentence.replace("BOT", str(bot)), code=1)
+
+
+def test_an_empty_executable(tmp_path: Path) -> None:
+    bot = tmp_path / "bot"
+    bot.touch(0o755)
+    assert_one_sentence(play(str(bot), "house:random"), f"{bot} is empty")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["play", "chess", "a", "b"], "there is no game 'chess'; there is "),
+        (["play", GAME, RANDOM], "yacht-auction is played by 2 bots, not by 1"),
+        (["play", GAME, *[RANDOM] * 3], "yacht-auction is played by 2 bots, not by 3"),
+        (["play", GAME, RANDOM, RANDOM, "--transcripts", EXAMPLE], "cannot make the folder"),
+        (["new", "chess", "--language", "python"], "there is no game 'chess'; there is "),
+        (["new", GAME, "--language", "c", "--folder", EXAMPLE], f"{EXAMPLE} is not a folder"),
+        (["explain", EXAMPLE, "--seat", "2"], f"{EXAMPLE} has the seats 0 to 1, no seat 2"),
+        (["replay", EXAMPLE, "--round", "14"], f"{EXAMPLE} has no round 14"),
+    ],
+)
+def test_wrong_arguments(arguments: list[str], sentence: str) -> None:
+    assert_one_sentence(invoke(*arguments), sentence)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["play"],
+        ["play", GAME, RANDOM, RANDOM, "--matches", "none"],
+        ["explain", EXAMPLE],
+        ["explain", EXAMPLE, "--seat", "-1"],
+        ["new", GAME, "--language", "cobol"],
+        ["replay", EXAMPLE, "--speed", "-2"],
+    ],
+)
+def test_arguments_that_are_no_arguments_show_the_usage(arguments: list[str]) -> None:
+    done = invoke(*arguments)
+    assert done.returncode == 2
+    assert "Usage: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+LOOKING = (["verify"], ["replay"], ["explain", "--seat", "0"])
+
+
+@pytest.mark.parametrize("verb", LOOKING, ids=lambda verb: verb[0])
+def test_a_file_that_cannot_be_read(verb: list[str], tmp_path: Path) -> None:
+    assert_one_sentence(invoke(*verb, str(tmp_path / "nothing")), "nothing: No such file or directory")
+    assert_one_sentence(invoke(*verb, str(tmp_path)), ": Is a directory")
+
+
+@pytest.mark.parametrize("verb", LOOKING, ids=lambda verb: verb[0])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}\n", b"\x28\xb5\x2f\xfdrubbish", b"\xff\xfe\n\n\n", b"[" * 100_000 + b"\n\n\n"],
+    ids=["empty", "no match", "damaged compression", "no text", "deep"],
+)
+def test_what_is_no_transcript(verb: list[str], content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    assert_one_sentence(invoke(*verb, str(file)), f"{file}: ", code=1)

@@ -1,0 +1,139 @@
+"""`deadheat explain`, and the recorded opponents that it proposes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from cli.recorded import script
+from cli.recorded_bot import kind
+from cli.verdicts import VERDICTS, hint
+from engine.core import Fault, Message, Reply
+from engine.transcript import Prompt
+from tests.cli.command import GAME, RANDOM, ROOT, deadheat, invoke, play, played, read
+
+EXAMPLE = ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl"
+
+ANSWER = "        reply = bot.answer(line)\n"
+AT_THE_FOURTH = "        if line == 'SCORE\\n' and len(bot.unused) == 8:\n            BREAK\n"
+BROKEN = Path(RANDOM).read_text().replace(ANSWER, ANSWER + AT_THE_FOURTH)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def broken(folder: Path, how: str) -> Path:
+    """A match in which seat 1 fails at its fourth SCORE."""
+    (folder / "my_bot.py").write_text(BROKEN.replace("BREAK", how))
+    return played(folder, "house:greedy", str(folder / "my_bot.py"))
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_a_crash_is_explained(folder: Path) -> None:
+    transcript = broken(folder, "print('hm', file=sys.stderr); {}['weights']")
+    done = invoke("explain", str(transcript), "--seat", "1")
+    assert done.returncode == 0, done.stderr
+    told = squeezed(done.stdout)
+    assert "exited at SCORE in round 5; lost." in told
+    assert VERDICTS[Fault.EXITED].happened in told
+    assert VERDICTS[Fault.EXITED].cure in told
+    assert re.search(r"<< SCORE >> [\d.]+ ms 500 ms [\d.]+ ms \(no line: exited\)", told)
+    assert "| hm" in told
+    assert "| KeyError: 'weights'" in told
+    ours = [line for line in done.stdout.splitlines() if not line.startswith("  |") and str(folder) not in line]
+    assert max(map(len, ours)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("print('PUT YACHT 77777', flush=True); continue", "malformed at SCORE in round 5; lost."),
+        ("print('PUT YACHT 77777', flush=True); continue", "In detail '77777' is not 5 dice."),
+        ("print('PUT YACHT 77777', flush=True); continue", ">> 0"),
+        ("import time; time.sleep(9)", "it was waiting for something, or had answered without a newline or a flush."),
+        ("print(reply, end=''); input()", "(no line: timeout)"),
+    ],
+)
+def test_other_faults_are_explained(how: str, told: str, folder: Path) -> None:
+    assert told in squeezed(invoke("explain", str(broken(folder, how)), "--seat", "1").stdout)
+
+
+def test_what_is_shown_is_exact() -> None:
+    done = invoke("explain", str(EXAMPLE), "--seat", "0", "--exchanges", "100")
+    shown = [line.rstrip().split("  ")[-1] for line in done.stdout.splitlines() if line.startswith(("  <<", "  >>"))]
+    transcript = read(EXAMPLE)
+    spoken: list[str | None] = []
+    for exchange in transcript.exchanges:
+        spoken += [message.line for message in exchange.messages if message.seat == 0]
+        spoken += [reply.line for seat, reply in exchange.replies.items() if seat == 0]
+    assert shown == spoken
+
+
+def test_a_match_that_nobody_failed_in_is_explained_by_its_score() -> None:
+    lines = invoke("explain", str(EXAMPLE), "--seat", "1").stdout.splitlines()
+    assert lines[0] == "yacht-auction, seat 1 (unnamed): lost, points 282824 : 195500."
+    rows = [line.split() for line in lines]
+    assert ["FOUR", "44455", "12000", "44444", "20000", "-8000"] in rows
+    assert ["total", "195500", "282824", "-87324"] in rows
+    assert "Its slowest answers, by share of the limit" in lines
+
+
+def test_the_proposed_command_plays_the_same_match_again(folder: Path) -> None:
+    transcript = played(folder, "house:expert", "house:greedy")
+    done = invoke("explain", str(transcript), "--seat", "1")
+    _, *arguments = shlex.split(done.stdout.splitlines()[-1])
+    assert f"recorded:{transcript}#0" in arguments
+    assert "house:greedy" in arguments
+    again = deadheat(*arguments, "--json")
+    match = json.loads(again.stdout.splitlines()[0])
+    assert match["points"] == list(read(transcript).result.points or ())
+
+
+def test_a_mended_bot_gets_past_the_place_where_it_failed(folder: Path) -> None:
+    transcript = broken(folder, "sys.exit()")
+    (folder / "my_bot.py").write_text(Path(RANDOM).read_text())
+    seed = read(transcript).seed.hex()
+    done = play(f"recorded:{transcript}#0", "house:greedy", options=["--seed", seed, "--matches", "1", "--json"])
+    match = json.loads(done.stdout.splitlines()[0])
+    assert [fault["seat"] for fault in match["faults"]] == [0]  # its lines end, or do not fit any more
+    done = play(f"recorded:{transcript}#0", "house:greedy", options=["--seed", seed, "--matches", "1"])
+    assert "its recorded lines " in done.stdout
+
+
+def test_a_bot_that_is_not_here_has_a_name_to_fill_in(folder: Path) -> None:
+    last = invoke("explain", str(EXAMPLE), "--seat", "0").stdout.splitlines()[-1]
+    assert f" play {GAME} my_bot.py " in last
+
+
+def test_the_verdicts_are_those_of_the_authors_page() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", (ROOT / "docs" / "authors.md").read_text(), re.MULTILINE)
+    assert [(f.value, v.happened, v.cure) for f, v in VERDICTS.items()] == rows
+    assert set(VERDICTS) == set(Fault)
+
+
+@pytest.mark.parametrize(
+    ("cpu_ns", "told"), [(480_000_000, "computing"), (2_000_000, "waiting"), (None, "not measured")]
+)
+def test_the_clock_tells_thinking_from_waiting(cpu_ns: int | None, told: str) -> None:
+    reply = Reply(None, 501_000_000, Fault.TIMEOUT, cpu_ns)
+    assert told in str(hint(Fault.TIMEOUT, Prompt(3, Message(0, "SCORE", 500_000_000), 500_000_000, reply)))
+
+
+def test_a_recording_knows_prompts_from_notices() -> None:
+    told = script(read(EXAMPLE), 1)
+    assert told["prompts"] == ["READY", "ROLL", "SCORE"]
+    assert told["notices"] == ["FINISH", "GET", "SET"]
+    assert told["lines"][:2] == ["OK", "BID B 4500"]
+    assert len(told["lines"]) == 25
+    assert kind('{"you":"P1","round":3}\n') == "round you"
+    assert kind("{" * 100_000) == kind('{"half') == ""

@@ -1,0 +1,118 @@
+"""`deadheat verify` and `deadheat replay`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from engine.transcript import encode
+from tests.cli.command import RANDOM, ROOT, invoke, played, read, with_reply
+
+TRANSCRIPTS = ROOT / "tests" / "transcripts"
+EXAMPLE = TRANSCRIPTS / "yacht-auction-example.jsonl"
+
+
+@pytest.fixture(scope="module")
+def transcript(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return played(tmp_path_factory.mktemp("transcripts"), "house:random", RANDOM)
+
+
+def test_a_transcript_verifies_packed_or_not(transcript: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "match.jsonl.zst"
+    packed.write_bytes(zstandard.compress(transcript.read_bytes()))
+    for file in (transcript, packed):
+        done = invoke("verify", str(file))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "verified, 26 exchanges of yacht-auction" in done.stdout.replace("\n", " ")
+
+
+def test_a_forged_transcript_fails_with_the_exchange(transcript: Path, tmp_path: Path) -> None:
+    honest = read(transcript)
+    file = tmp_path / "forged.jsonl"
+    file.write_bytes(encode(with_reply(honest, 3, 0, "BID A 77777", None)))
+    done = invoke("verify", str(file), "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["exchange"] == 4
+    assert "exchange 4" in done.stderr
+
+
+def test_a_match_is_shown_round_by_round() -> None:
+    done = invoke("replay", str(EXAMPLE))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.findall(r"^Round (\d+)", done.stdout, re.MULTILINE) == [str(number) for number in range(1, 14)]
+    lines = done.stdout.splitlines()
+    assert "Round 2     A 3 5 1 5 2     B 1 2 4 2 4" in lines
+    assert any("wants A for   1634, gets A, pays    1634" in line for line in lines)
+    assert any("wants A for    500, gets B, gains    500" in line for line in lines)
+    assert any("LARGE_STRAIGHT 12345  30000  keeps 12356" in line for line in lines)
+    assert any(line.split() == ["YACHT", "11111", "50000", "22222", "50000"] for line in lines)
+    assert any(line.split() == ["total", "282824", "195500"] for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_totals_of_the_rounds_lead_to_the_result() -> None:
+    for file in TRANSCRIPTS.glob("yacht-auction*.jsonl"):
+        points = read(file).result.points
+        shown = re.findall(r"total (-?\d+) : (-?\d+)", invoke("replay", str(file)).stdout)
+        if points is not None:
+            assert shown[-1] == tuple(map(str, points))
+
+
+def test_one_round_can_be_picked() -> None:
+    done = invoke("replay", str(EXAMPLE), "--round", "13")
+    assert done.stdout.splitlines()[0] == "Round 13"
+    assert len(done.stdout.splitlines()) == 5
+
+
+@pytest.mark.parametrize("name", ["yacht-auction-forfeit", "yacht-auction-double-fault"])
+def test_a_fault_is_shown_with_its_reason(name: str) -> None:
+    transcript = read(TRANSCRIPTS / f"{name}.jsonl")
+    done = invoke("replay", str(TRANSCRIPTS / f"{name}.jsonl"))
+    shown = " ".join(done.stdout.split())
+    for event in transcript.events():
+        if event["type"] == "fault":
+            assert f"{event['fault']} at {event['command']}: {event['why']}" in shown
+    assert ("Nobody wins" in shown) == (len(transcript.result.faults) == 2)
+
+
+def test_what_is_not_verified_is_shown_line_by_line_with_a_warning(tmp_path: Path) -> None:
+    file = tmp_path / "forged.jsonl"
+    file.write_bytes(encode(with_reply(read(EXAMPLE), 3, 0, "[red]\x1b[2J\udcff[/]\\[/x]\nfaked", None)))
+    done = invoke("replay", str(file))
+    assert done.returncode == 0
+    assert "Not verified: diverged at exchange 3" in done.stderr.replace("\n", " ")
+    assert r"0 >> [red]\x1b[2J\udcff[/]\[/x]\nfaked" in done.stdout
+
+
+def test_a_game_that_is_not_known_is_shown_line_by_line(tmp_path: Path) -> None:
+    file = tmp_path / "other.jsonl"
+    other = read(EXAMPLE)
+    file.write_bytes(
+        encode(type(other)("chess", 1, 2, other.seed, other.exchanges, other.result, {"players": [1, "[x]"]}))
+    )
+    done = invoke("replay", str(file))
+    assert "'chess' is a game not known here" in done.stderr
+    assert "1 << ROLL 32146 62656" in done.stdout
+    assert "seat 1  [x]" in done.stdout
+    done = invoke("explain", str(file), "--seat", "1")
+    assert (done.returncode, "PUT TWO 22233" in done.stdout) == (0, True)
+
+
+def test_times_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    forged = EXAMPLE.read_text().replace('"OK",0,', f'"OK",{10**400},')
+    lines: list[str] = []
+    for line in forged.splitlines():
+        item = json.loads(line)
+        if lines:
+            item["prev"] = hashlib.sha256(lines[-1].encode()).hexdigest()
+        lines.append(json.dumps(item, separators=(",", ":")))
+    file = tmp_path / "forged.jsonl"
+    file.write_text("\n".join(lines) + "\n")
+    for verb in (["replay"], ["explain", "--seat", "0"]):
+        done = invoke(*verb, str(file))
+        assert (done.returncode, "a time of more than" in done.stderr) == (1, True)
