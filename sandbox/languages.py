@@ -80,7 +80,7 @@ def _filled(recipe: Recipe, entry: str) -> Recipe:
 # The virtual machines keep three quarters of a box's gigabyte (workers.play.BOT_MEMORY_BYTES) for a program's own
 # data. A box has one processor, so they are told to collect garbage on the program's own thread where they would not
 # find out by themselves.
-_TYPES = "--typeRoots /usr/share/nodejs/@types --types node"
+_TYPES = "--skipLibCheck --typeRoots /usr/share/nodejs/@types --types node"
 _RECIPES = (
     Recipe(
         name="python",
@@ -162,7 +162,7 @@ _RECIPES = (
         title="Rust",
         suffixes=(".rs",),
         entries=("main.rs",),
-        build="rustc --edition 2021 --crate-name bot -C opt-level=3 -o bot {entry}",
+        build="rustc --edition 2021 --crate-name bot -C opt-level=3 -C strip=symbols -o bot {entry}",
         run=("./bot",),
         tools=("rustc",),
         version="rustc --version",
