@@ -116,8 +116,8 @@ def outcome(transcript: Transcript, names: Sequence[str]) -> Text:
     else:
         text.append(f"Seat {winners[0]} ({short(names[winners[0]], 50)}) wins", style="bold")
         if result.faults:
-            faults = ", ".join(f"{fault} of seat {seat}" for seat, fault in sorted(result.faults.items()))
-            text.append(f"; {faults}")
+            failed = (f"seat {seat} failed by {fault}" for seat, fault in sorted(result.faults.items()))
+            text.append(f"; {', '.join(failed)}")
         text.append(".")
     return text
 

@@ -88,6 +88,15 @@ def test_a_match_that_nobody_failed_in_is_explained_by_its_score() -> None:
     assert "Its slowest answers, by share of the limit" in lines
 
 
+def test_a_match_of_betris_is_explained_by_cells_square_and_chips() -> None:
+    transcript = ROOT / "tests" / "transcripts" / "betris-large.jsonl"
+    rows = [line.split() for line in invoke("explain", str(transcript), "--seat", "1").stdout.splitlines()]
+    (total,) = (row for row in rows if row[:1] == ["total"])
+    own, other = float(total[1]), float(total[2])
+    assert [own, other] == [float(points) for points in reversed(read(transcript).result.points or ())]
+    assert float(total[3]) == own - other
+
+
 def test_the_proposed_command_plays_the_same_match_again(folder: Path) -> None:
     transcript = played(folder, "house:expert", "house:greedy")
     done = invoke("explain", str(transcript), "--seat", "1")

@@ -63,6 +63,33 @@ def test_the_totals_of_the_rounds_lead_to_the_result() -> None:
             assert shown[-1] == tuple(map(str, points))
 
 
+def test_boards_are_drawn_as_they_are_filled() -> None:
+    file = TRANSCRIPTS / "betris-large.jsonl"
+    done = invoke("replay", str(file))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    events = [event for event in read(file).events() if event["type"] == "place"]
+    filled: list[set[tuple[int, int]]] = [set(), set()]
+    for number in range(1, 13):
+        lines = invoke("replay", str(file), "--round", str(number)).stdout.splitlines()
+        assert re.fullmatch(rf"Round {number}     on offer: \w\w and \w\w", lines[0])
+        rows = [line for line in lines if re.match(r" [1-7] (?:██|▒▒|· ){7}", line)]
+        for seat, event in enumerate(event for event in events if event["round"] == number):
+            cells = event["cells"]
+            assert isinstance(cells, list)
+            new = {(x, y) for x, y in cells}
+            filled[seat] |= new
+            drawn = [row[3 + 25 * seat : 17 + 25 * seat] for row in rows]
+            marks = {(x, y): drawn[x - 1][2 * y - 2 : 2 * y] for x in range(1, 8) for y in range(1, 8)}
+            assert {cell for cell, mark in marks.items() if mark != "· "} == filled[seat]
+            assert {cell for cell, mark in marks.items() if mark == "▒▒"} == new
+    assert any(line.split() == ["total", *final_totals(file)] for line in done.stdout.splitlines())
+
+
+def final_totals(file: Path) -> list[str]:
+    return [f"{float(points):.1f}" for points in read(file).result.points or ()]
+
+
 def test_one_round_can_be_picked() -> None:
     done = invoke("replay", str(EXAMPLE), "--round", "13")
     assert done.stdout.splitlines()[0] == "Round 13"
