@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import zipfile
 from itertools import islice
 from pathlib import Path
 
@@ -41,7 +42,9 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
     folder.mkdir(parents=True)
     try:
         if is_recorded(name):
-            return recorded(game, name, folder)
+            program = recorded(game, name, folder)
+            _let_all_read(folder)
+            return program
         path = _locate(game, name)
         if path.is_file() and not _is_source(path):
             return _executable(path, name, folder)
@@ -96,6 +99,8 @@ def _is_source(path: Path) -> bool:
 
 
 def _executable(path: Path, name: str, folder: Path) -> Program:
+    if zipfile.is_zipfile(path) and path.suffix == ".zip":
+        raise BadBot(f"{name} is a zip: unpack it and name the folder")
     if not os.access(path, os.X_OK):
         known = " ".join(suffix for recipe in LANGUAGES.values() for suffix in recipe.suffixes)
         raise BadBot(f"{name} is neither executable nor a source file of a known language ({known})")

@@ -24,13 +24,14 @@ NAME_WIDTH = 22
 
 
 def running(score: Score) -> str:
-    """The count so far in at most 44 characters, for a progress bar."""
+    """The count so far as short as it can be said, for a progress bar."""
     counts = " : ".join(map(str, score.firsts))
     drawn = f", {score.draws} drawn" if score.draws else ""
     first = score.share(0)
     if first is None:
         return counts
-    shown = f"{counts}{drawn}, {100 * first.share:.0f} % ({interval(first)})"
+    whose = "" if score.seats == 2 else "seat 0 "
+    shown = f"{counts}{drawn}, {whose}{100 * first.share:.0f} % ({interval(first)})"
     if score.seats == 2 and (difference := elo(first.share)) is not None:
         shown += f", Elo {difference:+.0f}"
     return shown

@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,6 +94,13 @@ def test_an_executable_that_does_not_start(content: bytes, sentence: str, tmp_pa
     bot.write_bytes(content)
     bot.chmod(0o755)
     assert_one_sentence(play(str(bot), "house:random"), sentence.replace("BOT", str(bot)), code=1)
+
+
+def test_a_zip(tmp_path: Path) -> None:
+    bot = tmp_path / "bot.zip"
+    with zipfile.ZipFile(bot, "w") as archive:
+        archive.write(RANDOM, "main.py")
+    assert_one_sentence(play(str(bot), "house:random"), f"{bot} is a zip: unpack it and name the folder")
 
 
 def test_an_empty_executable(tmp_path: Path) -> None:

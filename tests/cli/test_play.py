@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
+import pty
+import re
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -136,6 +143,27 @@ def test_ctrl_c_ends_with_what_was_played(tmp_path: Path) -> None:
 def test_a_transcript_knows_who_played_and_where(tmp_path: Path) -> None:
     about = read(played(tmp_path, "house:random", RANDOM)).about
     assert about == {"match": 0, "players": ["house:random", RANDOM], "sandbox": "local"}
+
+
+def test_a_terminal_gets_a_bar_with_the_running_score(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    arguments = ["play", GAME, "house:greedy", RANDOM, "--sandbox", "local", "--matches", "4"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cli.main", *arguments, "--transcripts", str(tmp_path)],
+        cwd=ROOT,
+        env=os.environ | {"TERM": "xterm"},
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    seen = b""
+    with contextlib.suppress(OSError):  # how a terminal says that nobody is left at its other end
+        while data := os.read(ours, 4096):
+            seen += data
+    os.close(ours)
+    assert process.wait(60) == 0
+    assert re.search(r"\d : \d, \d+ % \(\d+ to \d+\)(, Elo [+-]\d+)? .*━.*4/4", seen.decode())
 
 
 @pytest.mark.containers
