@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.bots import HOUSE
-from cli.console import command, err, fail, last_lines, out, plain, quoted, short, visible
+from cli.console import command as to_type
+from cli.console import err, fail, last_lines, out, plain, quoted, short, visible
 from cli.recorded import RECORDED
 from cli.replays import VIEWS
 from cli.timing import duration, limit
@@ -22,7 +23,7 @@ from cli.transcripts import doubt, load, players, stderr_path
 from cli.verdicts import VERDICTS, hint
 from cli.watch import File
 from engine.core import Fault, Points, Reply, Seat
-from engine.transcript import Exchange, Transcript
+from engine.transcript import Exchange, Prompt, Transcript
 from sandbox.box import STDERR_KEPT_BYTES
 
 SLOWEST = 5
@@ -65,7 +66,7 @@ def _verdict(transcript: Transcript, seat: Seat) -> Text:
     others = sorted(set(result.faults) - {seat})
     if fault is not None:
         prompt = transcript.last_prompt(seat)
-        at = f" at {visible(prompt.message.command)}{_in_round(transcript, prompt.exchange)}" if prompt else ""
+        at = f" at {visible(prompt.message.command)}{_in_round(transcript, prompt)}" if prompt else ""
         ending = "nobody wins, the others were at fault too" if not result.rated else _place(result.ranks, seat)
         return Text.assemble((f"{what}{fault}{at}; {ending}.", "bold red"))
     text = Text(f"{what}{_place(result.ranks, seat)}", style="bold")
@@ -89,10 +90,16 @@ def _place(ranks: Sequence[int], seat: Seat) -> str:
     return "lost" if len(ranks) == 2 else f"place {rank} of {len(ranks)}"
 
 
-def _in_round(transcript: Transcript, number: int) -> str:
-    """The round of an exchange, where the game has any: the last one told by then, or the first told after it."""
-    told = [e["round"] for x in transcript.exchanges[: number + 1] for e in x.events if isinstance(e.get("round"), int)]
-    return f" in round {told[-1]}" if told else ""
+def _in_round(transcript: Transcript, prompt: Prompt) -> str:
+    """The round of a prompt, where the game has any."""
+    seat, command = prompt.message.seat, prompt.message.command
+    first = VIEWS[transcript.game].once_a_round.get(command) if transcript.game in VIEWS else None
+    if first is not None:
+        same = (p for p in transcript.prompts() if (p.message.seat, p.message.command) == (seat, command))
+        return f" in round {first + sum(1 for p in same if p.exchange < prompt.exchange)}"
+    told = transcript.exchanges[: prompt.exchange + 1]
+    rounds = [event["round"] for exchange in told for event in exchange.events if isinstance(event.get("round"), int)]
+    return f" in round {rounds[-1]}" if rounds else ""
 
 
 def _show_fault(transcript: Transcript, seat: Seat, fault: Fault) -> None:
@@ -197,4 +204,4 @@ def _show_again(file: Path, transcript: Transcript, seat: Seat) -> None:
         options += ["--sandbox", "local"]
     out.print()
     out.print(Text("The same dice again, and the same lines of the others, as far as they fit", style="bold"))
-    out.print(Text(command("play", visible(transcript.game), *bots, *options)), soft_wrap=True)
+    out.print(Text(to_type("play", visible(transcript.game), *bots, *options)), soft_wrap=True)

@@ -174,4 +174,4 @@ def _signed(value: float) -> Text:
     return Text(f"{value:+g}" if value else "0", style="red" if value < 0 else "green" if value > 0 else "")
 
 
-VIEW = View(pages, account)
+VIEW = View(pages, account, {"PHASE1": 1, "PHASE2": 1})

@@ -7,7 +7,7 @@ bots wrote is still somebody else's text: it goes through `visible` into `rich.t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -44,6 +44,8 @@ class View:
 
     pages: Renderer
     account: Account | None = None
+    once_a_round: Mapping[str, int] = field(default_factory=dict)
+    """Commands that a seat is asked once in every round, and the first round that has them."""
 
 
 Happened = tuple[Mapping[str, Any], Mapping[Seat, Reply]]

@@ -28,7 +28,7 @@ from cli.replays.pages import (
 )
 from cli.transcripts import players
 from engine.core import Reply, Seat
-from engine.games.yacht_auction import BASIC, CATEGORIES, Player
+from engine.games.yacht_auction import BASIC, CATEGORIES, LAST_BIDDING, ROUNDS, Player
 from engine.transcript import Transcript
 
 
@@ -37,7 +37,7 @@ def pages(transcript: Transcript) -> Iterator[Page]:
     names = players(transcript)
     sheets = (Player(), Player())
     bundles: dict[str, str] = {}
-    for number, events in by_round(transcript):
+    for number, events in _rounds(transcript):
         yield Page(number, stack(*_round(number, events, names, sheets, bundles), Text()))
     yield Page(None, stack(_sheets(transcript), outcome(transcript, names)))
 
@@ -45,6 +45,17 @@ def pages(transcript: Transcript) -> Iterator[Page]:
 def account(transcript: Transcript, seat: Seat) -> RenderableType:
     """Both sheets and their difference, the seat's own first."""
     return _sheets(transcript, seat)
+
+
+def _rounds(transcript: Transcript) -> Iterator[tuple[int, list[Happened]]]:
+    """As `by_round`, but a fault in the last round, which has no auction to begin it, belongs to that round."""
+    for number, events in by_round(transcript):
+        kinds = [event["type"] for event, _ in events]
+        over = number == LAST_BIDDING and kinds.count("score") == 2 and "fault" in kinds
+        end = kinds.index("fault") if over else len(events)
+        yield number, events[:end]
+        if over:
+            yield ROUNDS, events[end:]
 
 
 def _round(
@@ -55,6 +66,8 @@ def _round(
     bundles: dict[str, str],
 ) -> Iterator[RenderableType]:
     title = heading(f"Round {number}") if number else heading("Before round 1")
+    if events[0][0]["type"] != "roll":
+        yield title
     for event, replies in events:
         match event["type"]:
             case "roll":
@@ -64,14 +77,10 @@ def _round(
             case "auction":
                 yield from _auction(event, replies, names, sheets, bundles)
             case "score":
-                if number == len(CATEGORIES) + 1 and event["seat"] == 0:
-                    yield title  # the last round has no auction
                 yield _score(event, replies, names, sheets)
                 if event["seat"] == 1:
                     yield Text(f"{'':21}total {sheets[0].total} : {sheets[1].total}", style="bold")
             case "fault":
-                if not number:
-                    yield title
                 yield fault_line(event, names)
 
 
@@ -143,4 +152,4 @@ def _spaced(dice: str) -> str:
     return " ".join(dice)
 
 
-VIEW = View(pages, account)
+VIEW = View(pages, account, {"ROLL": 1, "SCORE": 2})

@@ -68,6 +68,15 @@ def test_other_faults_are_explained(how: str, told: str, folder: Path) -> None:
     assert told in squeezed(invoke("explain", str(broken(folder, how)), "--seat", "1").stdout)
 
 
+def test_a_fault_in_the_last_round_is_of_that_round(folder: Path) -> None:
+    (folder / "my_bot.py").write_text(BROKEN.replace("== 8", "== 0").replace("BREAK", "sys.exit()"))
+    transcript = played(folder, str(folder / "my_bot.py"), "house:greedy")
+    assert "exited at SCORE in round 13; lost." in squeezed(invoke("explain", str(transcript), "--seat", "0").stdout)
+    shown = invoke("replay", str(transcript), "--round", "13").stdout.splitlines()
+    assert shown[0] == "Round 13"
+    assert "exited at SCORE" in shown[1]
+
+
 def test_what_is_shown_is_exact() -> None:
     done = invoke("explain", str(EXAMPLE), "--seat", "0", "--exchanges", "100")
     shown = [line.rstrip().split("  ")[-1] for line in done.stdout.splitlines() if line.startswith(("  <<", "  >>"))]
