@@ -1,18 +1,35 @@
-"""The one strict reader of replies, shared by all games with a line protocol (rulings C-06 to C-09).
+"""The one strict reader of replies, shared by all games: lines of words, and lines of JSON (rulings C-06 to C-09).
 
 A game module parses inside ``try``/``except Refused`` and turns it into a fault: a bot's line is never an
 exception outside a game.
+
+Whether a line of JSON is malformed must not depend on the machine: the interpreter's own limits (on recursion, on
+the digits of a number) vary with its version, its settings and the depth of the call, so the limits here are ours and
+narrower.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
+from decimal import Decimal
 
-from engine.core import Fault
+from engine.core import Fault, Reply
 
 _BLANKS = " \t\r"
 _SEPARATOR = re.compile(r"[ \t]+")
 _NUMBER = re.compile(r"[0-9]{1,9}")
+_DIGITS = 9  # of a number, however it is spelled
+
+MAX_NESTING = 64
+"""Arrays and objects inside each other in a line of JSON; a reply needs one, and most are not even that long."""
+
+MAX_NUMBER_CHARACTERS = 1000
+"""Of any number in a line of JSON. Only integral values are ever used, and ``5.000`` is one however long."""
+
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|$)|[\[{]|[\]}]')  # an open string is one too: linear time
+_FAR_EXPONENT = re.compile(r"[eE][+-]?0*[1-9][0-9]{4}")  # past the range of Decimal on some machine
 
 
 class Refused(Exception):
@@ -73,3 +90,107 @@ def expect(line: str, command: str, arguments: int) -> list[str]:
     if len(parts) != arguments + 1:
         raise malformed(f"{command} takes {arguments} words, got {len(parts) - 1}")
     return parts[1:]
+
+
+_NO_LINE = {
+    Fault.TIMEOUT: "no line in time",
+    Fault.EXITED: "the program ended before its reply",
+    Fault.OVERFLOW: "a line that is too long",
+    Fault.UNEXPECTED: "output that nobody had asked for",
+    Fault.MEMORY: "the memory limit was exceeded",
+}
+"""Why, for the faults that a transport finds before the rules see a line."""
+
+
+def line_of(reply: Reply) -> str:
+    """The line of a reply.
+
+    Raises:
+        Refused: there is none, with the fault that the transport found.
+    """
+    if reply.line is None:
+        assert reply.fault is not None
+        raise Refused(reply.fault, _NO_LINE.get(reply.fault, "refused before the rules saw it"))
+    return reply.line
+
+
+# JSON ------------------------------------------------------------------------------------------------------------
+
+
+class _Spelled(str):
+    """A JSON number that is kept as it was written until somebody wants its value."""
+
+    __slots__ = ()
+
+
+def _short_or_spelled(digits: str) -> int | _Spelled:
+    return int(digits) if len(digits) <= _DIGITS else _spelled(digits)
+
+
+def _spelled(number: str) -> _Spelled:
+    if len(number) > MAX_NUMBER_CHARACTERS:
+        raise malformed(f"a number of {len(number)} characters")
+    return _Spelled(number)
+
+
+def _no_number(word: str) -> object:
+    raise malformed(f"{word} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_int=_short_or_spelled, parse_float=_spelled, parse_constant=_no_number)
+
+
+def json_object(line: str) -> dict[str, object]:
+    """The fields of a reply that is one JSON object, in ASCII (C-09); other characters can be spelled as escapes.
+
+    Of duplicate keys the last counts (L-12). Its numbers are for `integer` to read.
+
+    Raises:
+        Refused: malformed: no JSON, no object, a lone surrogate, too deep, or a number that is too long (L-10, L-13).
+    """
+    if not line.isascii():
+        raise malformed("a character that is not ASCII")
+    if len(line) > MAX_NESTING:
+        _refuse_depth(line)
+    try:
+        value = _DECODER.decode(line)
+        if "\\u" in line:
+            json.dumps(value, ensure_ascii=False).encode()  # fails on half a character
+    except UnicodeEncodeError:
+        raise malformed("a lone surrogate") from None
+    except ValueError:  # its text is not repeated: it is another in every version of Python, transcripts are not
+        raise malformed("not JSON") from None
+    if not isinstance(value, dict):
+        raise malformed("not a JSON object")
+    return value
+
+
+def integer(fields: Mapping[str, object], name: str) -> int:
+    """The field of that name: a number with an integral value of at most nine digits, as 5, 5.0 or 50e-1 (L-10).
+
+    Raises:
+        Refused: malformed: another number, no number at all, or no such field.
+    """
+    value = fields.get(name)
+    if type(value) is int:  # True is an int as well
+        return value
+    if not isinstance(value, _Spelled):
+        raise malformed(f"{name} is not a number" if name in fields else f"there is no {name}")
+    if _FAR_EXPONENT.search(value):
+        raise malformed(f"{name} {value[:20]} has an exponent of more than four digits")
+    exact = Decimal(value)
+    if exact and exact.adjusted() >= _DIGITS:
+        raise malformed(f"{name} {value[:20]} has more than {_DIGITS} digits")
+    if exact != exact.to_integral_value():
+        raise malformed(f"{name} {value[:20]} is not a whole number")
+    return int(exact)
+
+
+def _refuse_depth(line: str) -> None:
+    if line.count("{") + line.count("[") <= MAX_NESTING:
+        return
+    depth = 0
+    for part in _STRING_OR_BRACKET.findall(line):
+        depth += (part in "[{") - (part in "]}")
+        if depth > MAX_NESTING:
+            raise malformed(f"nested more than {MAX_NESTING} deep")

@@ -1,0 +1,153 @@
+"""Simulated players and set tables of Liar's Dice, for its tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import ceil
+from typing import Any
+
+from engine.chance import Chance
+from engine.core import Event, Fault, Message, Reply, Result, Seat
+from engine.games.liars_dice import LiarsDice
+from engine.memory import Answer, MemoryTransport, Player
+from engine.referee import run_match
+from engine.transcript import Transcript
+from tests.engine.players import seed
+
+GAME = LiarsDice()
+
+Claim = tuple[int, int]
+"""A quantity and a face."""
+
+
+def may_follow(new: Claim, old: Claim) -> bool:
+    """Section "Raising Rules", rule by rule as the text has them; ones over ones by L-01."""
+    (quantity, face), (before, face_before) = new, old
+    if face != 1 and face_before != 1:
+        return quantity > before or (quantity == before and face > face_before)
+    if face == 1 and face_before != 1:
+        return quantity >= ceil(before / 2)
+    if face != 1 and face_before == 1:
+        return quantity >= before * 2 + 1
+    return quantity > before
+
+
+CLAIMS = [(quantity, face) for quantity in range(1, 31) for face in range(1, 7)]
+
+
+class Legal:
+    """Plays any legal move; one of its bids in eight is any that there is, a turn in `resigns` a resignation."""
+
+    def __init__(self, number: int, slow_ns: int = 0, resigns: int = 0) -> None:
+        self.chance = Chance(b"a legal liar" + seed(number))
+        self.slow_ns = slow_ns
+        self.resigns = resigns
+
+    def __call__(self, message: Message) -> Answer | None:
+        """See `engine.memory.Player`."""
+        if message.limit_ns is None:
+            return None
+        line = "OK" if message.line == "READY" else json.dumps(self.move(json.loads(message.line)))
+        return Answer(line, self.slow_ns * self.chance.below(101) // 100)
+
+    def move(self, view: dict[str, Any]) -> dict[str, Any]:
+        """What to do, by the view alone."""
+        current = view["currentBid"]
+        higher = [c for c in CLAIMS if current is None or may_follow(c, (current["quantity"], current["faceValue"]))]
+        if self.resigns and self.chance.below(self.resigns) == 0:
+            return {"type": "resign"}
+        if not higher or (current is not None and self.chance.below(4) == 0):
+            return {"type": "challenge"}
+        quantity, face = self.chance.pick(higher if self.chance.below(8) == 0 else higher[:10])
+        return {"type": "bid", "quantity": quantity, "faceValue": face}
+
+
+def play(seats: int, number: int, **others: Player) -> Transcript:
+    """One match; legal players, but ``p1``, ``p2``, ... where given."""
+    players = [others.get(f"p{seat + 1}") or Legal(10 * number + seat) for seat in range(seats)]
+    return run_match(GAME, seats, seed(number), MemoryTransport(players))
+
+
+class Loaded(Chance):
+    """Dice that fall as told."""
+
+    def __init__(self, dice: str) -> None:
+        super().__init__(b"")
+        self.told: Iterator[str] = chain(dice.replace(" ", ""))
+
+    def below(self, bound: int) -> int:
+        """See `engine.chance.Chance`."""
+        assert bound == 6
+        return int(next(self.told)) - 1
+
+
+@dataclass(frozen=True)
+class Table:
+    """What was heard and what came of a match with loaded dice."""
+
+    heard: Sequence[list[str]]  # by seat, every line
+    events: Sequence[Event]
+    result: Result | None  # None if the turns ended first
+    next_view: dict[str, Any] | None  # the view that waits for an answer then
+
+    def notices(self, seat: Seat) -> list[dict[str, Any]]:
+        """The lines with an event that a seat has heard."""
+        return [parsed for line in self.heard[seat] if line.startswith("{") and "event" in (parsed := json.loads(line))]
+
+    def views(self, seat: Seat) -> list[dict[str, Any]]:
+        """What a seat was shown on its turns."""
+        return [view for line in self.heard[seat] if line.startswith("{") and "event" not in (view := json.loads(line))]
+
+
+SHORT = {"challenge": '{"type":"challenge"}', "resign": '{"type":"resign"}'}
+
+
+def play_table(dice: str, turns: Sequence[str], ready: Sequence[str | Fault] | int = 2) -> Table:
+    """Let dice fall as told, round after round in seat order, and play turns like ``P1 3x4``, ``P2 challenge``.
+
+    Other words of a turn are replies as they stand or the name of a fault. `ready` are the replies to READY, or how
+    many seats say OK.
+    """
+    replies_to_ready: Sequence[str | Fault] = ["OK"] * ready if isinstance(ready, int) else ready
+    seats = len(replies_to_ready)
+    heard: list[list[str]] = [[] for _ in range(seats)]
+    events: list[Event] = []
+    waiting = list(turns)
+    play = GAME.play(seats, Loaded(dice))
+    step = next(play)
+    try:
+        while True:
+            for message in step.messages:
+                heard[message.seat].append(message.line)
+            events += step.events
+            prompted = [message for message in step.messages if message.limit_ns is not None]
+            if len(prompted) > 1:
+                replies = {seat: _reply(answer) for seat, answer in enumerate(replies_to_ready)}
+            elif prompted and not waiting:
+                return Table(heard, events, None, json.loads(prompted[0].line))
+            elif prompted:
+                player, what = waiting.pop(0).split(" ", 1)
+                assert player == f"P{prompted[0].seat + 1}", (
+                    f"it is the turn of seat {prompted[0].seat}, not of {player}"
+                )
+                replies = {prompted[0].seat: _reply(_spell(what))}
+            else:
+                replies = {}
+            step = play.send(replies)
+    except StopIteration as stop:
+        assert waiting == []
+        return Table(heard, events, stop.value, None)
+
+
+def _spell(what: str) -> str | Fault:
+    quantity, times, face = what.partition("x")
+    if times and quantity.isdigit():
+        return f'{{"type":"bid","quantity":{quantity},"faceValue":{face}}}'
+    return Fault(what) if what in list(Fault) else SHORT.get(what, what)
+
+
+def _reply(answer: str | Fault) -> Reply:
+    return Reply(None, 0, answer) if isinstance(answer, Fault) else Reply(answer, 0)
