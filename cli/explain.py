@@ -27,7 +27,7 @@ from engine.transcript import Exchange, Prompt, Transcript
 from sandbox.box import STDERR_KEPT_BYTES
 
 SLOWEST = 5
-ASKED_WIDTH = 32
+ASKED_WIDTH = 28
 STDERR_LINES = 12
 LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript says
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cli.replays import betris, generic, yacht_auction
+from cli.replays import betris, generic, liars_dice, yacht_auction
 from cli.replays.pages import View
 
-VIEWS: Mapping[str, View] = {"betris-large": betris.VIEW, "yacht-auction": yacht_auction.VIEW}
+VIEWS: Mapping[str, View] = {
+    "betris-large": betris.VIEW,
+    "liars-dice": liars_dice.VIEW,
+    "yacht-auction": yacht_auction.VIEW,
+}
 """By the game's name."""
 
 GENERIC = generic.VIEW
