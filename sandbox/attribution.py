@@ -35,6 +35,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
+NOISE_NS = 500_000
+"""Less than this is not called stolen. Every wake-up costs a bot some microseconds, and a bot can read off how many:
+without this bound it could aim at a deadline and have the match voided at will. Verdicts 1 ms and more beside a
+deadline stay right."""
+
 SETTLE_NS = 10_000_000
 """How far a silent bot's own time must be over its limit: two ticks at 250 Hz, so that every wait of its that was
 going on at the deadline is over and counted, or has grown long enough to be seen."""
@@ -70,7 +75,9 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What happened to one seat between its prompt and `wall_ns` later. `late_ns`: the referee's own lateness."""
+    """What happened to one seat between its prompt and `wall_ns` later. `late_ns`: time that its prompt spent inside
+    our own write, so that it may have arrived that much later.
+    """
 
     limit_ns: int
     wall_ns: int
@@ -100,7 +107,8 @@ class Evidence:
             others_ns = max(0, (self.cpu_ns or 0) - (self.leader_cpu_ns or 0))
             alone_ns = (self.delay_ns or 0) - others_ns
         waited_ns = max(0, max(self.full_ns or 0, alone_ns) - self.throttled_ns)
-        return min(self.wall_ns, waited_ns + self.steal_ns + self.frozen_ns + self.late_ns)
+        stolen_ns = waited_ns + self.steal_ns + self.frozen_ns + self.late_ns
+        return min(self.wall_ns, stolen_ns) if stolen_ns > NOISE_NS else 0
 
     @property
     def own_ns(self) -> int:
@@ -133,6 +141,8 @@ def while_watching(evidence: Evidence, answered: bool, watch_factor: int = WATCH
     """The verdict past the deadline, where nothing was said in time; None: watch on."""
     if evidence.frozen:
         return Blame.HOST
+    if evidence.signal == "none":
+        return Blame.UNKNOWN
     if answered:
         return Blame.HOST if evidence.own_ns <= evidence.limit_ns else Blame.BOT
     if evidence.own_ns > evidence.limit_ns + SETTLE_NS:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from engine.core import TransportError
-from sandbox.attribution import Counters
+from sandbox.attribution import Blame, Counters
 
 STDERR_KEPT_BYTES = 56 * 1024 + 80
 """What is kept of a bot's stderr in one match; the same in every backend (see images/init.c)."""
@@ -75,7 +75,7 @@ class Channel:
     stdin_fd: int
     stdout_fd: int
     meter: Meter = field(default_factory=NoMeter)
-    out_of_memory: Callable[[], bool] = lambda: False
+    out_of_memory: Callable[[], Blame | None] = lambda: None  # whose limit a process of the run was killed for
     unsent: bytes = b""
     unread: bytearray = field(default_factory=bytearray)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.core import NS_PER_MS
+from sandbox.attribution import Blame
 from sandbox.box import Channel, Exit, Limits, Program, Sandbox, SandboxError
 from sandbox.languages import Recipe
 
@@ -83,7 +84,10 @@ def build(
         box.ask_stop(0 if why else 1000 * NS_PER_MS)
         end = box.stopped()
         log = end.stderr.decode("utf-8", "replace")
-        if why is None and channel.out_of_memory():
+        blame = channel.out_of_memory()
+        if blame is Blame.HOST:
+            raise SandboxError("host-memory", "this host ran out of memory and killed a build")
+        if why is None and blame is Blame.BOT:
             why = f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
         _check(why, end, log, recipe)
         return Built(tar, log)

@@ -39,21 +39,25 @@ class Cgroup:
         self._pid = pid
         self._proc = proc
         self._leader: Leader | None = None
-        unified = paths.get("")
+        unified = _own(paths.get(""), pid)
         self._pressure = self._open(unified, "cpu.pressure")
         self._frozen_time = self._open(unified, "cgroup.stat.local")
         self._freezer = self._open(paths.get("freezer"), "freezer.state")
+        self._events = self._open(unified, "cgroup.events")
         self._throttled_v1 = self._open(paths.get("cpu"), "cpu.stat")
         self._throttled_v2 = self._open(unified, "cpu.stat") if self._throttled_v1 is None else None
         self._tasks = self._open(unified or paths.get("cpuacct"), "cgroup.procs")
         self._cpu_v1 = self._open(paths.get("cpuacct"), "cpuacct.usage")
-        self._cpu_v2 = self._open(paths.get(""), "cpu.stat") if self._cpu_v1 is None else None
+        self._cpu_v2 = self._open(unified, "cpu.stat") if self._cpu_v1 is None else None
         self._oom = self._open(paths.get("memory"), "memory.oom_control")
         if self._oom is None:
-            self._oom = self._open(paths.get(""), "memory.events")
+            self._oom = self._open(unified, "memory.events")
+        # With swap accounted and none allowed it is the sum of memory and swap that stands in the way.
+        names = ("memory.failcnt", "memory.memsw.failcnt")
+        self._limit_hits = [fd for name in names if (fd := self._open(paths.get("memory"), name)) is not None]
         self._peak = self._open(paths.get("memory"), "memory.max_usage_in_bytes")
         if self._peak is None:
-            self._peak = self._open(paths.get(""), "memory.peak")
+            self._peak = self._open(unified, "memory.peak")
 
     def cpu_ns(self) -> int | None:
         """CPU time used by everything in the container so far."""
@@ -62,9 +66,12 @@ class Cgroup:
         usage_us = _field(self._cpu_v2, b"usage_usec")
         return None if usage_us is None else usage_us * 1000
 
-    def oom_kills(self) -> int:
-        """How many processes of the container were killed for its memory limit; 0 where nobody counts."""
-        return _field(self._oom, b"oom_kill") or 0
+    def memory_events(self) -> tuple[int, int]:
+        """How many processes of the container were killed for want of memory, by whomever; and how often the
+        container's own limit stood in the way. A kill without a hit is the whole host's want. 0 where nobody counts.
+        """
+        hits = sum(_integer(fd) or 0 for fd in self._limit_hits)
+        return _field(self._oom, b"oom_kill") or 0, hits or _field(self._oom, b"oom") or 0
 
     def peak_memory_bytes(self) -> int | None:
         """The most memory that was in use at once since the container began."""
@@ -87,8 +94,12 @@ class Cgroup:
         """Find the bot's first process: the oldest one but the container's own first."""
         if self._leader is not None:
             self._leader.close()
-        others = [pid for pid in self._pids() if pid != self._pid]
-        self._leader = Leader(min(others), self._proc) if others else None
+        try:  # init's child; without CONFIG_PROC_CHILDREN the oldest process but init
+            children = (self._proc / f"{self._pid}/task/{self._pid}/children").read_text().split()
+            found = [int(pid) for pid in children]
+        except OSError:
+            found = [pid for pid in self._pids() if pid != self._pid]
+        self._leader = Leader(min(found), self._proc) if found else None
 
     def _slow_counters(self, fresh: bool) -> Counters:
         now_ns = time.monotonic_ns()
@@ -98,9 +109,13 @@ class Cgroup:
                 throttled_ns=self._throttled_ns(),
                 steal_ns=steal_ns((self._proc / "stat").read_bytes(), self._cpus),
                 frozen_ns=(_field(self._frozen_time, b"frozen_usec") or 0) * 1000,
-                frozen=self._freezer is not None and _read(self._freezer).strip() not in (b"THAWED", b""),
+                frozen=self._frozen(),
             )
         return self._slow
+
+    def _frozen(self) -> bool:
+        by_v1 = self._freezer is not None and _read(self._freezer).strip() not in (b"THAWED", b"")
+        return by_v1 or _field(self._events, b"frozen") == 1
 
     def _throttled_ns(self) -> int:
         if self._throttled_v1 is not None:
@@ -142,6 +157,17 @@ def _paths(table: str, root: Path) -> dict[str, Path]:
                 base = root / controllers if (root / controllers).is_dir() else root / controller
             found[controller.removeprefix("name=")] = base / path.lstrip("/")
     return found
+
+
+def _own(directory: Path | None, pid: int) -> Path | None:
+    """The unified group, if the container is really in it: beside some engines it is everybody's."""
+    if directory is None:
+        return None
+    try:
+        members = (directory / "cgroup.procs").read_text().split()
+    except OSError:
+        return None
+    return directory if str(pid) in members else None
 
 
 def _read(fd: int) -> bytes:
@@ -186,7 +212,9 @@ class Leader:
     def times(self) -> tuple[int | None, int | None]:
         """CPU time and run-queue delay in nanoseconds; a wait counts when it is over."""
         words = _read(self._fd).split() if self._fd >= 0 else []
-        return (int(words[0]), int(words[1])) if len(words) == 3 else (None, None)
+        if len(words) != 3 or words[0] == b"0":  # a kernel that does not count says 0; what runs has used some
+            return (None, None)
+        return (int(words[0]), int(words[1]))
 
     def close(self) -> None:
         """Idempotent."""

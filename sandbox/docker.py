@@ -2,7 +2,8 @@
 
 Theory of operation
 -------------------
-The engine is asked for four things only: create, start, inspect (once, for the process id) and wait for removal.
+The engine is asked for the container's life cycle only: create, start, inspect (once, for the process id), wait for
+removal; and to kill what does not end by itself.
 Nothing between the first and the last line of a match goes through it: lines travel over FIFOs in a directory
 that is mounted read-only into the container, orders to the image's init (images/init.c) over two more. Every
 engine call has a time-out.
@@ -39,6 +40,7 @@ from docker.utils import kwargs_from_env
 
 from engine.core import NS_PER_MS, NS_PER_S
 from sandbox import seccomp
+from sandbox.attribution import Blame
 from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
 from sandbox.cgroup import Cgroup
 
@@ -113,7 +115,7 @@ class DockerBox:
         self._fds: dict[str, int] = {}
         self._container: str | None = None
         self._cgroup: Cgroup | None = None
-        self._oom_kills = 0
+        self._memory_events = (0, 0)
         self._cpu_ns: int | None = None
         self._stop_timeout_s = 0.0
         self._acknowledged = b""
@@ -138,7 +140,7 @@ class DockerBox:
         with contextlib.suppress(BlockingIOError):  # what the last run wrote after its last reply
             while os.read(self._fds["out"], 64 * 1024):
                 pass
-        self._oom_kills = cgroup.oom_kills()
+        self._memory_events = cgroup.memory_events()
         self._cpu_ns = cgroup.cpu_ns()
         self._order(b"start\n")
         self._await(rb"started\n", ACK_TIMEOUT_S)
@@ -147,7 +149,7 @@ class DockerBox:
             self._fds["in"],
             self._fds["out"],
             meter=cgroup,
-            out_of_memory=lambda: cgroup.oom_kills() > self._oom_kills,
+            out_of_memory=lambda: _whose_memory(self._memory_events, cgroup.memory_events()),
         )
 
     def ask_stop(self, grace_ns: int) -> None:
@@ -293,6 +295,12 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits) -> An
         log_config=LogConfig(type="none"),
         auto_remove=True,
     )
+
+
+def _whose_memory(before: tuple[int, int], after: tuple[int, int]) -> Blame | None:
+    if after[0] <= before[0]:
+        return None
+    return Blame.BOT if after[1] > before[1] else Blame.HOST
 
 
 def copy_program(source: Path, target: Path) -> None:

@@ -9,9 +9,8 @@ has been read. In time means stamp <= deadline; that ``poll`` returned something
 *Our own lateness is never the bot's.* We ask to be woken at the deadline and measure how late that was. Three
 cases past a deadline:
 
-* a whole line is there: it came before our stamp, nobody can say whether before the deadline -> void;
-* nothing is there, but we woke later than `late_bound_ns`, or our write alone took that long: this host was not
-  fit to judge at that moment -> void;
+* we looked more than `late_bound_ns` past it, or our write alone took that long: this host was not fit to judge at that
+  moment -> void. (Where a line was there at our first look, a tenth of that is enough: it may have come in time.)
 * nothing is there and we were on time: the bot is late, and `sandbox.attribution` is to say by whose doing. The seat
   is *watched* past its deadline; what it still says is never counted; the watch ends, mostly within 10 ms, in
   `Fault.TIMEOUT` or, where the host kept the bot from running, in a void.
@@ -33,7 +32,7 @@ from dataclasses import dataclass
 from time import monotonic_ns
 
 from engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError
-from sandbox.attribution import WATCH_FACTOR, Blame, Counters, Evidence, between, while_watching
+from sandbox.attribution import NOISE_NS, WATCH_FACTOR, Blame, Counters, Evidence, between, while_watching
 from sandbox.box import Channel
 
 READ_BYTES = 64 * 1024
@@ -70,7 +69,7 @@ class _Open:
     def evidence(self, at_ns: int) -> Evidence:
         """What happened to the seat until now."""
         after = self.channel.meter.counters()
-        return between(self.before, after, self.limit_ns, at_ns - self.started_ns, max(self.late_ns, self.write_ns))
+        return between(self.before, after, self.limit_ns, at_ns - self.started_ns, self.write_ns)
 
 
 class PipeTransport:
@@ -141,10 +140,9 @@ class PipeTransport:
         if prompt.watched:
             return self._watch(prompt) if readable or woke_ns >= prompt.wake_ns else None
         past = woke_ns > prompt.deadline_ns
-        # Past its deadline every seat is read once more: it may have written after poll looked.
-        reply = self._look(prompt) if past or readable else None
+        reply = self._look(prompt) if readable else None
         if reply is None and past:
-            self._missed(prompt, woke_ns)
+            return self._missed(prompt, woke_ns)
         return reply
 
     def _look(self, prompt: _Open) -> Reply | None:
@@ -161,18 +159,20 @@ class PipeTransport:
         if end < 0:
             return None
         if stamp_ns > prompt.deadline_ns:
-            raise self._late(prompt, stamp_ns, "an answer was there when the referee looked after the deadline")
+            if stamp_ns - prompt.deadline_ns > NOISE_NS:
+                raise self._late(prompt, stamp_ns, "an answer was there when the referee looked after the deadline")
+            return None
         line = channel.unread[:end].decode("utf-8", "surrogateescape")
         del channel.unread[: end + 1]
         return Reply(line, elapsed_ns, None, _spent(prompt), prompt.write_ns)
 
-    def _missed(self, prompt: _Open, woke_ns: int) -> None:
+    def _missed(self, prompt: _Open, woke_ns: int) -> Reply | None:
         """Nothing came in time: watch on, unless we are in no position to tell."""
         prompt.late_ns = woke_ns - prompt.deadline_ns
         if max(prompt.late_ns, prompt.write_ns) > self._late_bound_ns:
             raise self._late(prompt, woke_ns, "the referee itself was late")
         prompt.watched = True
-        prompt.wake_ns = woke_ns + WATCH_STEP_NS
+        return self._watch(prompt)
 
     def _watch(self, prompt: _Open) -> Reply | None:
         """Look at a watched seat again. What it says is not counted, only when it says it."""
@@ -225,7 +225,10 @@ def _read(channel: Channel) -> bool:
 
 
 def _gone(channel: Channel) -> Fault:
-    return Fault.MEMORY if channel.out_of_memory() else Fault.EXITED
+    blame = channel.out_of_memory()
+    if blame is Blame.HOST:
+        raise TransportError("host-memory", "this host ran out of memory and killed a bot")
+    return Fault.MEMORY if blame is Blame.BOT else Fault.EXITED
 
 
 def _spent(prompt: _Open) -> int | None:

@@ -8,6 +8,8 @@ io_uring, memfd_secret and asynchronous I/O with its host-wide budget; here none
   bpf, perf, userfaultfd, handles to files, quotas, swap, accounting, ports;
 * what outlives a match or crosses containers: System V and POSIX message queues, shared segments and semaphores, keys,
   asynchronous I/O, fanotify;
+* memory that belongs to no process (memfd_create, beyond what /tmp, pipes and sockets can hold): out of memory, the
+  kernel must find a process of the bot that is larger than init;
 * clocks: setting any of them;
 * network: sockets exist for AF_UNIX only.
 
@@ -31,7 +33,7 @@ statx symlink symlinkat sync sync_file_range syncfs tee truncate umask unlink un
 write writev
 """
 _MEMORY = """
-brk get_mempolicy madvise mbind membarrier memfd_create mincore mlock mlock2 mlockall mmap mprotect mremap msync
+brk get_mempolicy madvise mbind membarrier mincore mlock mlock2 mlockall mmap mprotect mremap msync
 munlock munlockall munmap pkey_alloc pkey_free pkey_mprotect process_madvise rseq set_mempolicy
 """
 _PROCESSES = """

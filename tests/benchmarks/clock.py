@@ -26,6 +26,7 @@ from pathlib import Path
 from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, TransportError
 from league.config import Settings
 from sandbox.arena import quiet
+from sandbox.attribution import Counters
 from sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox
 from sandbox.docker import DockerSandbox
 from sandbox.local import LocalSandbox
@@ -135,11 +136,19 @@ def lateness(sandbox: Sandbox, program: Program, prompts: int) -> int:
     return int(ratio > LATENESS_TARGET and realtime_permitted())
 
 
+class Undisturbed(NoMeter):
+    """A meter of a bot from which nothing is ever stolen."""
+
+    def counters(self, fresh: bool = True) -> Counters:
+        """See `sandbox.box.Meter`."""
+        return Counters(cpu_ns=0, full_ns=0)
+
+
 def late_by(sandbox: Sandbox, program: Program, prompts: int) -> list[int]:
     """How late the referee woke at the deadlines of a bot that says nothing, in nanoseconds."""
     box = sandbox.open(program, Limits())
     channel = box.start()
-    channel.meter = NoMeter()  # nothing is to be attributed: only the wake-up counts
+    channel.meter = Undisturbed()  # nothing is to be attributed: only the wake-up counts
     transport = PipeTransport([channel], late_bound_ns=NS_PER_S)
     with quiet():
         taken = [transport.exchange([Message(0, "MUTE", 5 * NS_PER_MS)])[0].late_ns for _ in range(prompts)]

@@ -30,6 +30,7 @@ class PrivateEngine:
                     f"--exec-root={self._folder}/exec",
                     f"--pidfile={self._folder}/pid",
                     f"--cgroup-parent=/{group.name}/containers",
+                    "--exec-opt=native.cgroupdriver=cgroupfs",  # systemd's driver takes no such parent
                     "--bridge=none",
                     "--iptables=false",
                     "--ip6tables=false",

@@ -35,10 +35,10 @@ def seen(wall_ms: float, **milliseconds: float) -> Evidence:
     ("evidence", "stolen_ms"),
     [
         pytest.param(seen(500, cpu=0, full=0, leader_cpu=0, delay=0), 0, id="slept"),
-        pytest.param(seen(500, cpu=501, full=0.1, leader_cpu=501, delay=0.1), 0.1, id="computed, alone"),
+        pytest.param(seen(500, cpu=501, full=0.1, leader_cpu=501, delay=0.1), 0, id="computed, alone: noise"),
         pytest.param(seen(500, cpu=253, full=248, leader_cpu=253, delay=248), 248, id="computed beside strangers"),
         pytest.param(
-            seen(500, cpu=501, full=0.1, leader_cpu=125, delay=375), 0.1, id="its threads waited for each other"
+            seen(500, cpu=501, full=0.1, leader_cpu=125, delay=375), 0, id="its threads waited for each other"
         ),
         pytest.param(seen(500, cpu=254, full=247, leader_cpu=64, delay=400), 247, id="the same beside strangers"),
         pytest.param(
@@ -65,6 +65,8 @@ def test_stolen_time(evidence: Evidence, stolen_ms: float) -> None:
         pytest.param(seen(700, cpu=300, full=100), True, Blame.BOT, id="answered after 600 ms of its own"),
         pytest.param(seen(700, cpu=300, full=200), True, Blame.HOST, id="exactly the limit is in time"),
         pytest.param(seen(500.2, cpu=0, full=0), True, Blame.BOT, id="answered a little too late, nothing stolen"),
+        pytest.param(seen(500.2, cpu=0, full=0.4), True, Blame.BOT, id="aimed at the noise of its own wake-up"),
+        pytest.param(seen(511, cpu=0), False, Blame.UNKNOWN, id="no signal says unknown"),
         pytest.param(seen(700, cpu=300, full=250), False, None, id="silent, 450 ms of its own so far"),
         pytest.param(seen(505, cpu=0, full=0), False, None, id="silent, a wait may not be over yet"),
         pytest.param(seen(511, cpu=0, full=0), False, Blame.BOT, id="silent, and its own time is over"),
@@ -111,6 +113,19 @@ def test_steal_is_read_for_the_boxs_own_cpus() -> None:
     assert [steal_ns(text, cpus) for cpus in ([], [1], [0, 1])] == [30 * tick_ns, 20 * tick_ns, 30 * tick_ns]
 
 
+def test_a_unified_group_that_is_everybodys_is_not_read(tmp_path: Path) -> None:
+    """Beside some engines a container stays in the unified hierarchy's root: its pressure is the whole host's."""
+    (tmp_path / "cgroup" / "unified").mkdir(parents=True)
+    (tmp_path / "cgroup" / "unified" / "cgroup.procs").write_text("1\n2\n")
+    (tmp_path / "cgroup" / "unified" / "cpu.pressure").write_text("full avg10=0.00 avg60=0.00 total=5\n")
+    (tmp_path / "proc" / "7").mkdir(parents=True)
+    (tmp_path / "proc" / "7" / "cgroup").write_text("0::/\n")
+    (tmp_path / "proc" / "stat").write_text("cpu  0 0 0 0 0 0 0 3 0 0\n")
+    cgroup = Cgroup(7, root=tmp_path / "cgroup", proc=tmp_path / "proc")
+    assert cgroup.counters().full_ns is None
+    cgroup.close()
+
+
 @pytest.mark.parametrize("version", ["v1 and unified", "v1 alone", "v2"])
 def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str) -> None:
     """Trees as such kernels show them, with the figures of one container."""
@@ -124,12 +139,14 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
         "cpu.stat": "usage_usec 2\nuser_usec 1\nsystem_usec 1\nnr_throttled 0\nthrottled_usec 4\n",
         "cgroup.stat.local": "frozen_usec 6\n",
         "cgroup.procs": "7\n9\n8\n",
-        "memory.events": "oom 1\noom_kill 8\n",
+        "cgroup.events": "populated 1\nfrozen 1\n",
+        "memory.events": "oom 3\noom_kill 8\n",
         "memory.peak": "4096\n",
     }
     v1 = {
         "cpuacct/x/cpuacct.usage": "2000\n",
         "cpuacct/x/cgroup.procs": "7\n9\n8\n",
+        "memory/x/memory.failcnt": "3\n",
         "cpu/x/cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 4000\n",
         "memory/x/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 8\n",
         "memory/x/memory.max_usage_in_bytes": "4096\n",
@@ -153,11 +170,12 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     cgroup.follow_leader()
     got = cgroup.counters()
     tick_ns = NS_PER_S // os.sysconf("SC_CLK_TCK")
-    assert (got.cpu_ns, got.throttled_ns, got.steal_ns, got.frozen) == (2000, 4000, 3 * tick_ns, False)
+    assert (got.cpu_ns, got.throttled_ns, got.steal_ns) == (2000, 4000, 3 * tick_ns)
+    assert got.frozen is (version != "v1 alone")
     assert (got.leader_cpu_ns, got.delay_ns) == (1000, 77)
     assert got.full_ns == (None if version == "v1 alone" else 5000)
     assert got.frozen_ns == (0 if version == "v1 alone" else 6000)
-    assert (cgroup.oom_kills(), cgroup.peak_memory_bytes()) == (8, 4096)
+    assert (cgroup.memory_events(), cgroup.peak_memory_bytes()) == ((8, 3), 4096)
     cgroup.close()
 
 

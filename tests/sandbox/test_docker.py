@@ -39,6 +39,7 @@ for line in sys.stdin:
 SOCKETS = [(2, 1), (2, 2), (10, 1), (16, 3), (17, 3), (38, 5), (40, 1)]  # inet, inet6, netlink, packet, alg, vsock
 CALLS = {  # numbers of x86-64, with arguments that would succeed, or fail otherwise, without the filter
     "io_uring_setup": (425, "1, ctypes.create_string_buffer(120)"),
+    "memfd_create": (319, "b'x', 0"),
     "io_setup": (206, "1, ctypes.byref(ctypes.c_ulong())"),
     "memfd_secret": (447, "0"),
     "userfaultfd": (323, "1"),
@@ -165,7 +166,6 @@ def test_the_insider_finds(box: Box, expression: str, expected: str) -> None:
         "socket.getaddrinfo('example.org', 80)",
         "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)",
         "resource.setrlimit(resource.RLIMIT_NOFILE, (9999, 9999))",
-        "os.sched_setaffinity(0, {}) ",
         "open('/tmp/big', 'wb').write(bytes(2 * 2**20))",
         "[open(f'/tmp/{i}', 'w').close() for i in range(99)]",
         "[os.dup(1) for i in range(300)]",
@@ -177,6 +177,26 @@ def test_the_insider_finds(box: Box, expression: str, expected: str) -> None:
 )
 def test_the_insider_cannot(box: Box, attempt: str) -> None:
     assert "error" in inside(box)(attempt).split(":")[0].lower()
+
+
+def test_a_pinned_bot_stays_where_it_is(sandbox: DockerSandbox, program: Program) -> None:
+    box = sandbox.open(program, Limits(cpus="0"))
+    try:
+        ask = inside(box)
+        assert ask("os.sched_getaffinity(0)") == "{0}"
+        assert "Error" in ask("os.sched_setaffinity(0, {1})")
+    finally:
+        box.close()
+
+
+def test_memory_outside_of_any_process_ends_the_bot_and_not_init(box: Box) -> None:
+    """A bot that hides from the out-of-memory killer and fills whatever is not its own address space."""
+    ask = asker(box)
+    ask("tries(lambda: open('/proc/self/oom_score_adj', 'w').write('0'))")
+    ask("[tries(lambda: os.write(os.pipe()[1], bytes(65536))) for i in range(100)]")
+    reply = ask("[bytearray(b'x') * 2**20 for i in range(300)]")
+    assert reply.fault is Fault.MEMORY
+    assert stop(box).signal == 9  # init lives to tell
 
 
 def test_more_processes_than_allowed_do_not_start(box: Box) -> None:
