@@ -88,7 +88,7 @@ def play(
             fail(f"cannot write {error.filename or work}: {error.strerror}")
     if as_json:
         print(json.dumps({"summary": run.summary()}))
-    elif run.score.played or run.score.abandoned:
+    elif run.no_start is None and run.score.played + run.score.abandoned:
         report.show(out, game, bots, run.score, run.clock)
     run.end()
 
@@ -301,26 +301,24 @@ def _not_ready(bots: Sequence[str], played: Played) -> str | None:
         if prompt is None or prompt.message.command != "READY":
             continue
         event = next((e for e in transcript.events() if e.get("type") == "fault" and e.get("seat") == seat), {})
-        what = f"{transcript.result.faults[seat].value}: {event.get('why', '')}"
-        sentence = f"{bots[seat]} (seat {seat}) did not get past READY: {what}"
-        sentence += f", after {duration(prompt.reply.elapsed_ns)}"
+        facts = [transcript.result.faults[seat].value, f"after {duration(prompt.reply.elapsed_ns)}"]
         ended = played.exits.get(seat)
         stderr = b""
         if ended is not None:
-            sentence += _exit_words(ended)
+            facts += _exit_words(ended)
             stderr = ended.stderr
-        sentence += ". Nothing further was played"
         if shown := last_lines(stderr, STDERR_LINES):
             err.print("The end of its stderr:")
             err.print(quoted(shown), soft_wrap=True)
-        return sentence
+        why = event.get("why", "it failed")
+        return f"{bots[seat]} (seat {seat}) did not get past READY: {why} ({', '.join(facts)}); nothing else was played"
     return None
 
 
-def _exit_words(ended: Exit) -> str:
+def _exit_words(ended: Exit) -> list[str]:
     if ended.exit_code is not None:
-        return f", exit code {ended.exit_code}"
-    return f", ended by signal {ended.signal}" if ended.signal is not None else ""
+        return [f"exit code {ended.exit_code}"]
+    return [f"signal {ended.signal}"] if ended.signal is not None else []
 
 
 def _keep_stderr(path: Path, seats: range, played: Played) -> None:

@@ -103,7 +103,7 @@ def test_what_a_bot_writes_to_stderr_lies_beside_its_transcript(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("program", "told", "quoted"),
     [
-        ("def start():\n    raise KeyError('weights')\nstart()\n", "exited: ", "KeyError: 'weights'"),
+        ("def start():\n    raise KeyError('weights')\nstart()\n", "(exited, after ", "KeyError: 'weights'"),
         ("print('hello, judge', flush=True)\ninput()\n", "did not get past READY: ", ""),
         ("import os\nos.abort()\n", "signal 6", ""),
     ],
