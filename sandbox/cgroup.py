@@ -13,10 +13,13 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox.attribution import Counters
+from sandbox.attribution import Blame, Counters
 
 _READ_BYTES = 4096
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+SLACK_BYTES = 1024 * 1024
+"""How near to its limit a container's peak means that it was reached: charges come in batches."""
+
 SLOW_AGE_NS = 20_000_000
 """How old a slow reading may be where the beginning of a prompt is noted: short against every limit."""
 
@@ -35,6 +38,7 @@ class Cgroup:
         self._cpus = cpus
         self._slow = Counters()
         self._slow_at_ns = 0
+        self._kills = self._limit_hits = 0
         paths = _paths((proc / str(pid) / "cgroup").read_text(), root)
         self._pid = pid
         self._proc = proc
@@ -52,9 +56,8 @@ class Cgroup:
         self._oom = self._open(paths.get("memory"), "memory.oom_control")
         if self._oom is None:
             self._oom = self._open(unified, "memory.events")
-        # With swap accounted and none allowed it is the sum of memory and swap that stands in the way.
-        names = ("memory.failcnt", "memory.memsw.failcnt")
-        self._limit_hits = [fd for name in names if (fd := self._open(paths.get("memory"), name)) is not None]
+        self._limit = self._open(paths.get("memory"), "memory.limit_in_bytes")
+        self._memory_v1 = paths.get("memory") if self._limit is not None else None
         self._peak = self._open(paths.get("memory"), "memory.max_usage_in_bytes")
         if self._peak is None:
             self._peak = self._open(unified, "memory.peak")
@@ -66,15 +69,33 @@ class Cgroup:
         usage_us = _field(self._cpu_v2, b"usage_usec")
         return None if usage_us is None else usage_us * 1000
 
-    def memory_events(self) -> tuple[int, int]:
-        """How many processes of the container were killed for want of memory, by whomever; and how often the
-        container's own limit stood in the way. A kill without a hit is the whole host's want. 0 where nobody counts.
+    def forget_memory(self) -> None:
+        """Begin a new run: what was used and who was killed before counts no more."""
+        if self._memory_v1 is not None:
+            with contextlib.suppress(OSError):
+                (self._memory_v1 / "memory.max_usage_in_bytes").write_text("0")
+        self._kills, self._limit_hits = self._memory_events()
+
+    def killed_for_memory(self) -> Blame | None:
+        """Whose want of memory killed a process of this run: the container's own limit's, or the whole host's."""
+        kills, hits = self._memory_events()
+        if kills <= self._kills:
+            return None
+        return Blame.BOT if hits > self._limit_hits else Blame.HOST
+
+    def _memory_events(self) -> tuple[int, int]:
+        """Processes killed for want of memory, and how often the container's own limit stood in the way. Version 1
+        counts no hits that one could rely on (its failcnt stays 0 on some kernels), but the peak then is at the limit.
         """
-        hits = sum(_integer(fd) or 0 for fd in self._limit_hits)
-        return _field(self._oom, b"oom_kill") or 0, hits or _field(self._oom, b"oom") or 0
+        if self._limit is None:
+            hits = _field(self._oom, b"oom") or 0
+        else:
+            limit_bytes, peak_bytes = _integer(self._limit), self.peak_memory_bytes()
+            hits = int(limit_bytes is not None and peak_bytes is not None and peak_bytes >= limit_bytes - SLACK_BYTES)
+        return _field(self._oom, b"oom_kill") or 0, hits
 
     def peak_memory_bytes(self) -> int | None:
-        """The most memory that was in use at once since the container began."""
+        """The most memory that was in use at once; in this run where the kernel lets us begin anew (version 1)."""
         return None if self._peak is None else _integer(self._peak)
 
     def counters(self, fresh: bool = True) -> Counters:

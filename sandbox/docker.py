@@ -40,7 +40,6 @@ from docker.utils import kwargs_from_env
 
 from engine.core import NS_PER_MS, NS_PER_S
 from sandbox import seccomp
-from sandbox.attribution import Blame
 from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
 from sandbox.cgroup import Cgroup
 
@@ -115,7 +114,6 @@ class DockerBox:
         self._fds: dict[str, int] = {}
         self._container: str | None = None
         self._cgroup: Cgroup | None = None
-        self._memory_events = (0, 0)
         self._cpu_ns: int | None = None
         self._stop_timeout_s = 0.0
         self._acknowledged = b""
@@ -140,7 +138,7 @@ class DockerBox:
         with contextlib.suppress(BlockingIOError):  # what the last run wrote after its last reply
             while os.read(self._fds["out"], 64 * 1024):
                 pass
-        self._memory_events = cgroup.memory_events()
+        cgroup.forget_memory()
         self._cpu_ns = cgroup.cpu_ns()
         self._order(b"start\n")
         self._await(rb"started\n", ACK_TIMEOUT_S)
@@ -149,7 +147,7 @@ class DockerBox:
             self._fds["in"],
             self._fds["out"],
             meter=cgroup,
-            out_of_memory=lambda: _whose_memory(self._memory_events, cgroup.memory_events()),
+            out_of_memory=cgroup.killed_for_memory,
         )
 
     def ask_stop(self, grace_ns: int) -> None:
@@ -295,12 +293,6 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits) -> An
         log_config=LogConfig(type="none"),
         auto_remove=True,
     )
-
-
-def _whose_memory(before: tuple[int, int], after: tuple[int, int]) -> Blame | None:
-    if after[0] <= before[0]:
-        return None
-    return Blame.BOT if after[1] > before[1] else Blame.HOST
 
 
 def copy_program(source: Path, target: Path) -> None:

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 
 from engine.core import Game
 from engine.games.betris import Betris
+from engine.games.liars_dice import LiarsDice
 from engine.games.yacht_auction import YachtAuction
 
-GAMES: Mapping[str, Game] = {game.name: game for game in (YachtAuction(), Betris())}
+GAMES: Mapping[str, Game] = {
+    game.name: game
+    for game in (
+        YachtAuction(),
+        Betris(),
+        LiarsDice(),
+    )
+}
 """Every game that can be played, by the name used in URLs, folders and transcripts."""

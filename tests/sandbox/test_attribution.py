@@ -146,7 +146,7 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     v1 = {
         "cpuacct/x/cpuacct.usage": "2000\n",
         "cpuacct/x/cgroup.procs": "7\n9\n8\n",
-        "memory/x/memory.failcnt": "3\n",
+        "memory/x/memory.limit_in_bytes": "5000\n",
         "cpu/x/cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 4000\n",
         "memory/x/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 8\n",
         "memory/x/memory.max_usage_in_bytes": "4096\n",
@@ -175,7 +175,13 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     assert (got.leader_cpu_ns, got.delay_ns) == (1000, 77)
     assert got.full_ns == (None if version == "v1 alone" else 5000)
     assert got.frozen_ns == (0 if version == "v1 alone" else 6000)
-    assert (cgroup.memory_events(), cgroup.peak_memory_bytes()) == ((8, 3), 4096)
+    assert cgroup.peak_memory_bytes() == 4096
+    assert cgroup.killed_for_memory() is Blame.BOT
+    cgroup.forget_memory()
+    assert cgroup.killed_for_memory() is None
+    kills = root / ("x/memory.events" if version == "v2" else "memory/x/memory.oom_control")
+    kills.write_text("oom 3\noom_kill 9\n")
+    assert cgroup.killed_for_memory() is Blame.HOST  # one more was killed, and not for the container's limit
     cgroup.close()
 
 

@@ -1,0 +1,555 @@
+"""Whole matches of Liar's Dice: views, rounds, eliminations, faults, hidden dice, and the losers computed again."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.chance import Chance
+from engine.core import Fault, Message, Result
+from engine.games import GAMES
+from engine.games.liars_dice import BIDS
+from engine.memory import Answer, Player
+from engine.replay import replay
+from engine.transcript import Transcript, decode, encode
+from tests.engine.liars_players import GAME, Legal, may_follow, play, play_table
+from tests.engine.players import faulty, overheard, seed
+
+TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
+numbers = st.integers(0, 2**50)
+tables = st.integers(2, 6)
+
+
+def claim(player: str, quantity: int, face: int) -> dict[str, Any]:
+    """A bid as views and events spell it."""
+    return {"playerId": player, "quantity": quantity, "faceValue": face}
+
+
+def events(transcript: Transcript, kind: str) -> list[dict[str, Any]]:
+    """What a viewer is shown of one kind, in order."""
+    return [dict(event) for event in transcript.events() if event["type"] == kind]
+
+
+# The view --------------------------------------------------------------------------------------------------------
+
+
+def test_a_view_has_exactly_the_texts_fields() -> None:
+    table = play_table("12345 23456 34561", ["P1 2x3", "P2 3x3"], 3)
+    assert table.next_view == {
+        "you": "P3",
+        "myDice": [3, 4, 5, 6, 1],
+        "opponents": [{"id": "P1", "diceCount": 5}, {"id": "P2", "diceCount": 5}],
+        "currentBid": claim("P2", 3, 3),
+        "recentBids": [claim("P1", 2, 3), claim("P2", 3, 3)],
+        "totalDiceInPlay": 15,
+        "round": 1,
+        "isYourTurn": True,
+        "currentPlayer": "P3",
+    }
+    fields = "you myDice opponents currentBid recentBids totalDiceInPlay round isYourTurn currentPlayer"
+    assert " ".join(table.next_view) == fields
+
+
+def test_the_first_view_of_a_round_has_no_bid() -> None:
+    view = play_table("12345 23456", []).next_view
+    assert view is not None
+    assert (view["currentBid"], view["recentBids"], view["round"]) == (None, [], 1)
+
+
+def test_l06_recent_bids_are_those_of_others_since_ones_own() -> None:
+    turns = ["P1 1x2", "P2 1x3", "P3 1x4", "P1 1x5", "P2 1x6", "P3 2x2"]
+    table = play_table("11111 22222 33333", turns, 3)
+    assert [view["recentBids"] for view in table.views(0)] == [
+        [],
+        [claim("P2", 1, 3), claim("P3", 1, 4)],
+        [claim("P2", 1, 6), claim("P3", 2, 2)],
+    ]
+    assert [view["recentBids"] for view in table.views(1)] == [
+        [claim("P1", 1, 2)],
+        [claim("P3", 1, 4), claim("P1", 1, 5)],
+    ]
+    assert [view["recentBids"] for view in table.views(2)] == [
+        [claim("P1", 1, 2), claim("P2", 1, 3)],
+        [claim("P1", 1, 5), claim("P2", 1, 6)],
+    ]
+
+
+def test_l06_recent_bids_are_of_this_round_only() -> None:
+    table = play_table("11111 22222 33333" + "2222 22222 33333", ["P1 1x2", "P2 9x6", "P3 challenge", "P2 1x2"], 3)
+    assert table.next_view is not None
+    assert table.next_view["you"] == "P3"
+    assert table.next_view["recentBids"] == [claim("P2", 1, 2)]
+
+
+def test_l06_the_bid_of_one_who_has_left_is_still_a_bid() -> None:
+    table = play_table("11111 22222 33333", ["P1 1x2", "P2 1x3", "P3 1x4", "P1 1x5", "P2 resign"], 3)
+    assert table.next_view is not None
+    assert table.next_view["recentBids"] == [claim("P1", 1, 5)]
+    table = play_table("11111 22222 33333 44444", ["P1 1x2", "P2 1x3", "P3 1x4", "P4 1x5", "P1 resign", "P2 1x6"], 4)
+    assert table.next_view is not None
+    assert table.next_view["recentBids"] == [claim("P4", 1, 5), claim("P2", 1, 6)]
+
+
+def test_l19_opponents_are_the_active_ones_in_seat_order() -> None:
+    table = play_table("11111 22222 33333 44444", ["P1 1x2", "P2 resign", "P3 1x3"], 4)
+    assert table.next_view is not None
+    assert table.next_view["you"] == "P4"
+    assert table.next_view["opponents"] == [{"id": "P1", "diceCount": 5}, {"id": "P3", "diceCount": 5}]
+    assert table.next_view["totalDiceInPlay"] == 15
+
+
+@given(tables, numbers)
+@settings(max_examples=20)
+def test_every_line_is_spelled_as_a_compact_encoder_would(seats: int, number: int) -> None:
+    fields = {"challenge": ["event", "round", "challenger", "bid", "dice", "count", "loser"]}
+    for exchange in play(seats, number, p1=Legal(number, resigns=9)).exchanges:
+        for message in exchange.messages:
+            if message.line not in ("READY", "FINISH"):
+                line = json.loads(message.line)
+                assert json.dumps(line, separators=(",", ":")) == message.line
+                if "event" in line:
+                    assert list(line) == fields.get(line["event"], ["event", "round", "playerId"])
+
+
+# Challenges ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dice", "turns", "counted", "loser"),
+    [
+        pytest.param("33116 22456", ["P1 3x3", "P2 challenge"], 4, "P2", id="more than bid: the challenger loses"),
+        pytest.param("33116 22456", ["P1 4x3", "P2 challenge"], 4, "P2", id="L-17 exactly the bid: it is met"),
+        pytest.param("33116 22456", ["P1 5x3", "P2 challenge"], 4, "P1", id="less: the bidder loses"),
+        pytest.param("33116 22456", ["P1 2x1", "P2 challenge"], 2, "P2", id="ones alone count for ones"),
+        pytest.param("33116 22456", ["P1 3x1", "P2 challenge"], 2, "P1", id="and nothing else does"),
+        pytest.param("33116 22456", ["P1 2x2", "P2 4x6", "P1 challenge"], 4, "P1", id="of P2's bid, met"),
+        pytest.param("33116 22456", ["P1 2x2", "P2 5x6", "P1 challenge"], 4, "P2", id="of P2's bid, not met"),
+        pytest.param("22222 33333", ["P1 1x1", "P2 challenge"], 0, "P1", id="none of it"),
+        pytest.param("11111 11111", ["P1 10x5", "P2 challenge"], 10, "P2", id="all of it"),
+        pytest.param("11111 11111", ["P1 11x5", "P2 challenge"], 10, "P1", id="L-03 more than there are dice"),
+        pytest.param("11111 11111", ["P1 30x6", "P2 15x1", "P1 30x1", "P2 challenge"], 10, "P1", id="L-03 the top"),
+    ],
+)
+def test_a_challenge_shows_all_dice_and_costs_its_loser_one(
+    dice: str, turns: list[str], counted: int, loser: str
+) -> None:
+    table = play_table(dice + "66666 6666", turns)
+    for seat in (0, 1):
+        (notice,) = table.notices(seat)
+        assert notice == {
+            "event": "challenge",
+            "round": 1,
+            "challenger": turns[-1].split()[0],
+            "bid": claim(turns[-2].split()[0], *map(int, turns[-2].split()[1].split("x"))),
+            "dice": {f"P{n + 1}": [*map(int, hand)] for n, hand in enumerate(dice.split())},
+            "count": counted,
+            "loser": loser,
+        }
+    assert table.next_view is not None
+    assert (table.next_view["you"], table.next_view["totalDiceInPlay"], table.next_view["round"]) == (loser, 9, 2)
+
+
+def test_a_bid_that_was_met_by_a_hand_that_left_is_not_met_any_more() -> None:
+    """L-05: the hand of who resigns leaves the count."""
+    turns = ["P1 5x2", "P2 resign", "P3 challenge"]
+    (challenge,) = [
+        n for n in play_table("33333 22222 44444 6666 66666", turns, 3).notices(0) if n["event"] == "challenge"
+    ]
+    assert (challenge["count"], challenge["loser"], list(challenge["dice"])) == (0, "P1", ["P1", "P3"])
+
+
+# Rounds ----------------------------------------------------------------------------------------------------------
+
+
+def test_l07_seat_0_opens_and_then_the_loser() -> None:
+    table = play_table("22222 33333 44444", [], 3)
+    assert table.next_view is not None
+    assert table.next_view["you"] == "P1"
+    table = play_table("22222 33333 44444 22222 3333 44444", ["P1 1x2", "P2 9x2", "P3 challenge"], 3)
+    assert table.next_view is not None
+    assert (table.next_view["you"], table.next_view["round"]) == ("P2", 2)
+
+
+SINGLE = "22222 33333 44444" + "22222 3333 44444" + "22222 333 44444" + "22222 33 44444" + "22222 3 44444"
+P2_LOSES = ["P2 9x2", "P3 challenge"]
+
+
+def test_l07_after_an_elimination_the_next_active_seat_opens() -> None:
+    turns = ["P1 1x2", *(5 * P2_LOSES)]
+    table = play_table(SINGLE + "22222 44444", turns, 3)
+    assert table.next_view is not None
+    assert table.next_view["you"] == "P3"
+    assert [notice["event"] for notice in table.notices(1)] == 5 * ["challenge"] + ["elimination"]
+    assert table.notices(0) == table.notices(1) == table.notices(2)
+    assert table.notices(0)[-1] == {"event": "elimination", "round": 5, "playerId": "P2"}
+
+
+def test_l07_the_seat_after_the_last_is_the_first() -> None:
+    three_out = "22222 33333 44444" + "22222 33333 4444" + "22222 33333 444" + "22222 33333 44" + "22222 33333 4"
+    turns = ["P1 1x2", "P2 1x3", *(5 * ["P3 9x2", "P1 challenge"])]
+    table = play_table(three_out + "22222 33333", turns, 3)
+    assert table.next_view is not None
+    assert table.next_view["you"] == "P1"
+
+
+def test_turns_pass_over_those_who_are_out() -> None:
+    turns = ["P1 1x2", *(5 * P2_LOSES), "P3 1x3", "P1 1x4", "P3 1x5"]
+    table = play_table(SINGLE + "22222 44444", turns, 3)
+    assert table.next_view is not None
+    assert table.next_view["you"] == "P1"
+
+
+def test_who_is_out_hears_on_and_is_asked_nothing() -> None:
+    turns = ["P1 1x2", *(5 * P2_LOSES), "P3 1x3", "P1 challenge", "P3 resign"]
+    table = play_table(SINGLE + "22222 44444" + "22222 4444", turns, 3)
+    assert table.result == Result((1, 3, 2), (5, 0, 0))
+    assert table.heard[1][-1] == "FINISH"
+    assert table.notices(1) == table.notices(0)
+    assert len(table.views(1)) == 5
+
+
+# Resigning and failing -------------------------------------------------------------------------------------------
+
+
+def test_l05_a_resignation_leaves_the_bid_and_the_round_to_the_next_active_seat() -> None:
+    table = play_table("22222 33333 44444", ["P1 3x2", "P2 resign"], 3)
+    view = table.next_view
+    assert view is not None
+    assert (view["you"], view["currentBid"], view["round"], view["totalDiceInPlay"]) == ("P3", claim("P1", 3, 2), 1, 10)
+    for seat in range(3):
+        assert table.notices(seat) == [{"event": "resignation", "round": 1, "playerId": "P2"}]
+
+
+def test_l05_who_resigns_instead_of_opening_leaves_that_to_the_next_seat() -> None:
+    table = play_table("22222 33333 44444", ["P1 resign"], 3)
+    assert table.next_view is not None
+    assert (table.next_view["you"], table.next_view["currentBid"]) == ("P2", None)
+
+
+@pytest.mark.parametrize("way", ["resign", "timeout", "exited", "nonsense", "challenge"])
+def test_l05_one_player_left_ends_the_game(way: str) -> None:
+    table = play_table("22222 33333", [f"P1 {way}"])
+    assert table.result is not None
+    assert table.result.ranks == (2, 1)
+    assert table.heard[1][-2:] == ['{"event":"resignation","round":1,"playerId":"P1"}', "FINISH"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "fault"),
+    [
+        ("timeout", Fault.TIMEOUT),
+        ("exited", Fault.EXITED),
+        ("overflow", Fault.OVERFLOW),
+        ("unexpected", Fault.UNEXPECTED),
+        ("memory", Fault.MEMORY),
+        ("OK", Fault.MALFORMED),
+        ("2x1", Fault.ILLEGAL),
+        ("31x4", Fault.ILLEGAL),
+        ("7x7", Fault.ILLEGAL),
+    ],
+)
+def test_l15_a_fault_eliminates_like_a_resignation_and_is_kept(reply: str, fault: Fault) -> None:
+    """C-14: for the others the two are the same."""
+    turns = ["P1 6x2", f"P2 {reply}", "P3 challenge", "P1 4x2", "P3 challenge"]
+    failed = play_table("22222 33333 44444 2222 44444 222 44444", turns, 3)
+    resigned = play_table("22222 33333 44444 2222 44444 222 44444", [turns[0], "P2 resign", *turns[2:]], 3)
+    assert (failed.heard[0], failed.heard[2]) == (resigned.heard[0], resigned.heard[2])
+    told = [event for event in failed.events if event["type"] == "fault"]
+    assert [(event["seat"], event["fault"], event["command"]) for event in told] == [(1, fault, "TURN")]
+    assert failed.heard[1] == resigned.heard[1][:2], "a program that failed is told nothing more"
+
+
+def test_l14_a_challenge_without_a_bid_costs_the_place() -> None:
+    result = play_table("22222 33333", ["P1 challenge"]).result
+    assert result == Result((2, 1), None, {0: Fault.ILLEGAL})
+
+
+def test_l08_places_are_the_reverse_order_of_elimination() -> None:
+    turns = ["P1 1x2", "P2 resign", "P3 timeout", "P4 1x3", "P1 resign"]
+    result = play_table("22222 33333 44444 55555", turns, 4).result
+    assert result == Result((2, 4, 3, 1), None, {2: Fault.TIMEOUT})
+    assert result.rated
+
+
+def test_points_are_the_dice_left_and_none_after_a_fault() -> None:
+    assert play_table("22222 33333", ["P1 1x2", "P2 resign"]).result == Result((1, 2), (5, 0))
+    assert play_table("22222 33333", ["P1 1x2", "P2 timeout"]).result == Result((1, 2), None, {1: Fault.TIMEOUT})
+
+
+# READY -----------------------------------------------------------------------------------------------------------
+
+
+def test_c11_who_is_not_ready_is_out_before_the_first_round() -> None:
+    table = play_table("22222 44444", ["P1 1x2"], ["OK", "ok", "OK"])
+    view = table.next_view
+    assert view is not None
+    assert (view["you"], view["opponents"]) == ("P3", [{"id": "P1", "diceCount": 5}])
+    assert table.notices(0) == table.notices(2) == [{"event": "resignation", "round": 0, "playerId": "P2"}]
+    assert table.heard[1] == ["READY"]
+
+
+def test_l07_if_seat_0_is_not_ready_the_next_active_seat_opens() -> None:
+    table = play_table("33333 44444", [], [Fault.TIMEOUT, "OK", "OK"])
+    assert table.next_view is not None
+    assert table.next_view["you"] == "P2"
+
+
+@pytest.mark.parametrize(
+    ("ready", "ranks"),
+    [
+        pytest.param([Fault.TIMEOUT, "OK"], (2, 1), id="two seats"),
+        pytest.param(["OK", "KO"], (1, 2), id="two seats, the other"),
+        pytest.param([Fault.TIMEOUT, "OK", Fault.EXITED], (3, 1, 2), id="L-08 in seat order"),
+        pytest.param(["", "OK", "", "", Fault.MEMORY, ""], (6, 1, 5, 4, 3, 2), id="L-08 five of six"),
+    ],
+)
+def test_c01_one_who_is_ready_alone_has_won(ready: list[str | Fault], ranks: tuple[int, ...]) -> None:
+    result = play_table("", [], ready).result
+    assert result is not None
+    assert (result.ranks, result.points, result.rated) == (ranks, None, True)
+    assert len(result.faults) == len(ready) - 1
+
+
+@pytest.mark.parametrize("seats", range(2, 7))
+def test_c01_if_nobody_is_ready_nobody_wins(seats: int) -> None:
+    table = play_table("", [], [Fault.TIMEOUT] * (seats - 1) + ["no"])
+    assert table.result is not None
+    assert (table.result.ranks, table.result.points, table.result.rated) == ((1,) * seats, None, False)
+    assert list(table.result.faults.values()) == [Fault.TIMEOUT] * (seats - 1) + [Fault.MALFORMED]
+    assert table.heard == [["READY"]] * seats
+    assert [event["type"] for event in table.events] == ["fault"] * seats + ["final"]
+
+
+# Whole matches, computed a second time ---------------------------------------------------------------------------
+
+
+def recount(transcript: Transcript) -> list[str]:
+    """Who loses a die, challenge after challenge, from nothing but the lines that went to and fro."""
+    lines = [json.loads(m.line) for e in transcript.exchanges for m in e.messages if m.seat == 0 and "event" in m.line]
+    shown = [notice["dice"] for notice in lines if notice["event"] == "challenge"]
+    hands: dict[str, list[int]] = {}  # of this round, by the views
+    bids: list[tuple[str, int, int]] = []
+    losers: list[str] = []
+    for prompt in transcript.prompts():
+        if prompt.message.line == "READY":
+            continue
+        view, move = json.loads(prompt.message.line), json.loads(str(prompt.reply.line))
+        if not view["currentBid"]:
+            hands, bids = {}, []
+        hands[view["you"]] = view["myDice"]
+        if move["type"] == "bid":
+            assert not bids or may_follow((move["quantity"], move["faceValue"]), bids[-1][1:])
+            bids.append((view["you"], move["quantity"], move["faceValue"]))
+        else:
+            dice = shown[len(losers)]
+            assert {player: dice[player] for player in hands} == hands
+            player, quantity, face = bids[-1]
+            found = sum(die == face or (die == 1 and face != 1) for hand in dice.values() for die in hand)
+            losers.append(player if found < quantity else view["you"])
+    return losers
+
+
+@given(tables, numbers)
+@settings(max_examples=60)
+def test_legal_play_never_faults_and_the_losers_are_what_the_dice_say(seats: int, number: int) -> None:
+    transcript = play(seats, number)
+    result = transcript.result
+    assert result.faults == {}
+    losers = recount(transcript)
+    told = [event["loser"] for event in events(transcript, "challenge")]
+    assert told == [int(loser[1]) - 1 for loser in losers]
+    lost = Counter(losers)
+    points = [5 - lost[f"P{seat + 1}"] for seat in range(seats)]
+    assert result.points == tuple(points)
+    out = [player for n, player in enumerate(losers) if losers[: n + 1].count(player) == 5]
+    assert len(out) == seats - 1
+    order = [*(f"P{seat + 1}" for seat in range(seats) if points[seat]), *reversed(out)]
+    assert [order.index(f"P{seat + 1}") + 1 for seat in range(seats)] == list(result.ranks)
+
+
+@given(tables, numbers)
+@settings(max_examples=30)
+def test_l18_a_match_has_at_most_5n_less_1_rounds_and_a_round_at_most_180_bids(seats: int, number: int) -> None:
+    transcript = play(seats, number)
+    told = [event["round"] for event in events(transcript, "round")]
+    assert told == list(range(1, len(told) + 1))
+    assert len(told) <= 5 * seats - 1
+    bids = Counter(event["round"] for event in events(transcript, "bid"))
+    assert max(bids.values()) <= 180
+
+
+def test_l18_the_longest_round_has_180_bids() -> None:
+    turns = [f"P{n % 2 + 1} {bid.quantity}x{bid.face}" for n, bid in enumerate(BIDS)]
+    table = play_table("22222 33333 22222 3333", [*turns, "P1 challenge"])
+    assert table.notices(0)[0]["loser"] == "P2"
+
+
+@given(tables, numbers)
+@settings(max_examples=30)
+def test_places_and_faults_of_matches_with_resignations(seats: int, number: int) -> None:
+    players: dict[str, Player] = {f"p{seat + 1}": Legal(number + seat, resigns=20) for seat in range(seats)}
+    transcript = play(seats, number, **players)
+    assert sorted(transcript.result.ranks) == list(range(1, seats + 1))
+    assert transcript.result.faults == {}
+    places = {event["seat"]: event["place"] for event in events(transcript, "elimination")}
+    assert [places.get(seat, 1) for seat in range(seats)] == list(transcript.result.ranks)
+    assert transcript.result.points is not None
+    assert sum(points > 0 for points in transcript.result.points) == 1
+
+
+@given(tables, numbers)
+@settings(max_examples=20)
+def test_equal_seeds_and_replies_give_equal_bytes_that_replay(seats: int, number: int) -> None:
+    transcript = play(seats, number, p2=Legal(number, 500_000_000, 15))
+    data = encode(transcript)
+    assert encode(play(seats, number, p2=Legal(number, 500_000_000, 15))) == data
+    assert replay(GAME, decode(data)) == transcript
+
+
+def test_only_the_seat_whose_turn_it_is_is_asked() -> None:
+    transcript = play(6, 1)
+    asked = [list(exchange.replies) for exchange in transcript.exchanges]
+    assert asked[0] == [0, 1, 2, 3, 4, 5]
+    assert asked[-1] == []
+    assert {len(seats) for seats in asked[1:-1]} == {1}
+    commands = {(prompt.message.command, prompt.limit_ns) for prompt in transcript.prompts()}
+    assert commands == {("READY", 3_000_000_000), ("TURN", 500_000_000)}
+
+
+def test_the_dice_of_a_match_are_the_seed_alone() -> None:
+    """Round by round, seat by seat."""
+    transcript = play(3, 7)
+    chance = Chance(seed(7))
+    hands = events(transcript, "hand")
+    assert len(hands) > 20
+    for hand in hands:
+        assert hand["private"] is True
+        assert tuple(hand["dice"]) == chance.dice(len(hand["dice"]))
+
+
+# Faults anywhere -------------------------------------------------------------------------------------------------
+
+ANSWERS = {
+    "C-03-silence": (None, Fault.TIMEOUT),
+    "C-02-late-and-invalid": (Answer("no JSON", 4_000_000_000), Fault.TIMEOUT),
+    "C-05-exit": (Answer(None, 5), Fault.EXITED),
+    "C-04-early-output": (Answer(None, 0, Fault.UNEXPECTED), Fault.UNEXPECTED),
+    "C-09-overflow": (Answer('{"type":"challenge"}' + 4096 * " ", 5), Fault.OVERFLOW),
+    "C-09-bytes": (Answer('{"type":"challenge","x":"\udcff"}', 5), Fault.MALFORMED),
+    "memory": (Answer(None, 5, Fault.MEMORY), Fault.MEMORY),
+    "illegal": (Answer('{"type":"bid","quantity":31,"faceValue":2}', 5), None),
+}
+
+
+@pytest.mark.parametrize("seats", [2, 3, 5])
+@pytest.mark.parametrize(("answer", "fault"), ANSWERS.values(), ids=ANSWERS)
+def test_c14_l15_a_fault_at_any_exchange_eliminates_its_seat_there(
+    answer: Answer | None, fault: Fault | None, seats: int
+) -> None:
+    whole = play(seats, 4)
+    for seat in range(seats):
+        prompts = [number for number, exchange in enumerate(whole.exchanges) if seat in exchange.replies]
+        for at_prompt, number in enumerate(prompts):
+            cut = play(seats, 4, **{f"p{seat + 1}": faulty(Legal(40 + seat), at_prompt, answer)})
+            assert cut.exchanges[:number] == whole.exchanges[:number]
+            expected = fault or (Fault.ILLEGAL if number else Fault.MALFORMED)
+            assert cut.result.faults == {seat: expected}
+            assert cut.result.ranks[seat] > 1
+            assert sorted(cut.result.ranks) == list(range(1, seats + 1))
+            assert all(m.seat != seat for exchange in cut.exchanges[number + 1 :] for m in exchange.messages)
+            farewell = [Message(other, "FINISH") for other in range(seats) if other != seat]
+            assert list(cut.exchanges[-1].messages[-len(farewell) :]) == farewell
+
+
+@pytest.mark.parametrize(("elapsed_ns", "fault"), [(500_000_000, None), (500_000_001, Fault.TIMEOUT)])
+def test_c03_a_turn_at_the_limit_is_in_time_and_a_nanosecond_later_is_not(elapsed_ns: int, fault: Fault | None) -> None:
+    late = faulty(Legal(0), 1, Answer('{"type":"bid","quantity":1,"faceValue":2}', elapsed_ns))
+    assert play(2, 0, p1=late).result.faults.get(0) == fault
+
+
+# Hidden dice -----------------------------------------------------------------------------------------------------
+
+
+class OneHandChanged(Chance):
+    """Like `Chance`, but the dice drawn from `start` to `end` are other dice."""
+
+    def __init__(self, chance_seed: bytes, start: int, end: int) -> None:
+        super().__init__(chance_seed)
+        self.changed = range(start, end)
+        self.drawn = 0
+
+    def below(self, bound: int) -> int:
+        """See `engine.chance.Chance`."""
+        value = super().below(bound)
+        self.drawn += 1
+        return (value + 1) % bound if self.drawn - 1 in self.changed else value
+
+
+@given(tables, numbers, st.integers(0, 5), st.data())
+@settings(max_examples=40)
+def test_a_seats_dice_change_nothing_that_others_see_before_they_are_shown(
+    seats: int, number: int, seat: int, data: st.DataObject
+) -> None:
+    """The same replies over two deals that differ in one hand of one round: the same lines until its challenge."""
+    whole = play(seats, number)
+    hands = events(whole, "hand")
+    chosen = data.draw(st.sampled_from([n for n, hand in enumerate(hands) if hand["seat"] == seat % seats]))
+    start, length = sum(len(hand["dice"]) for hand in hands[:chosen]), len(hands[chosen]["dice"])
+    steps = GAME.play(seats, OneHandChanged(seed(number), start, start + length))
+    step = next(steps)
+    for exchange in whole.exchanges:
+        if any(e["type"] == "challenge" and e["round"] == hands[chosen]["round"] for e in exchange.events):
+            break
+        others = [[m for m in messages if m.seat != seat % seats] for messages in (step.messages, exchange.messages)]
+        assert others[0] == others[1]
+        if exchange.replies:
+            step = steps.send(exchange.replies)
+
+
+def test_a_view_shows_no_dice_but_ones_own() -> None:
+    heard: list[str] = []
+    transcript = play(2, 9, p1=overheard(Legal(90), heard))
+    hands = {hand["round"]: hand["dice"] for hand in events(transcript, "hand") if hand["seat"] == 0}
+    for line in heard[1:-1]:
+        view = json.loads(line)
+        if "event" not in view:
+            assert view["myDice"] == hands[view["round"]]
+            assert line.count("[") == 3
+
+
+# The registry and the golden transcripts -------------------------------------------------------------------------
+
+
+def test_the_game_is_registered_under_its_name() -> None:
+    game = GAMES["liars-dice"]
+    assert (game.name, game.rules_version, list(game.seats)) == ("liars-dice", 1, [2, 3, 4, 5, 6])
+
+
+def golden() -> dict[str, Transcript]:
+    """The matches whose bytes are kept: they change only with the format or the rules, never unseen."""
+    spelled_oddly = faulty(Legal(3), 1, ' {"quantity" : 50e-1, "faceValue":3.0,\t"type":"bid", "note":"\\u00e4"}\r')
+    bytes_and_silence = {"p2": faulty(Legal(4), 2, '{"type":"\udcc3"}'), "p5": faulty(Legal(5), 0, None)}
+    return {
+        "liars-dice.jsonl": play(2, 2025, p1=Legal(0, 400_000_000)),
+        "liars-dice-odd-spelling.jsonl": play(2, 2026, p1=spelled_oddly),
+        "liars-dice-six.jsonl": play(6, 2027, p3=Legal(6, resigns=6), **bytes_and_silence),
+    }
+
+
+@pytest.mark.parametrize("name", golden())
+def test_golden_transcripts_have_not_changed(name: str) -> None:
+    """If they are meant to: ``python -m tests.engine.test_liars_match``, and a new version of format or rules."""
+    stored = (TRANSCRIPTS / name).read_bytes()
+    assert encode(golden()[name]) == stored
+    assert replay(GAME, decode(stored)) == golden()[name]
+
+
+if __name__ == "__main__":
+    for file_name, transcript in golden().items():
+        (TRANSCRIPTS / file_name).write_bytes(encode(transcript))
