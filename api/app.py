@@ -10,7 +10,7 @@ from starlette.staticfiles import StaticFiles
 
 from api import errors, openapi, pages
 from api.middleware import BodyLimit, HeadAsGet, Measured, SecurityHeaders
-from api.routes import bots, entries, games, health, leaderboard, matches, seasons, tokens, users, versions
+from api.routes import bots, entries, environment, games, health, leaderboard, matches, seasons, tokens, users, versions
 from api.services import SITE, CeleryQueue, Queue, Services
 from league.blobs import Blobs
 from league.config import Settings
@@ -55,7 +55,20 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.services = services
-    for noun in (users, tokens, games, bots, versions, seasons, entries, leaderboard, matches, health, pages):
+    for noun in (
+        users,
+        tokens,
+        games,
+        bots,
+        versions,
+        seasons,
+        entries,
+        leaderboard,
+        matches,
+        environment,
+        health,
+        pages,
+    ):
         app.include_router(noun.router)
     app.mount("/static", StaticFiles(directory=SITE / "static"), name="static")
     errors.install(app)

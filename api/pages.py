@@ -1,4 +1,4 @@
-"""The pages: home, a season with its leaderboard, a match. Rendered here, complete without JavaScript.
+"""The pages: home, a season with its leaderboard, a match, the judging environment. Rendered here; no script needed.
 
 A page that many look at is rendered at most once a second and kept as bytes. Whatever came from a stranger passes
 the templates' escaping and, where it may hold control or direction marks, the filter `shown`.
@@ -19,6 +19,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from api import schemas
 from api.caching import answer
 from api.deps import Id, Shared
 from api.services import SITE, Body, Services
@@ -108,12 +109,25 @@ def match(shared: Shared, match_id: Id) -> Response:
     return Response(content, media_type="text/html")
 
 
+@router.get("/environment")
+async def environment(shared: Shared, request: Request) -> Response:
+    """Languages, versions, commands and limits, as the image tells them."""
+
+    def render() -> str:
+        with shared.db.reading() as session:
+            found = service.environment(session)
+        described = None if found is None else schemas.Environment.of(found, shared.settings)
+        return _render(shared, "environment.html", environment=described, image=shared.settings.image)
+
+    return await _page(shared, request, "environment", render)
+
+
 def templates() -> Jinja2Templates:
     """The site's templates; a name that a template misspells is an error, not an empty place."""
     environment = Environment(
         loader=FileSystemLoader(SITE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    environment.filters |= {"shown": shown, "ms": ms, "instant": instant, "elo": elo, "share": share}
+    environment.filters |= {"shown": shown, "ms": ms, "instant": instant, "elo": elo, "share": share, "size": size}
     return Jinja2Templates(env=environment)
 
 
@@ -153,6 +167,14 @@ def instant(at: datetime) -> str:
 def elo(value: float) -> str:
     """A rating: more figures than one would pretend to know."""
     return f"{value:.0f}"
+
+
+def size(count_bytes: int) -> str:
+    """Bytes in the largest binary unit that leaves one or more, to a tenth."""
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if count_bytes >= 1 << power:
+            return f"{round(count_bytes / (1 << power), 1):g} {unit}"
+    return f"{count_bytes} bytes"
 
 
 def share(part: int, whole: int) -> str:

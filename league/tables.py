@@ -356,6 +356,19 @@ class RatingSnapshot(SQLModel, table=True):
     created_at: datetime = Field(sa_type=UtcDateTime)
 
 
+class JudgingEnvironment(SQLModel, table=True):
+    """What a judge image offers, as a worker's host described it; the newest of the image in use is shown."""
+
+    __tablename__ = "judging_environment"
+    __table_args__ = (Index(None, "image", "described_at"),)
+
+    fingerprint: str = Field(primary_key=True, max_length=SHA256_HEX)  # equal descriptions are one row
+    image: str = Field(max_length=256)
+    document: dict[str, Any] = Field(sa_column=_json())
+    worker: str = Field(max_length=128)
+    described_at: datetime = Field(sa_type=UtcDateTime)
+
+
 class AuditRecord(SQLModel, table=True):
     """One decision that somebody may later ask about, chained to the record before (see `league.service.audit`).
 

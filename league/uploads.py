@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import BinaryIO
 
 from league.blobs import Blobs
@@ -10,15 +11,24 @@ from league.config import Settings
 from league.errors import BadUpload
 from league.service.bots import Upload
 from sandbox.archive import BadArchive, Bounds, inspect_zip, is_zip_name
-from sandbox.languages import LanguageError, detect
+from sandbox.languages import LANGUAGES, LanguageError, detect
 
 MAX_FILENAME = 100
 _FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*")
 """Filenames are shown to people and given to tools, so they are kept simple."""
 
 
-def accept(file: BinaryIO, filename: str, sha256: str, settings: Settings, blobs: Blobs) -> Upload:
+def accept(
+    file: BinaryIO,
+    filename: str,
+    sha256: str,
+    settings: Settings,
+    blobs: Blobs,
+    installed: Collection[str] | None = None,
+) -> Upload:
     """Inspect an upload (received within the size limit and hashed on the way) and store it.
+
+    `installed` are the languages of the judge image, None where they are not known yet: the build will tell.
 
     Raises:
         BadUpload: whatever is wrong with it, in words for its author.
@@ -32,6 +42,9 @@ def accept(file: BinaryIO, filename: str, sha256: str, settings: Settings, blobs
         language, entry = _recognise(file, filename, settings)
     except (BadArchive, LanguageError) as error:
         raise BadUpload(error.reason, error.detail) from error
+    if installed is not None and language not in installed:
+        has = ", ".join(recipe.title for name, recipe in LANGUAGES.items() if name in installed)
+        raise BadUpload("not-installed", f"This server's image has no {LANGUAGES[language].title}; it has {has}.")
     return Upload(filename, size, blobs.put_file(file, sha256), language, entry)
 
 

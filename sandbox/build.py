@@ -22,11 +22,12 @@ from sandbox.languages import Recipe
 
 BUILD_SECONDS = 60
 MAX_PROGRAM_BYTES = 64 * 1024 * 1024
+BUILD_SCRATCH_BYTES = 256 * 1024 * 1024
 BUILD_LIMITS = Limits(
     memory_bytes=1024 * 1024 * 1024,
     processes=128,
     file_bytes=MAX_PROGRAM_BYTES,
-    scratch={"/build": "size=268435456,nr_inodes=20000,mode=1777,nosuid,nodev,exec"},
+    scratch={"/build": f"size={BUILD_SCRATCH_BYTES},nr_inodes=20000,mode=1777,nosuid,nodev,exec"},
 )
 
 NO_TOOLS_CODE = 113

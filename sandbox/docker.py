@@ -42,6 +42,7 @@ from engine.core import NS_PER_MS, NS_PER_S
 from sandbox import seccomp
 from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
 from sandbox.cgroup import Cgroup
+from sandbox.environment import Image
 
 ENGINE_TIMEOUT_S = 30
 ACK_TIMEOUT_S = 10
@@ -90,6 +91,15 @@ class DockerSandbox:
     def open(self, program: Program, limits: Limits) -> Box:
         """See `sandbox.box.Sandbox`."""
         return DockerBox(self._client, self._image, self._run_dir, program, limits)
+
+    def image(self) -> Image:
+        """The image that boxes are opened with now: a tag may have moved to another."""
+        try:
+            found = self._client.inspect_image(self._image)
+        except _EngineFailure as error:
+            raise SandboxError("no-image", f"the engine does not tell of its image {self._image}: {error}") from error
+        recipe = (found["Config"].get("Labels") or {}).get("deadheat.recipe", "")
+        return Image(self._image, found["Id"], recipe, found["Created"], found["Size"])
 
     def sweep(self) -> int:
         """Delete the directories of boxes whose owner died; the number of them."""

@@ -22,6 +22,9 @@ QUEUES = (BUILD, PLAY, CONTROL)
 BROKER_TIMEOUT_S = 5
 """A broker that hangs must not hold an API thread for longer."""
 
+ENVIRONMENT_SECONDS = 300
+"""How often a worker looks whether its judge image is still the one that it described."""
+
 POLL_SECONDS = 0.1
 """How often the embedded broker looks into its folder: a tenth of a second of latency for a listing of a folder."""
 
@@ -32,7 +35,11 @@ def celery_app(settings: Settings) -> Celery:
     app.conf.update(
         task_ignore_result=True,
         task_default_queue=CONTROL,
-        task_routes={"deadheat.build": {"queue": BUILD}, "deadheat.play": {"queue": PLAY}},
+        task_routes={
+            "deadheat.build": {"queue": BUILD},
+            "deadheat.environment": {"queue": BUILD},  # only there is a sandbox for certain
+            "deadheat.play": {"queue": PLAY},
+        },
         worker_prefetch_multiplier=1,
         worker_enable_remote_control=False,
         worker_hijack_root_logger=False,
@@ -68,7 +75,12 @@ def _transport_options(settings: Settings) -> dict[str, Any]:
 
 
 def _schedule(settings: Settings) -> dict[str, Any]:
-    every = {"tick": settings.tick_seconds, "sweep": settings.sweep_seconds, "refit": settings.refit_seconds}
+    every = {
+        "tick": settings.tick_seconds,
+        "sweep": settings.sweep_seconds,
+        "refit": settings.refit_seconds,
+        "environment": ENVIRONMENT_SECONDS,
+    }
     return {
         name: {"task": f"deadheat.{name}", "schedule": seconds, "options": {"expires": 5 * seconds}}
         for name, seconds in every.items()
@@ -90,6 +102,11 @@ def enqueue_series(series_id: int) -> None:
     _send("deadheat.play", series_id)
 
 
-def _send(task: str, row_id: int) -> None:
+def enqueue_environment() -> None:
+    """Have a worker look at its judge image; raises the broker's own errors."""
+    _send("deadheat.environment")
+
+
+def _send(task: str, *row_ids: int) -> None:
     # Once, and quickly: whoever asks is an API thread or the scheduler, and the sweeper nudges again.
-    _sender().send_task(task, (row_id,), retry=False)
+    _sender().send_task(task, row_ids, retry=False)

@@ -11,14 +11,15 @@ import warnings
 from typing import Any
 
 from celery.exceptions import SecurityWarning
-from celery.signals import setup_logging, worker_process_init
+from celery.signals import setup_logging, worker_process_init, worker_ready
 
 from league import service
 from league.config import Settings
 from workers.build import build_version
 from workers.context import context
+from workers.environment import describe_environment
 from workers.play import play_series
-from workers.queue import celery_app, enqueue_build, enqueue_series
+from workers.queue import celery_app, enqueue_build, enqueue_environment, enqueue_series
 
 app = celery_app(Settings())
 
@@ -36,6 +37,17 @@ def _log_to_stderr(**_: Any) -> None:
 @worker_process_init.connect
 def _fresh_connections(**_: Any) -> None:
     context.cache_clear()  # nothing opened before the fork may be used after it
+
+
+@worker_ready.connect
+def _look_at_the_image(**_: Any) -> None:
+    enqueue_environment()  # in a process of the pool: this one only hands out work
+
+
+@app.task(name="deadheat.environment")
+def environment() -> None:
+    """Describe the judge image, where that is still to be done."""
+    describe_environment(context())
 
 
 @app.task(name="deadheat.build")

@@ -32,8 +32,8 @@ _FORM = {
                         FIELD: {
                             "type": "string",
                             "format": "binary",
-                            "description": "One source file (bot.py, bot.c, bot.cpp) or a zip with main.py, main.c, "
-                            "main.cpp or a deadheat.toml at its root.",
+                            "description": "One source file (bot.py, bot.c, Main.java, ...) or a zip with main.py, "
+                            "main.c, Main.java, ... or a deadheat.toml at its root; `/v1/environment` lists them all.",
                         }
                     },
                 }
@@ -96,7 +96,9 @@ def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> s
 
 def _accept(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> VersionInfo:
     """Inspect, store, commit, and only then tell a worker."""
-    upload = uploads.accept(file, received.filename, received.sha256, shared.settings, shared.blobs)
+    with shared.db.reading() as session:
+        installed = service.installed_languages(session)
+    upload = uploads.accept(file, received.filename, received.sha256, shared.settings, shared.blobs, installed)
     with shared.db.transaction() as session:
         version = service.add_version(session, asker, bot_id, upload)
     shared.nudge_build(version.id)

@@ -9,6 +9,12 @@ from __future__ import annotations
 from league.service.audit import first_broken
 from league.service.bots import add_version, bot_info, bots_of, build_log, create_bot, version_info, versions_of
 from league.service.builds import claim_build, finish_build, release_build, renew_build
+from league.service.environments import (
+    confirm_environment,
+    environment,
+    installed_languages,
+    record_environment,
+)
 from league.service.matches import endings, match_detail, matches, transcript_of
 from league.service.play import claim_series, finish_series, release_series, renew_series
 from league.service.queues import queues
@@ -44,21 +50,25 @@ __all__ = [
     "check_password",
     "claim_build",
     "claim_series",
+    "confirm_environment",
     "create_bot",
     "create_season",
     "endings",
     "ensure_organiser",
     "enter",
     "entries",
+    "environment",
     "finish_build",
     "finish_series",
     "first_broken",
+    "installed_languages",
     "issue_token",
     "leaderboard",
     "match_detail",
     "matches",
     "newest_snapshot",
     "queues",
+    "record_environment",
     "refit",
     "release_build",
     "release_series",

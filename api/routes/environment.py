@@ -1,0 +1,22 @@
+"""What a bot will find: languages, versions, commands, limits."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from api import schemas
+from api.deps import Shared
+from league import service
+from league.errors import NotFound
+
+router = APIRouter(prefix="/v1/environment", tags=["environment"])
+
+
+@router.get("", responses={404: {"description": "No worker has described the image yet"}})
+def get_environment(shared: Shared) -> schemas.Environment:
+    """The judging environment, as the image itself tells it."""
+    with shared.db.reading() as session:
+        found = service.environment(session)
+    if found is None:
+        raise NotFound("description of the image", shared.settings.image)
+    return schemas.Environment.of(found, shared.settings)

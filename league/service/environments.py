@@ -1,0 +1,64 @@
+"""Descriptions of the judge image: kept by workers, read by whoever asks what a bot will find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, select, update
+
+from league.database import now, settings_of
+from league.tables import JudgingEnvironment
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentInfo:
+    """A description (see `sandbox.environment.Environment`), and when a worker last found it true."""
+
+    document: Mapping[str, Any]
+    described_at: datetime
+
+
+def confirm_environment(session: Session, fingerprint: str) -> bool:
+    """Note that a description still holds; False where there is none of it."""
+    statement = (
+        update(JudgingEnvironment)
+        .where(col(JudgingEnvironment.fingerprint) == fingerprint)
+        .values(described_at=now(session))
+        .execution_options(synchronize_session=False)
+    )
+    return session.exec(statement).rowcount == 1
+
+
+def record_environment(
+    session: Session, fingerprint: str, image: str, document: Mapping[str, Any], worker: str
+) -> None:
+    """Keep a description; another worker may just have done so."""
+    row = JudgingEnvironment(
+        fingerprint=fingerprint, image=image, document=dict(document), worker=worker, described_at=now(session)
+    )
+    try:
+        with session.begin_nested():
+            session.add(row)
+    except IntegrityError:
+        confirm_environment(session, fingerprint)
+
+
+def environment(session: Session) -> EnvironmentInfo | None:
+    """The newest description of the image that the settings name; None until a worker has looked at it."""
+    row = session.exec(
+        select(JudgingEnvironment)
+        .where(JudgingEnvironment.image == settings_of(session).image)
+        .order_by(col(JudgingEnvironment.described_at).desc())
+        .limit(1)
+    ).first()
+    return None if row is None else EnvironmentInfo(row.document, row.described_at)
+
+
+def installed_languages(session: Session) -> Set[str] | None:
+    """Names of the languages that bots may be written in here; None as long as nobody knows."""
+    found = environment(session)
+    return None if found is None else frozenset(language["name"] for language in found.document["languages"])

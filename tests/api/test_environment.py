@@ -1,0 +1,68 @@
+"""The judging environment as a page, as JSON, and as the reason to refuse an upload."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from league import service
+from sandbox.box import Limits
+from sandbox.environment import Environment, Image, _building, _language, _running
+from sandbox.languages import LANGUAGES
+from tests.api.site import Site
+from tests.api.test_pages import page
+
+CORE = Environment(
+    image=Image("deadheat/judge:core", "sha256:" + "1" * 64, "2" * 64, "2026-11-20T16:34:01.001435662Z", 383_091_345),
+    cpu="A Processor",
+    languages=tuple(_language(LANGUAGES[name], f"{name} 1.2.3") for name in ("python", "c", "cpp")),
+    missing=("Java", "Rust"),
+    running=_running(Limits()),
+    building=_building(),
+)
+
+
+def describe(site: Site, found: Environment = CORE) -> None:
+    with site.world.db.transaction() as session:
+        service.record_environment(session, "f1", found.image.name, asdict(found), "w1")
+
+
+def test_before_any_worker_has_looked_that_is_what_is_said(site: Site) -> None:
+    site.problem(404, site.client.get("/v1/environment"), "not-found")
+    assert "No worker has described the image deadheat/judge:core yet" in page(site, "/environment").text
+
+
+def test_languages_commands_and_limits_are_told(site: Site) -> None:
+    describe(site)
+    found = site.ok(200, site.client.get("/v1/environment"))
+    assert [language["name"] for language in found["languages"]] == ["python", "c", "cpp"]
+    assert found["languages"][1]["build"] == LANGUAGES["c"].build
+    assert found["missing"] == ["Java", "Rust"]
+    assert found["running"]["memory_bytes"] == Limits().memory_bytes
+    assert found["building"]["seconds"] == 60
+    assert found["uploads"]["unpacked_files"] == 2000
+    assert found["described_at"].startswith("2026-")
+
+
+def test_the_page_says_the_same(site: Site) -> None:
+    describe(site)
+    text = " ".join(page(site, "/environment").text.split())
+    for said in (
+        "cpp 1.2.3",
+        LANGUAGES["cpp"].build,
+        "no Java, Rust:",
+        "512 MiB, /tmp included",
+        "A Processor",
+        "60 s",
+    ):
+        assert said in text
+    assert "/environment" in page(site, "/").links
+
+
+def test_an_upload_in_a_language_that_is_not_there_is_refused(site: Site) -> None:
+    author = site.author()
+    bot = site.bot(author)
+    site.ok(202, site.upload(author, bot, b"class Main {}", "Bot.java"))  # nobody knows yet: the build will tell
+    describe(site)
+    refused = site.problem(422, site.upload(author, bot, b"class Main {}", "Bot.java"), "bad-upload")
+    assert refused["detail"] == "This server's image has no Java; it has Python 3, C, C++ 20."
+    site.ok(202, site.upload(author, bot, b"print()", "bot.py"))

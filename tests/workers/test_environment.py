@@ -1,0 +1,42 @@
+"""A worker describes the image that it judges with, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from league import service
+from tests.league.world import World, settings
+from workers import environment
+from workers.context import Context
+from workers.environment import describe_environment
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Iterator[Context]:
+    world = World(settings(tmp_path))
+    made = Context(world.settings)
+    made.__dict__["database"] = world.db
+    yield made
+    world.close()
+
+
+@pytest.mark.containers
+def test_an_image_is_described_once_and_then_confirmed(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    describe_environment(context)
+    with context.database.reading() as session:
+        assert service.installed_languages(session) == {"python", "c", "cpp"}
+    monkeypatch.setattr(environment, "describe", lambda *_: 1 / 0)
+    describe_environment(context)
+
+
+def test_bots_that_nothing_confines_have_no_environment(tmp_path: Path) -> None:
+    world = World(settings(tmp_path, sandbox="local"))
+    context = Context(world.settings)
+    context.__dict__["database"] = world.db
+    describe_environment(context)
+    with world.db.reading() as session:
+        assert service.environment(session) is None
+    world.close()

@@ -1,0 +1,35 @@
+"""Tell the league what bots find in this host's judge image: when a worker starts, and again now and then."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict
+
+from league.service import confirm_environment, record_environment
+from sandbox.docker import DockerSandbox
+from sandbox.environment import describe, fingerprint
+from workers.context import Context
+from workers.play import box_limits
+
+log = logging.getLogger(__name__)
+
+
+def describe_environment(context: Context) -> None:
+    """Make sure that the database describes the image. Quick where it does; else a slot is taken for a second or two.
+
+    Raises:
+        SandboxError, BuildFailed: ours, both.
+    """
+    sandbox = context.sandbox
+    if not isinstance(sandbox, DockerSandbox):
+        return  # bots that nothing confines have no environment to speak of
+    image, limits = sandbox.image(), box_limits((), 0)
+    known_as = fingerprint(image, limits)
+    with context.database.transaction() as session:
+        if confirm_environment(session, known_as):
+            return
+    with context.slots.take() as cpus:
+        found = describe(sandbox, image, limits, ",".join(map(str, cpus)))
+    with context.database.transaction() as session:
+        record_environment(session, known_as, image.name, asdict(found), context.worker)
+    log.info("%s has %s", image.name, ", ".join(language.version for language in found.languages))
