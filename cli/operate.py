@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -54,7 +53,8 @@ def serve() -> None:
     slots = _slot_count(settings)
     tree = Tree(environment)
     tree.add("api", ["api"])
-    tree.add("control", ["worker", "--queues", "build,control", "--concurrency", "2"])
+    tree.add("control", ["worker", "--queues", "control", "--concurrency", "1"])
+    tree.add("build", ["worker", "--queues", "build", "--concurrency", "1"])
     tree.add("play", ["worker", "--queues", "play", "--concurrency", str(slots)])
     tree.add("scheduler", ["scheduler"])
     err.print(f"Deadheat at [bold]http://{settings.host}:{settings.port}/[/]  (organiser's token: {token_file})")
@@ -250,6 +250,7 @@ def _prepare(settings: Settings) -> Path:
     from league.service import ensure_organiser
 
     settings.data_dir.mkdir(parents=True, exist_ok=True)
+    settings.data_dir.chmod(0o700)  # password hashes, sources and logs are nobody else's business on this host
     token_file = settings.data_dir / "organiser.token"
     database = Database(settings)
     database.migrate()
@@ -266,9 +267,9 @@ def _prepare(settings: Settings) -> Path:
 
 def _metrics_environment(settings: Settings, fresh: bool) -> dict[str, str]:
     directory = settings.metrics_dir or settings.data_dir.absolute() / "metrics"
-    if fresh:
-        shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True, exist_ok=True)
+    for stale in directory.glob("*.db") if fresh else ():
+        stale.unlink()
     return {**os.environ, "DEADHEAT_METRICS_DIR": str(directory), "PROMETHEUS_MULTIPROC_DIR": str(directory)}
 
 

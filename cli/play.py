@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import secrets
 import tempfile
 import time
@@ -31,7 +32,7 @@ from engine.core import NS_PER_MS, Game, Seat, TransportError
 from engine.games import GAMES
 from engine.transcript import Transcript, encode, encode_result
 from sandbox.arena import Arena, Played
-from sandbox.box import Exit, Limits, Program, Sandbox
+from sandbox.box import Exit, Program, Sandbox, bot_limits
 
 MATCH_ATTEMPTS = 3
 HOPELESS = ("no-engine", "no-image", "no-start")  # failures of ours that another attempt would only repeat
@@ -76,7 +77,8 @@ def play(
         try:
             backend = _backend(sandbox, Path(work))
             programs = _prepare(rules, bots, backend, Path(work))
-            with Arena(backend, programs, [Limits()] * len(bots)) as arena:
+            cpus = sorted(os.sched_getaffinity(0))
+            with Arena(backend, programs, [bot_limits(cpus, seat) for seat in range(len(bots))]) as arena:
                 arena.open()
                 run = Run(rules, bots, transcripts, sandbox, as_json)
                 run.play_all(arena, programs, list(seeds(seed, matches)))

@@ -54,7 +54,7 @@ class Settings(BaseSettings):
     retry_seconds: float = Field(
         default=5, ge=0, description="Wait before a job that we failed is tried again, times the number of attempts."
     )
-    match_attempts: int = Field(default=3, ge=1, description="Void attempts after which one match is abandoned.")
+    match_attempts: int = Field(default=5, ge=1, description="Void attempts after which one match is abandoned.")
     series_attempts: int = Field(default=5, ge=1, description="Lost attempts after which a whole series is abandoned.")
     build_attempts: int = Field(default=5, ge=1, description="Lost attempts after which a build is given up.")
 

@@ -33,6 +33,7 @@ from sandbox.languages import MANIFEST, MAX_MANIFEST_BYTES, Recipe
 
 CHUNK_BYTES = 64 * 1024
 MAX_PATH_BYTES = 1024
+MAX_DEPTH = 32
 MAX_NAME_BYTES = 255
 """Linux's own bound on one part of a path."""
 
@@ -220,6 +221,8 @@ def _check_path(path: str) -> None:
     if not path.isprintable():
         raise BadArchive("bad-name", f"{shown} has characters that cannot be printed.")
     parts = path.split("/")
+    if len(parts) > MAX_DEPTH:
+        raise BadArchive("bad-name", f"{shown} is more than {MAX_DEPTH} folders deep.")
     if path.startswith("/") or "\\" in path or any(part in {"", ".", ".."} for part in parts):
         raise BadArchive("unsafe-path", f"{shown} is not a plain path inside the archive.")
     if len(path.encode()) > MAX_PATH_BYTES or any(len(part.encode()) > MAX_NAME_BYTES for part in parts):

@@ -44,11 +44,13 @@ SETTLE_NS = 10_000_000
 """How far a silent bot's own time must be over its limit: two ticks at 250 Hz, so that every wait of its that was
 going on at the deadline is over and counted, or has grown long enough to be seen."""
 
-WATCH_FACTOR = 2
-"""Wall time over limit at which the watch gives up ..."""
+WATCH_FACTOR = 8
+"""Wall time over limit at which the watch gives up: a bot that gets an eighth of a CPU is still convicted of an endless
+loop. With 2, on a host with load 6 on two CPUs, such a bot had one match in two voided ..."""
 
-SHORTEST_WATCH_NS = 20 * SETTLE_NS
-"""... but not before this much past the deadline: what is left of a time bank may be next to nothing."""
+SHORTEST_WATCH_NS, LONGEST_WATCH_NS = 200_000_000, 10_000_000_000
+"""... but not before the one past the deadline (what is left of a time bank may be next to nothing), and not after the
+other (the lease on the series is renewed between exchanges only)."""
 
 
 class Blame(StrEnum):
@@ -147,8 +149,8 @@ def while_watching(evidence: Evidence, answered: bool, watch_factor: int = WATCH
         return Blame.HOST if evidence.own_ns <= evidence.limit_ns else Blame.BOT
     if evidence.own_ns > evidence.limit_ns + SETTLE_NS:
         return Blame.BOT
-    longest_ns = max(watch_factor * evidence.limit_ns, evidence.limit_ns + SHORTEST_WATCH_NS)
-    return Blame.UNKNOWN if evidence.wall_ns > longest_ns else None
+    past_ns = min(LONGEST_WATCH_NS, max(SHORTEST_WATCH_NS, (watch_factor - 1) * evidence.limit_ns))
+    return Blame.UNKNOWN if evidence.wall_ns > evidence.limit_ns + past_ns else None
 
 
 def _grown(before: int | None, after: int | None) -> int | None:

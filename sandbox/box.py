@@ -7,7 +7,7 @@ that the referee can see.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -44,6 +44,15 @@ class Limits:
     file_bytes: int = 64 * 1024 * 1024
     cpus: str = ""
     scratch: Mapping[str, str] = field(default_factory=dict)  # further tmpfs mounts: path -> options
+
+
+BOT_MEMORY_BYTES = 1024 * 1024 * 1024
+"""Every game's memory limit is the largest that one of the source texts names (Betris: 1024 MB)."""
+
+
+def bot_limits(cpus: Sequence[int], player: int) -> Limits:
+    """The limits of one player's box, judge's and local kit's alike: pinned to one of these processors."""
+    return Limits(memory_bytes=BOT_MEMORY_BYTES, cpus=str(cpus[player % len(cpus)]) if cpus else "")
 
 
 class Meter(Protocol):

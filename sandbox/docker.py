@@ -10,7 +10,7 @@ engine call has a time-out.
 
 *Nothing survives its owner.* init exits when our end of its control FIFO closes, which the kernel does even when
 this process is killed, and the engine removes an exited container by itself (`auto_remove`). What then remains is
-a directory; each is locked while its owner lives, and `sweep` deletes those whose lock is free.
+a directory; each is locked while its owner lives, and `sandbox.folders` deletes those whose lock is free.
 
 *Each box has its own copy of the program.* A file shared between containers could be locked by one and probed by
 the other: a channel between opponents.
@@ -19,16 +19,13 @@ the other: a channel between opponents.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
 import select
 import shutil
 import stat
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +40,7 @@ from sandbox import seccomp
 from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
 from sandbox.cgroup import Cgroup
 from sandbox.environment import Image
+from sandbox.folders import LockedFolder
 
 ENGINE_TIMEOUT_S = 30
 ACK_TIMEOUT_S = 10
@@ -101,16 +99,6 @@ class DockerSandbox:
         recipe = (found["Config"].get("Labels") or {}).get("deadheat.recipe", "")
         return Image(self._image, found["Id"], recipe, found["Created"], found["Size"])
 
-    def sweep(self) -> int:
-        """Delete the directories of boxes whose owner died; the number of them."""
-        swept = 0
-        for path in self._run_dir.glob("box-*"):
-            with _try_lock(path) as free:
-                if free:
-                    shutil.rmtree(path, ignore_errors=True)
-                    swept += 1
-        return swept
-
     def close(self) -> None:
         """Close the connection to the engine."""
         self._client.close()
@@ -127,16 +115,15 @@ class DockerBox:
         self._cpu_ns: int | None = None
         self._stop_timeout_s = 0.0
         self._acknowledged = b""
-        self._directory = Path(tempfile.mkdtemp(prefix="box-", dir=run_dir))
+        self._folder = LockedFolder(run_dir, "box")
+        self._directory = self._folder.path
         try:
-            self._lock_fd = os.open(self._directory, os.O_RDONLY | os.O_CLOEXEC)
-            fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._make_fifos()
             copy_program(program.directory, self._directory / "program")
             self._start_container(image, program, limits)
-        except _EngineFailure as error:
+        except (*_EngineFailure, OSError) as error:
             self.close()
-            raise SandboxError("engine", f"the engine did not start a container: {error}") from error
+            raise SandboxError("engine", f"no container could be started: {error}") from error
         except BaseException:
             self.close()
             raise
@@ -192,12 +179,7 @@ class DockerBox:
         if self._container is not None:
             self._remove_container(self._container)
             self._container = None
-        if self._lock_fd >= 0:
-            shutil.rmtree(self._directory, ignore_errors=True)
-            os.close(self._lock_fd)
-            self._lock_fd = -1
-
-    _lock_fd = -1
+        self._folder.remove()
 
     def _make_fifos(self) -> None:
         directory = self._directory / "judge"
@@ -319,19 +301,3 @@ def _cpu_numbers(cpus: str) -> list[int]:
     """The CPUs of a cpuset list such as "0,2-3"."""
     spans = [part.partition("-") for part in cpus.split(",") if part]
     return [cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1)]
-
-
-@contextlib.contextmanager
-def _try_lock(path: Path) -> Iterator[bool]:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        yield False
-        return
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
-    finally:
-        os.close(fd)

@@ -1,7 +1,7 @@
 """Which processors a match may have. A slot is a set of CPUs that one match (or build) owns while it runs.
 
 Slots are lock files: every process of this host that runs bots asks here, and a killed owner's lock is free at
-once. Containers are started inside their own slot only, never on processors of somebody else's timed match.
+once. Bots run on their own slot's processors only; what the engine does to start a container runs anywhere.
 """
 
 from __future__ import annotations

@@ -17,14 +17,14 @@ from engine.core import NS_PER_MS, TransportError
 from engine.games import GAMES
 from league.jobs import BuildJob, BuildOutcome
 from league.service import claim_build, finish_build, release_build, renew_build
-from sandbox.archive import BadArchive, extract_program, extract_upload
+from sandbox.archive import BadArchive, Bounds, extract_program, extract_upload
 from sandbox.arena import Arena, Played
-from sandbox.box import Program
+from sandbox.box import Program, SandboxError, bot_limits
 from sandbox.build import BuildFailed, build
 from sandbox.languages import LANGUAGES, Recipe
 from workers import metrics
-from workers.context import BOTS, Context
-from workers.play import MAX_DETAIL, Heartbeat, LeaseLost, box_limits, fault_records
+from workers.context import BOTS, BUILD, Context
+from workers.play import MAX_DETAIL, Heartbeat, LeaseLost, fault_records
 
 log = logging.getLogger(__name__)
 
@@ -61,10 +61,11 @@ def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
     """Build, then try; raises what was our failure."""
     recipe = LANGUAGES[job.language].starting_with(job.entry)
     heartbeat = Heartbeat(context, lambda session: renew_build(session, job))
-    with context.folder("build") as folder:
+    with context.folder(BUILD) as folder:
         sources, program = folder / "sources", folder / "program"
         archive = context.blobs.get(job.source_sha256, context.settings.upload_limit_bytes)
-        extract_upload(archive, job.filename, recipe, sources)
+        bounds = Bounds(context.settings.unpacked_limit_files, context.settings.unpacked_limit_bytes)
+        extract_upload(archive, job.filename, recipe, sources, bounds)
         try:
             built = build(context.sandbox, sources, recipe, ",".join(map(str, cpus)), heartbeat)
         except BuildFailed as failure:
@@ -94,8 +95,10 @@ def try_out(
         Program(directory, recipe.run, f"version {job.version_id}"),
         Program(BOTS / job.game / HOUSE_BOT, house.run, f"house:{HOUSE_BOT}"),
     ]
-    with Arena(context.sandbox, programs, [box_limits(cpus, 0), box_limits(cpus, 1)]) as arena:
+    with Arena(context.sandbox, programs, [bot_limits(cpus, 0), bot_limits(cpus, 1)]) as arena:
         played = _play_trial(arena, job, between)
+    if 1 in played.transcript.result.faults:
+        raise SandboxError("house-bot", f"the house bot failed in a trial match: {played.transcript.result.faults[1]}")
     return _reason(played), _report(played)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
 import socket
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -18,10 +16,13 @@ from league.config import Settings
 from league.database import Database
 from sandbox.box import Sandbox
 from sandbox.docker import DockerSandbox
+from sandbox.folders import locked_folder, sweep_folders
 from sandbox.local import LocalSandbox
 from sandbox.slots import Slots
 
 log = logging.getLogger(__name__)
+
+PLAY, BUILD = "play", "build"  # what folders are for
 
 BOTS = Path(__file__).resolve().parent.parent / "bots"
 """The house bots, by game and name."""
@@ -49,9 +50,8 @@ class Context:
         if self.settings.sandbox == "local":
             log.warning("bots run WITHOUT isolation (DEADHEAT_SANDBOX=local)")
             return LocalSandbox()
-        sandbox = DockerSandbox(self.settings.image, self.run_dir)
-        sandbox.sweep()
-        return sandbox
+        sweep_folders(self.run_dir, "box", PLAY, BUILD)
+        return DockerSandbox(self.settings.image, self.run_dir)
 
     @cached_property
     def slots(self) -> Slots:
@@ -68,11 +68,8 @@ class Context:
     @contextlib.contextmanager
     def folder(self, purpose: str) -> Iterator[Path]:
         """A working folder that goes away with the job."""
-        path = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=self.run_dir))
-        try:
+        with locked_folder(self.run_dir, purpose) as path:
             yield path
-        finally:
-            shutil.rmtree(path, ignore_errors=True)
 
     @property
     def worker(self) -> str:

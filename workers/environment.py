@@ -6,10 +6,10 @@ import logging
 from dataclasses import asdict
 
 from league.service import confirm_environment, record_environment
+from sandbox.box import bot_limits
 from sandbox.docker import DockerSandbox
 from sandbox.environment import describe, fingerprint
 from workers.context import Context
-from workers.play import box_limits
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ def describe_environment(context: Context) -> None:
     sandbox = context.sandbox
     if not isinstance(sandbox, DockerSandbox):
         return  # bots that nothing confines have no environment to speak of
-    image, limits = sandbox.image(), box_limits((), 0)
+    image, limits = sandbox.image(), bot_limits((), 0)
     known_as = fingerprint(image, limits)
     with context.database.transaction() as session:
         if confirm_environment(session, known_as):

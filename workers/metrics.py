@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from prometheus_client import Counter, Histogram
 
-from engine.core import NS_PER_S
+from engine.core import NS_PER_S, Fault, TransportError
 from engine.transcript import Transcript
 
 _SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 10)
@@ -30,11 +30,9 @@ prompts = Counter("deadheat_prompts_total", "Prompts sent to bots in finished ma
 faults = Counter("deadheat_faults_total", "Bots' failures by cause.", ["game", "command", "fault"])
 matches = Counter("deadheat_matches_total", "Finished matches by how they ended.", ["game", "outcome"])
 attempts = Counter("deadheat_attempts_total", "Attempts at matches: played, or void by cause.", ["game", "cause"])
-abandoned = Counter(
-    "deadheat_abandoned_total", "Matches and series given up after repeated failures of ours.", ["game"]
-)
+abandoned = Counter("deadheat_abandoned_total", "Matches given up after repeated void attempts.", ["game"])
 referee_late_seconds = Histogram(
-    "deadheat_referee_late_seconds", "The referee's own lateness, by prompt.", buckets=_LATENESS
+    "deadheat_referee_late_seconds", "How late the referee woke at deadlines that passed.", buckets=_LATENESS
 )
 sandbox_open_seconds = Histogram("deadheat_sandbox_open_seconds", "Time to open all boxes of a series.")
 queue_wait_seconds = Histogram(
@@ -55,7 +53,8 @@ def record(transcript: Transcript) -> None:
         prompts.labels(game, command).inc()
         reply_seconds.labels(game, command).observe(reply.elapsed_ns / NS_PER_S)
         deadline_used_ratio.labels(game, command).observe(reply.elapsed_ns / prompt.limit_ns)
-        referee_late_seconds.observe(reply.late_ns / NS_PER_S)
+        if reply.fault is Fault.TIMEOUT:  # else nobody had to wake up at a certain instant
+            referee_late_seconds.observe(reply.late_ns / NS_PER_S)
         if reply.cpu_ns is not None:
             reply_cpu_seconds.labels(game, command).observe(reply.cpu_ns / NS_PER_S)
     for seat, fault in transcript.result.faults.items():
@@ -63,6 +62,13 @@ def record(transcript: Transcript) -> None:
         faults.labels(game, last.message.command if last else "", fault.value).inc()
     outcome = "forfeit" if transcript.result.faults else "played"
     matches.labels(game, outcome).inc()
+
+
+def record_void(error: TransportError) -> None:
+    """Count how late the referee was in an attempt that is void for it."""
+    late_ns = error.evidence.get("late_ns")
+    if isinstance(late_ns, int):
+        referee_late_seconds.observe(late_ns / NS_PER_S)
 
 
 def record_attempts(game: str, causes: Iterable[str]) -> None:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session
 
 from engine.core import NS_PER_MS, TransportError
@@ -35,17 +36,20 @@ from league.jobs import (
 )
 from league.service import claim_series, finish_series, release_series, renew_series
 from sandbox.arena import Arena, Played
-from sandbox.box import Limits, Program
+from sandbox.box import Program, bot_limits
 from workers import metrics
-from workers.context import Context
+from workers.context import PLAY, Context
 from workers.programs import fetch_program
 
 log = logging.getLogger(__name__)
 
-BOT_MEMORY_BYTES = 1024 * 1024 * 1024
-"""Every game's memory limit is the largest that one of the source texts names (Betris: 1024 MB)."""
-
 MAX_DETAIL = 500
+
+RETRY_SECONDS = 1.0
+"""Between two tries to renew a lease."""
+
+VOID_PAUSE_SECONDS = 0.25
+"""Pause after a match's first void attempt; doubled with each further one, so five take four seconds together."""
 
 
 class LeaseLost(Exception):
@@ -70,8 +74,9 @@ def play_series(context: Context, series_id: int) -> None:
         metrics.queue_wait_seconds.labels("play").observe(job.waited_seconds)
         log.info("series %d attempt %d: %d matches of %s", job.series_id, job.attempt, len(job.matches), job.game)
         try:
-            runs = run(context, job, cpus)
-            outcomes = store(context, runs)
+            heartbeat = Heartbeat(context, lambda session: renew_series(session, job))
+            runs = run(context, job, cpus, heartbeat)
+            outcomes = store(context, runs, heartbeat)
         except LeaseLost:
             log.warning("series %d: the lease of attempt %d was lost", job.series_id, job.attempt)
             return
@@ -87,18 +92,17 @@ def claim(context: Context, series_id: int) -> SeriesJob | None:
         return claim_series(session, series_id, context.worker)
 
 
-def run(context: Context, job: SeriesJob, cpus: Sequence[int]) -> list[Run]:
+def run(context: Context, job: SeriesJob, cpus: Sequence[int], heartbeat: Callable[[], None]) -> list[Run]:
     """Play every match of the series in one set of boxes.
 
     Raises:
         LeaseLost: the series is not ours any more.
         SandboxError: the boxes cannot be opened at all.
     """
-    heartbeat = Heartbeat(context, lambda session: renew_series(session, job))
     players = sorted(job.programs)
-    with context.folder("play") as folder:
+    with context.folder(PLAY) as folder:
         programs = [fetch_program(context, job.programs[version], folder / str(version)) for version in players]
-        limits = [box_limits(cpus, player) for player in range(len(players))]
+        limits = [bot_limits(cpus, player) for player in range(len(players))]
         with Arena(context.sandbox, programs, limits) as arena:
             opened_at = time.monotonic()
             arena.open()
@@ -134,9 +138,11 @@ def play_match(
             played = arena.play(game, seating, match.seed, about, between)
         except TransportError as error:
             log.warning("match %d is void: %s: %s %s", match.match_id, error.cause, error.detail, error.evidence)
+            metrics.record_void(error)
             attempts.append(
                 AttemptRecord(started_at_ns, time.time_ns(), error.cause, error.detail[:MAX_DETAIL], error.evidence)
             )
+            wait_for_quiet(len(attempts), between)
         else:
             evidence = {"timeouts": list(played.convictions)} if played.convictions else {}
             attempts.append(AttemptRecord(started_at_ns, time.time_ns(), "played", evidence=evidence))
@@ -145,10 +151,17 @@ def play_match(
     return Run(match, None, tuple(attempts))
 
 
-def store(context: Context, runs: Sequence[Run]) -> list[MatchOutcome]:
+def wait_for_quiet(voids: int, between: Callable[[], None]) -> None:
+    """Give a busy host time, longer after each void attempt."""
+    time.sleep(VOID_PAUSE_SECONDS * 2 ** (voids - 1))
+    between()
+
+
+def store(context: Context, runs: Sequence[Run], heartbeat: Callable[[], None]) -> list[MatchOutcome]:
     """Write the transcripts; what the database is to hear of each match."""
     outcomes = []
     for item in runs:
+        heartbeat()
         played = item.played
         if played is None:
             outcomes.append(MatchOutcome(item.match.match_id, None, None, (), (), (), item.attempts))
@@ -191,11 +204,6 @@ def give_back(context: Context, job: SeriesJob, error: Exception) -> None:
     evidence = dict(error.evidence) if isinstance(error, TransportError) else {}
     with context.database.transaction() as session:
         release_series(session, job, context.worker, cause, str(error)[:MAX_DETAIL], evidence)
-
-
-def box_limits(cpus: Sequence[int], player: int) -> Limits:
-    """The limits of one player's box: pinned to one processor of the slot."""
-    return Limits(memory_bytes=BOT_MEMORY_BYTES, cpus=str(cpus[player % len(cpus)]) if cpus else "")
 
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
@@ -252,7 +260,12 @@ class Heartbeat:
         """Raises LeaseLost when the work is not ours any more."""
         if time.monotonic() < self._due_at:
             return
-        with self._context.database.transaction() as session:
-            if not self._renew(session):
-                raise LeaseLost
+        try:
+            with self._context.database.transaction() as session:
+                if not self._renew(session):
+                    raise LeaseLost
+        except SQLAlchemyError as error:  # as long as the lease lasts, the database may come back
+            log.warning("the lease could not be renewed, trying again: %s", error)
+            self._due_at = time.monotonic() + RETRY_SECONDS
+            return
         self._due_at = time.monotonic() + self._context.settings.heartbeat_seconds

@@ -32,9 +32,14 @@ POLL_SECONDS = 0.1
 def celery_app(settings: Settings) -> Celery:
     """A Celery application for these settings, with its schedule and no tasks yet."""
     app = Celery("deadheat", broker=settings.broker)
+    if settings.broker.startswith("filesystem:"):
+        app.conf.broker_transport = "workers.filequeue:Transport"
     app.conf.update(
         task_ignore_result=True,
         task_default_queue=CONTROL,
+        # Late: else a worker that is told to stop would still begin what it has fetched ahead. (A message that comes
+        # again finds its row taken.)
+        task_acks_late=True,
         task_routes={
             "deadheat.build": {"queue": BUILD},
             "deadheat.environment": {"queue": BUILD},  # only there is a sandbox for certain

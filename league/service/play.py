@@ -157,6 +157,7 @@ def give_back_series(
         abandon_matches(session, series_id, at)
         record(session, SYSTEM, "series-abandoned", f"series/{series_id}", {"cause": cause, "attempts": attempt})
         log.error("series %d abandoned after %d attempts: %s: %s", series_id, attempt, cause, detail)
+        touch_log(session, series.season_id)
     return True
 
 

@@ -234,10 +234,11 @@ def _drop_waiting(session: Session, season_id: int) -> None:
                 series_id=series.id,
                 attempt=series.attempt,
                 cause=SEASON_CLOSED,
-                detail="The season closed before anyone began this series.",
+                detail="The season closed before this series was played.",
                 finished_at=at,
             )
         )
+    touch_log(session, season_id)
 
 
 def _season(session: Session, season_id: int) -> Season:

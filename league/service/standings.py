@@ -19,7 +19,7 @@ from engine.core import Fault
 from league import ratings
 from league.database import now, settings_of, surroundings
 from league.errors import NotFound
-from league.service.seasons import season_progress
+from league.service.seasons import Progress, season_progress
 from league.states import MatchState
 from league.tables import Bot, BotVersion, Entry, Match, Participant, RatingSnapshot, Season, User
 
@@ -98,7 +98,7 @@ def _rank(session: Session, season_id: int) -> RatingSnapshot | None:
     entered = [str(version_id) for version_id in _entered(session, season_id)]
     config = ratings.RatingConfig()
     newest = _newest(session, season_id)
-    if newest is not None and _unchanged(newest, games, entered, config):
+    if newest is not None and _unchanged(newest, games, entered, config, season_progress(session, season_id)):
         return None
     table = ratings.fit(games, config, entered)
     return RatingSnapshot(
@@ -136,9 +136,16 @@ def _newest(session: Session, season_id: int) -> RatingSnapshot | None:
 
 
 def _unchanged(
-    newest: RatingSnapshot, games: list[ratings.Game], entered: list[str], config: ratings.RatingConfig
+    newest: RatingSnapshot,
+    games: list[ratings.Game],
+    entered: list[str],
+    config: ratings.RatingConfig,
+    progress: Progress,
 ) -> bool:
     ranked = {str(row["version_id"]) for row in newest.standings["rows"] if row["active"]}
+    totals = newest.standings["totals"]
+    if (totals["abandoned"], totals["voids"]) != (progress.abandoned, progress.voids):
+        return False
     same_inputs = newest.config == config.as_json() and ranked == set(entered)
     return same_inputs and newest.log_sha256 == ratings.log_sha256(games)
 

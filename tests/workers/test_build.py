@@ -104,7 +104,7 @@ def test_a_named_entry_in_a_folder_is_what_starts(world: BuildingWorld) -> None:
         ("bot.py", "def broken(:\n", "the build command failed with exit code 1", "SyntaxError"),
         ("bot.c", "int main(void) { return nonsense; }", "the build command failed with exit code 1", "nonsense"),
         ("bot.py", "print(1/0)", "the trial match ended with exited at READY", "ZeroDivisionError"),
-        ("bot.py", "print('HELLO')\ninput()\ninput()", "the trial match ended with", "HELLO"),
+        ("bot.py", "print('HELLO')\ninput()\ninput()", "the trial match ended with", "<< READY"),
         ("bot.py", "input()\nprint('HELLO')\ninput()", "the trial match ended with malformed at READY", "HELLO"),
         ("bot.py", "import time\ntime.sleep(9)", "the trial match ended with timeout at READY", "(timeout)"),
         (
@@ -124,7 +124,7 @@ def test_a_named_entry_in_a_folder_is_what_starts(world: BuildingWorld) -> None:
 def test_what_the_author_did_wrong_is_said(
     world: BuildingWorld, filename: str, content: str, reason: str, log: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workers.play.BOT_MEMORY_BYTES", 128 * 2**20)  # soon full, even on a slow machine
+    monkeypatch.setattr("sandbox.box.BOT_MEMORY_BYTES", 128 * 2**20)  # soon full, even on a slow machine
     version = world.built(filename, content)
     assert version.state is VersionState.BROKEN
     assert version.reason.startswith(reason)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
+from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, col, select
 
 from engine.core import TransportError
@@ -19,6 +20,7 @@ from league.jobs import MatchOutcome, SeriesJob
 from league.states import MatchState, SeriesState
 from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
 from sandbox.arena import Arena, Played
+from sandbox.folders import sweep_folders
 from sandbox.slots import Slots
 from tests.workers.conftest import PlayingWorld
 from tests.workers.victim import MOMENTS
@@ -136,9 +138,11 @@ def test_a_worker_that_was_given_up_changes_nothing_when_it_comes_back(
     series_id = queued(world)
     store = play.store
 
-    def meanwhile_somebody_else(context: Context, runs: Sequence[Run]) -> list[MatchOutcome]:
+    def meanwhile_somebody_else(
+        context: Context, runs: Sequence[Run], heartbeat: Callable[[], None]
+    ) -> list[MatchOutcome]:
         monkeypatch.undo()
-        outcomes = store(context, runs)
+        outcomes = store(context, runs, heartbeat)
         world.clock.turn(world.settings.lease_seconds + 1)
         lost_ids(world)
         other = fresh(world)
@@ -192,6 +196,30 @@ def test_a_match_that_we_fail_three_times_is_abandoned_and_unrated(
     assert causes(world, series_id) == ["referee-late"] * 3
 
 
+def test_a_database_that_is_away_for_a_moment_does_not_end_the_series(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series_id = queued(world, length=1)
+
+    def unreachable(*_: object) -> bool:
+        raise OperationalError("UPDATE", {}, Exception("server closed the connection"))
+
+    monkeypatch.setattr(play, "renew_series", unreachable)
+    context = Context(world.settings.model_copy(update={"heartbeat_seconds": 0}))
+    context.__dict__["database"] = world.context.database
+    play_series(context, series_id)
+    assert_played_once(world, series_id)
+
+
+def test_folders_of_a_killed_worker_are_removed_by_the_next_one(world: PlayingWorld) -> None:
+    leftover = world.context.run_dir / "play-of-somebody-dead"
+    leftover.mkdir()
+    with world.context.folder("play") as mine:
+        assert sweep_folders(world.context.run_dir, "play", young_seconds=0) == 1
+        assert mine.is_dir()
+    assert not leftover.exists()
+
+
 def test_any_other_failure_of_ours_gives_the_series_back(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     series_id = queued(world)
     monkeypatch.setattr(play, "fetch_program", lambda *_: 1 / 0)
@@ -222,5 +250,5 @@ def test_the_lease_is_renewed_while_playing_and_losing_it_stops_the_work(
     context = Context(world.settings.model_copy(update={"heartbeat_seconds": 0}))
     context.__dict__["database"] = world.context.database
     play_series(context, series_id)
-    assert len(renewed) == 3 * 26  # before every exchange of every match
+    assert len(renewed) == 3 * 26 + 3  # before every exchange of every match, and before each transcript
     assert series(world, series_id).state is SeriesState.DONE

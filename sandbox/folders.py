@@ -1,0 +1,62 @@
+"""Working folders that go away with their owner, even when it is killed.
+
+The owner holds a lock on the folder, which the kernel releases with the process; `sweep_folders` deletes what nobody
+holds. Between making a folder and locking it a moment passes, so a sweep leaves very young ones alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+YOUNG_SECONDS = 10
+
+
+class LockedFolder:
+    """A new folder below `parent`, locked until it is removed."""
+
+    def __init__(self, parent: Path, purpose: str) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=parent))
+        self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def remove(self) -> None:
+        """Delete it; idempotent."""
+        if self._fd >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._fd)
+            self._fd = -1
+
+
+@contextlib.contextmanager
+def locked_folder(parent: Path, purpose: str) -> Iterator[Path]:
+    """A folder for the time of a block."""
+    folder = LockedFolder(parent, purpose)
+    try:
+        yield folder.path
+    finally:
+        folder.remove()
+
+
+def sweep_folders(parent: Path, *purposes: str, young_seconds: float = YOUNG_SECONDS) -> int:
+    """Delete the folders for these purposes whose owners are dead; how many they were."""
+    swept = 0
+    for purpose in purposes:
+        for path in parent.glob(f"{purpose}-*"):
+            with contextlib.suppress(OSError):  # BlockingIOError: its owner lives; the others: it is gone already
+                if time.time() - path.stat().st_mtime < young_seconds:
+                    continue
+                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(path, ignore_errors=True)
+                    swept += 1
+                finally:
+                    os.close(fd)
+    return swept
