@@ -136,13 +136,15 @@ def submit(
         print(json.dumps(version))
     elif ready:
         out.print(f"{plain(name)} version {version['number']} is ready ({version['language']}).")
+        if season:
+            out.print(f"Entered into season {season}: {plain(server.rstrip('/'))}/seasons/{season}", soft_wrap=True)
     if not ready:
         err.print(plain(log), soft_wrap=True)
         fail(f"{name} version {version['number']} is broken: {version['reason']}")
 
 
 def leaderboard(
-    season: Annotated[int, typer.Option(help="Its number; 0: the newest season.")] = 0,
+    season: Annotated[int, typer.Argument(help="Its number; 0: the newest season.")] = 0,
     server: Server = DEFAULT_SERVER,
     as_json: Annotated[bool, typer.Option("--json", help="The ranking as one JSON object.")] = False,
 ) -> None:
