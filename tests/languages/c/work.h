@@ -1,0 +1,1 @@
+void work(const char *line, char *answer, unsigned long size);

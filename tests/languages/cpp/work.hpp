@@ -1,0 +1,4 @@
+#pragma once
+#include <string>
+
+std::string work(const std::string &line);

@@ -1,0 +1,85 @@
+"""What a build cannot do, with shell lines in place of a compiler that an author has taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from league.config import Settings
+from sandbox.box import STDERR_KEPT_BYTES
+from sandbox.build import BUILD_LIMITS, BuildFailed, Built, build
+from sandbox.docker import DockerSandbox
+from sandbox.languages import LANGUAGES
+
+pytestmark = pytest.mark.containers
+
+Building = Callable[[str], Built]
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Iterator[Building]:
+    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    yield lambda line: build(sandbox, sources, replace(LANGUAGES["python"], build=line))
+    sandbox.close()
+
+
+def failure(built: Building, line: str) -> BuildFailed:
+    with pytest.raises(BuildFailed) as caught:
+        built(line)
+    return caught.value
+
+
+def test_a_build_has_no_network(built: Building) -> None:
+    devices = built("cat /proc/net/dev").log.splitlines()[2:]
+    assert [line.split(":")[0].strip() for line in devices] == ["lo"]
+    for family in ("AF_INET", "AF_INET6", "AF_NETLINK"):
+        failed = failure(built, f"python3 -c 'import socket; socket.socket(socket.{family})'")
+        assert "Address family not supported" in failed.log
+    assert "gaierror" in failure(built, "python3 -c 'import socket; socket.gethostbyname(\"debian.org\")'").log
+
+
+def test_a_build_has_a_time_limit(built: Building, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.build.BUILD_SECONDS", 2)
+    failed = failure(built, "echo begun; trap '' TERM; (while :; do :; done) & sleep 60")
+    assert str(failed) == "the build took longer than 2 s"
+    assert failed.log == "begun\n"
+
+
+def test_a_build_has_a_memory_limit(built: Building, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.build.BUILD_LIMITS", replace(BUILD_LIMITS, memory_bytes=128 * 2**20))
+    failed = failure(built, "echo begun; python3 -c 'bytearray(2**28)'")
+    assert str(failed) == "the build used more than 128 MiB of memory"
+    assert failed.log.startswith("begun\n")
+
+
+def test_the_log_of_a_build_keeps_its_beginning_and_its_end(built: Building) -> None:
+    log = built("echo first; head -c 2000000000 /dev/zero | tr '\\0' x; echo last").log
+    assert log.startswith("first\nxxx") and log.endswith("xxxlast\n")
+    assert "bytes left out" in log
+    assert len(log) <= STDERR_KEPT_BYTES
+
+
+def test_a_program_has_a_size_limit(built: Building) -> None:
+    failed = failure(built, "for i in 1 2 3; do head -c 30000000 /dev/zero >$i; done")
+    assert str(failed) == "the built program is larger than 64 MiB"
+    assert failure(built, "head -c 70000000 /dev/zero >x").log.strip()  # one file cannot even be written
+
+
+def test_a_build_has_bounded_room_and_processes(built: Building) -> None:
+    filled = "i=0; while head -c 50000000 /dev/zero >$i; do i=$((i + 1)); done; ls | wc -l >&2; rm *; false"
+    log = failure(built, filled).log
+    assert "No space left on device" in log
+    assert log.split()[-1] == "6"
+    processes = failure(built, "for i in $(seq 200); do sleep 50 & done")
+    assert "Cannot fork" in processes.log or "Resource temporarily unavailable" in processes.log
+
+
+def test_a_build_writes_nowhere_else(built: Building) -> None:
+    for path in ("/x", "/bot/x", "/usr/bin/x", "/judge/x", "/proc/sys/kernel/x"):
+        assert f"cannot create {path}: " in failure(built, f"echo >{path}").log
+    assert built("ls /build | wc -l").log == "1\n"  # its own folder: nothing of the build before

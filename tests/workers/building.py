@@ -1,0 +1,71 @@
+"""A league whose bots are really built: uploads as an author sends them, and the worker code that takes them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from sqlmodel import col, select
+
+from league import service
+from league.states import VersionState
+from league.tables import Attempt, BotVersion
+from league.uploads import accept
+from tests.league.world import GAME, World
+from workers.build import build_version
+from workers.context import Context
+
+
+class BuildingWorld(World):
+    """A league with a real builder."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.context = Context(self.settings)
+        self.context.__dict__["database"] = self.connect()
+
+    def add(self, filename: str, content: bytes) -> int:
+        """Upload a first version of a new bot."""
+        owner = self.author()
+        sha256 = hashlib.sha256(content).hexdigest()
+        upload = accept(io.BytesIO(content), filename, sha256, self.settings, self.context.blobs)
+        with self.db.transaction() as session:
+            bot_id = service.create_bot(session, owner, GAME, f"bot{next(self._numbers)}").id
+            return service.add_version(session, owner, bot_id, upload).id
+
+    def built(self, filename: str, content: bytes | str) -> BotVersion:
+        """Upload and build; again where this host was too busy to judge the trial match, as the sweeper would."""
+        version_id = self.add(filename, content if isinstance(content, bytes) else content.encode())
+        build_version(self.context, version_id)
+        while self.version(version_id).state is VersionState.UPLOADED:
+            assert self.causes(version_id)[-1] in ("host-starved", "host-unknown", "referee-late")
+            build_version(self.context, version_id)
+        return self.version(version_id)
+
+    def causes(self, version_id: int) -> list[str]:
+        """Why attempts at a build failed by our doing."""
+        with self.db.reading() as session:
+            of_version = col(Attempt.version_id) == version_id
+            return list(session.exec(select(Attempt.cause).where(of_version).order_by(col(Attempt.id))).all())
+
+    def version(self, version_id: int) -> BotVersion:
+        with self.db.reading() as session:
+            return session.get_one(BotVersion, version_id)
+
+
+def zipped(files: Mapping[str, str]) -> bytes:
+    """A zip with these texts."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+def sources(folder: Path) -> dict[str, str]:
+    """A bot's folder as the texts of its files by path."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in paths}

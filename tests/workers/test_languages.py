@@ -1,0 +1,97 @@
+"""Every language in the full judge image: its hello bot becomes ready, and its runtime bears what a bot may use.
+
+The first test builds the image where it is missing or out of date, which takes two to five minutes.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.core import NS_PER_S, Message
+from league.states import VersionState
+from sandbox.archive import extract_program
+from sandbox.box import Program
+from sandbox.build import MAX_PROGRAM_BYTES, build
+from sandbox.docker import DockerSandbox
+from sandbox.languages import LANGUAGES, detect
+from sandbox.pipes import PipeTransport
+from tests.league.world import GAME, settings
+from tests.workers.building import BuildingWorld, sources, zipped
+from workers.context import BOTS
+from workers.play import box_limits
+
+FULL_IMAGE = "deadheat/judge:full"
+ROOT = Path(__file__).parents[2]
+LARGER = ROOT / "tests" / "languages"
+"""A program for each language: modules of its own, 512 MiB, eight threads, a file in /tmp."""
+
+every_language = pytest.mark.parametrize("language", sorted(LANGUAGES))
+
+
+@pytest.fixture(scope="module")
+def full_image(engine_required: None) -> str:
+    faulthandler.cancel_dump_traceback_later()  # its patience is for tests, not for downloads
+    subprocess.run([ROOT / "deploy" / "images" / "build", "full"], check=True)
+    return FULL_IMAGE
+
+
+@pytest.fixture
+def world(tmp_path: Path, full_image: str) -> Iterator[BuildingWorld]:
+    made = BuildingWorld(settings(tmp_path, image=full_image))
+    yield made
+    made.close()
+
+
+def test_every_language_has_a_hello_bot_and_a_larger_program() -> None:
+    assert {path.name.removeprefix("hello-") for path in (BOTS / GAME).glob("hello-*")} == set(LANGUAGES)
+    assert {path.name for path in LARGER.iterdir()} == set(LANGUAGES)
+
+
+@pytest.mark.containers
+@every_language
+def test_a_hello_bot_plays_a_legal_match(world: BuildingWorld, language: str) -> None:
+    files = sources(BOTS / GAME / f"hello-{language}")
+    if len(files) == 1:
+        ((name, text),) = files.items()
+        version = world.built(f"hello.{name.rpartition('.')[2]}", text)
+    else:
+        version = world.built("hello.zip", zipped(files))
+    assert (version.state, version.reason, version.language) == (VersionState.READY, "", language), version.log
+    assert ">> PUT YACHT" in version.log  # the last of its thirteen
+    assert "\nexit code 0\n" in version.log
+
+
+@pytest.mark.containers
+@every_language
+def test_a_runtime_bears_what_a_bot_may_use(full_image: str, tmp_path: Path, language: str) -> None:
+    files = sources(LARGER / language)
+    found, entry = detect("bot.zip", list(files), files.get("deadheat.toml"))
+    assert found == language
+    recipe = LANGUAGES[language].starting_with(entry)
+    sandbox = DockerSandbox(full_image, tmp_path / "run")
+    program = tmp_path / "program"
+    program.mkdir()
+    extract_program(build(sandbox, LARGER / language, recipe).tar, program, MAX_PROGRAM_BYTES)
+    box = sandbox.open(Program(program, recipe.run, language), box_limits((0,), 0))
+    transport = PipeTransport([box.start()], late_bound_ns=60 * NS_PER_S)
+    reply = transport.exchange([Message(0, "hello", 60 * NS_PER_S)])[0]
+    transport.exchange([Message(0, "FINISH")])
+    box.ask_stop(5 * NS_PER_S)
+    end = box.stopped()
+    box.close()
+    sandbox.close()
+    assert reply.line == "hello 512 8", (reply.fault, end.stderr.decode())
+    assert end.exit_code == 0
+
+
+@pytest.mark.containers
+def test_an_image_without_the_language_is_named_as_the_reason(tmp_path: Path) -> None:
+    world = BuildingWorld(settings(tmp_path))
+    version = world.built("Main.java", "class Main { }")
+    assert (version.state, version.reason) == (VersionState.BROKEN, "this server's image has no Java")
+    world.close()
