@@ -30,15 +30,15 @@ BUILD_LIMITS = Limits(
     scratch={"/build": f"size={BUILD_SCRATCH_BYTES},nr_inodes=20000,mode=1777,nosuid,nodev,exec"},
 )
 
-NO_TOOLS_CODE = 113
-"""The script's word for an image without the language; nothing of the author's has run before it."""
+NOT_IN_IMAGE_CODE, NOT_HERE_CODE = 113, 114
+"""The script's words for an image, or an unconfined host, without the language; nothing of the author's ran before."""
 
 # Compilers keep caches below HOME. A box has no other place for them than /build; where there is none, nothing
 # confines the build, and its HOME is the one of whoever runs it.
 _SCRIPT = """
 set -e
-for tool in {tools}; do command -v "$tool" >/dev/null || exit {no_tools}; done
-if [ -d /build ]; then TMPDIR=/build; HOME=/build; else TMPDIR=/tmp; fi
+if [ -d /build ]; then TMPDIR=/build; HOME=/build; missing={not_in_image}; else TMPDIR=/tmp; missing={not_here}; fi
+for tool in {tools}; do command -v "$tool" >/dev/null || exit $missing; done
 export TMPDIR HOME
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -46,7 +46,7 @@ cp -r . "$work/src"
 cd "$work/src"
 ( {build} ) >&2 </dev/null
 tar -cf - .
-"""
+""".replace("{not_in_image}", str(NOT_IN_IMAGE_CODE)).replace("{not_here}", str(NOT_HERE_CODE))
 
 
 class BuildFailed(Exception):
@@ -75,8 +75,7 @@ def build(
         BuildFailed: the author's doing.
         SandboxError: ours.
     """
-    script = _SCRIPT.replace("{tools}", shlex.join(recipe.tools)).replace("{no_tools}", str(NO_TOOLS_CODE))
-    script = script.replace("{build}", recipe.build)
+    script = _SCRIPT.replace("{tools}", shlex.join(recipe.tools)).replace("{build}", recipe.build)
     program = Program(sources, ("/bin/sh", "-c", script), f"build of {recipe.name}")
     box = sandbox.open(program, replace(BUILD_LIMITS, cpus=cpus))
     try:
@@ -99,8 +98,10 @@ def build(
 def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:
     if why is not None:
         raise BuildFailed(why, log)
-    if end.exit_code == NO_TOOLS_CODE:
+    if end.exit_code == NOT_IN_IMAGE_CODE:
         raise BuildFailed(f"this server's image has no {recipe.title}", log)
+    if end.exit_code == NOT_HERE_CODE:
+        raise BuildFailed(f"{recipe.title} is not installed here ({', '.join(recipe.tools)})", log)
     if end.exit_code != 0:
         how = f"exit code {end.exit_code}" if end.exit_code is not None else f"signal {end.signal}"
         raise BuildFailed(f"the build command failed with {how}", log)

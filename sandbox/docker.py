@@ -81,7 +81,8 @@ class DockerSandbox:
             self._client.inspect_image(image)
         except NotFound as error:
             raise SandboxError(
-                "no-image", f"the engine has no image {image}; build it with deploy/images/build"
+                "no-image",
+                f"the engine has no image {image}; build it with deploy/images/build {image.rpartition(':')[2]}",
             ) from error
         except _EngineFailure as error:
             raise SandboxError("no-engine", f"no Docker Engine answers: {error}") from error

@@ -148,7 +148,7 @@ def _language(recipe: Recipe, version: str) -> Language:
 
 def _running(limits: Limits) -> Running:
     return Running(
-        cpus=1,  # a box is pinned, see workers.play.box_limits
+        cpus=1,  # a box is pinned, see sandbox.box.bot_limits
         memory_bytes=limits.memory_bytes,
         processes=limits.processes,
         tmp_bytes=limits.tmp_bytes,

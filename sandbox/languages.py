@@ -77,7 +77,7 @@ def _filled(recipe: Recipe, entry: str) -> Recipe:
     return replace(recipe, build=build, run=tuple(run))
 
 
-# The virtual machines keep three quarters of a box's gigabyte (workers.play.BOT_MEMORY_BYTES) for a program's own
+# The virtual machines keep three quarters of a box's gigabyte (sandbox.box.BOT_MEMORY_BYTES) for a program's own
 # data. A box has one processor, so they are told to collect garbage on the program's own thread where they would not
 # find out by themselves.
 _TYPES = "--skipLibCheck --typeRoots /usr/share/nodejs/@types --types node"
@@ -101,7 +101,10 @@ _RECIPES = (
         build="/usr/bin/pypy3 -m compileall -q .",
         run=("/usr/bin/pypy3", "{entry}"),
         tools=("/usr/bin/pypy3",),
-        version="/usr/bin/pypy3 --version | tr '\\n' ' '",
+        version=(
+            "/usr/bin/pypy3 -c 'import platform, sys;"
+            ' print("PyPy %d.%d.%d, Python" % sys.pypy_version_info[:3], platform.python_version())\''
+        ),
     ),
     Recipe(
         name="c",
@@ -145,7 +148,7 @@ _RECIPES = (
         build="/usr/bin/node --check {entry}",
         run=("/usr/bin/node", "--max-old-space-size=768", "--single-threaded-gc", "{entry}"),
         tools=("/usr/bin/node",),
-        version="/usr/bin/node --version",
+        version='echo "node $(/usr/bin/node --version)"',
     ),
     Recipe(
         name="typescript",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import faulthandler
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,15 +16,15 @@ import pytest
 from engine.core import NS_PER_S, Message
 from league.states import VersionState
 from sandbox.archive import extract_program
-from sandbox.box import Program
-from sandbox.build import MAX_PROGRAM_BYTES, build
+from sandbox.box import Program, bot_limits
+from sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
 from sandbox.docker import DockerSandbox
 from sandbox.languages import LANGUAGES, detect
+from sandbox.local import LocalSandbox
 from sandbox.pipes import PipeTransport
 from tests.league.world import GAME, settings
 from tests.workers.building import BuildingWorld, sources, zipped
 from workers.context import BOTS
-from workers.play import box_limits
 
 FULL_IMAGE = "deadheat/judge:full"
 ROOT = Path(__file__).parents[2]
@@ -77,7 +78,7 @@ def test_a_runtime_bears_what_a_bot_may_use(full_image: str, tmp_path: Path, lan
     program = tmp_path / "program"
     program.mkdir()
     extract_program(build(sandbox, LARGER / language, recipe).tar, program, MAX_PROGRAM_BYTES)
-    box = sandbox.open(Program(program, recipe.run, language), box_limits((0,), 0))
+    box = sandbox.open(Program(program, recipe.run, language), bot_limits((0,), 0))
     transport = PipeTransport([box.start()], late_bound_ns=60 * NS_PER_S)
     reply = transport.exchange([Message(0, "hello", 60 * NS_PER_S)])[0]
     transport.exchange([Message(0, "FINISH")])
@@ -95,3 +96,9 @@ def test_an_image_without_the_language_is_named_as_the_reason(tmp_path: Path) ->
     version = world.built("Main.java", "class Main { }")
     assert (version.state, version.reason) == (VersionState.BROKEN, "this server's image has no Java")
     world.close()
+
+
+def test_a_host_without_the_language_says_what_it_lacks(tmp_path: Path) -> None:
+    exotic = replace(LANGUAGES["java"], tools=("no-such-compiler",))
+    with pytest.raises(BuildFailed, match=r"Java is not installed here \(no-such-compiler\)"):
+        build(LocalSandbox(), tmp_path, exotic)
