@@ -135,8 +135,12 @@ _RECIPES = (
         suffixes=(".java",),
         entries=("Main.java",),
         build="find . -name '*.java' -exec javac -J-Xmx512m -J-XX:+UseSerialGC -encoding UTF-8 -d . {} +",
-        # No file of performance counters in /tmp, no threads for a collector that has no processor of its own.
-        run=("/usr/bin/java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xmx768m", "-Xss64m", "-cp", ".", "{class}"),
+        # No file of performance counters in /tmp, and no word of the virtual machine's own on the bot's output, which
+        # is where its warnings go by default.
+        run=(
+            *("/usr/bin/java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xmx768m", "-Xss64m"),
+            *("-Xlog:disable", "-Xlog:all=warning:stderr", "-XX:+DisplayVMOutputToStderr", "-cp", ".", "{class}"),
+        ),
         tools=("javac", "/usr/bin/java"),
         version="/usr/bin/java --version",
     ),

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import NS_PER_S, Message
+from engine.core import NS_PER_S, Message, Reply
 from league.states import VersionState
 from sandbox.archive import extract_program
-from sandbox.box import Program, bot_limits
+from sandbox.box import Exit, Program, bot_limits
 from sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
 from sandbox.docker import DockerSandbox
 from sandbox.languages import LANGUAGES, detect
@@ -70,24 +70,57 @@ def test_a_hello_bot_plays_a_legal_match(world: BuildingWorld, language: str) ->
 @pytest.mark.containers
 @every_language
 def test_a_runtime_bears_what_a_bot_may_use(full_image: str, tmp_path: Path, language: str) -> None:
-    files = sources(LARGER / language)
-    found, entry = detect("bot.zip", list(files), files.get("deadheat.toml"))
-    assert found == language
-    recipe = LANGUAGES[language].starting_with(entry)
-    sandbox = DockerSandbox(full_image, tmp_path / "run")
-    program = tmp_path / "program"
-    program.mkdir()
-    extract_program(build(sandbox, LARGER / language, recipe).tar, program, MAX_PROGRAM_BYTES)
-    box = sandbox.open(Program(program, recipe.run, language), bot_limits((0,), 0))
-    transport = PipeTransport([box.start()], late_bound_ns=60 * NS_PER_S)
-    reply = transport.exchange([Message(0, "hello", 60 * NS_PER_S)])[0]
-    transport.exchange([Message(0, "FINISH")])
-    box.ask_stop(5 * NS_PER_S)
-    end = box.stopped()
-    box.close()
-    sandbox.close()
+    reply, end = asked("hello", LARGER / language, full_image, tmp_path)
     assert reply.line == "hello 512 8", (reply.fault, end.stderr.decode())
     assert end.exit_code == 0
+
+
+@pytest.mark.containers
+def test_a_virtual_machine_says_nothing_on_its_bots_output(full_image: str, tmp_path: Path) -> None:
+    (folder := tmp_path / "sources").mkdir()
+    (folder / "Main.java").write_text(GREEDY_FOR_THREADS)
+    reply, end = asked("hello", folder, full_image, tmp_path)
+    assert reply.line == "no more threads"
+    assert b"[warning]" in end.stderr
+
+
+GREEDY_FOR_THREADS = """
+public class Main {
+    public static void main(String[] arguments) throws Exception {
+        System.in.read();
+        try {
+            while (true) {
+                Thread thread = new Thread(() -> { try { Thread.sleep(60_000); } catch (InterruptedException e) { } });
+                thread.setDaemon(true);
+                thread.start();
+            }
+        } catch (OutOfMemoryError e) {
+            System.out.println("no more threads");
+        }
+    }
+}
+"""
+
+
+def asked(line: str, folder: Path, image: str, tmp_path: Path) -> tuple[Reply, Exit]:
+    """What the program of these sources answers, and how it ends."""
+    files = sources(folder)
+    language, entry = detect("bot.zip", list(files), files.get("deadheat.toml"))
+    recipe = LANGUAGES[language].starting_with(entry)
+    sandbox = DockerSandbox(image, tmp_path / "run")
+    program = tmp_path / "program"
+    program.mkdir()
+    extract_program(build(sandbox, folder, recipe).tar, program, MAX_PROGRAM_BYTES)
+    box = sandbox.open(Program(program, recipe.run, language), bot_limits((0,), 0))
+    try:
+        transport = PipeTransport([box.start()], late_bound_ns=60 * NS_PER_S)
+        reply = transport.exchange([Message(0, line, 60 * NS_PER_S)])[0]
+        transport.exchange([Message(0, "FINISH")])
+        box.ask_stop(5 * NS_PER_S)
+        return reply, box.stopped()
+    finally:
+        box.close()
+        sandbox.close()
 
 
 @pytest.mark.containers
