@@ -17,7 +17,8 @@ from typing import TypeVar
 import pytest
 
 from engine.core import NS_PER_MS, Fault, Message, Reply, TransportError
-from sandbox.box import Channel, Limits, Program
+from sandbox.attribution import Counters
+from sandbox.box import Channel, Limits, NoMeter, Program
 from sandbox.local import LocalSandbox
 from sandbox.pipes import PipeTransport
 
@@ -215,3 +216,59 @@ def test_time_inside_our_own_write_is_ours(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(TransportError) as caught:
         PipeTransport([channel]).exchange([Message(0, "A", LIMIT_NS)])
     assert caught.value.evidence["write_ns"] >= 100 * NS_PER_MS  # type: ignore[operator]
+
+
+class ScriptedMeter(NoMeter):
+    """Says that this share of the time since its first reading was stolen."""
+
+    def __init__(self, stolen_share: float) -> None:
+        self.stolen_share = stolen_share
+        self.origin_ns: int | None = None
+
+    def counters(self, fresh: bool = True) -> Counters:
+        now_ns = time.monotonic_ns()
+        self.origin_ns = self.origin_ns or now_ns
+        return Counters(cpu_ns=0, full_ns=int((now_ns - self.origin_ns) * self.stolen_share))
+
+
+def watched(stolen_share: float, answer_s: float | None, limit_ms: int = 100) -> tuple[str, PipeTransport]:
+    """How a missed deadline ends when so much is stolen and the answer comes so late."""
+
+    def attempt() -> tuple[str, PipeTransport]:
+        channel, _, stdout = pair()
+        channel.meter = ScriptedMeter(stolen_share)
+        if answer_s is not None:
+            threading.Timer(answer_s, os.write, (stdout, b"too late\n")).start()
+        transport = PipeTransport([channel])
+        try:
+            reply = transport.exchange([Message(0, "A", limit_ms * NS_PER_MS)])[0]
+        except TransportError as error:
+            if error.cause == "referee-late":
+                raise
+            return error.cause, transport
+        assert reply.line is None
+        return str(reply.fault), transport
+
+    return unless_void(attempt)
+
+
+def test_an_answer_that_the_host_delayed_voids_the_attempt_and_is_not_counted() -> None:
+    assert watched(0.6, answer_s=0.2)[0] == "host-starved"  # 80 of 200 ms were its own
+
+
+def test_an_answer_that_was_late_in_spite_of_what_the_host_took_is_a_timeout_with_its_evidence() -> None:
+    how, transport = watched(0.2, answer_s=0.2)  # 160 of 200 ms were its own
+    assert how == Fault.TIMEOUT
+    (evidence,) = transport.convictions
+    assert evidence["seat"] == 0
+    assert evidence["own_ns"] > 100 * NS_PER_MS  # type: ignore[operator]
+
+
+def test_silence_is_convicted_as_soon_as_its_own_time_is_over() -> None:
+    began = time.monotonic()
+    assert watched(0.0, answer_s=None)[0] == Fault.TIMEOUT
+    assert time.monotonic() - began < 10  # and not at the end of the watch, let alone never
+
+
+def test_silence_of_which_all_was_stolen_ends_unknown() -> None:
+    assert watched(1.0, answer_s=None, limit_ms=10)[0] == "host-unknown"
