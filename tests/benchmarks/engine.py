@@ -1,0 +1,276 @@
+"""The pace of the pure engine, in CPU time: matches of every game, and Liar's Dice beside textarena's.
+
+    ./scripts/bench engine [--short]
+
+(a) Random legal matches of every game, with the house's random bots in memory: rules, referee, transcript and the
+bots' own calls. (b) Moves of Liar's Dice, two players with five dice, beside textarena's raw environment, which is
+driven without its wrappers and renderers: the rules alone, which is like for like (text of an action in, text of an
+observation out), and the rules with the referee and a transcript. Both sides choose their moves by the same few lines,
+included in the time; the garbage collector rests, as in a worker's match.
+
+textarena comes from the package index into an environment of its own in data/, once. In its short mode this
+installs nothing and does without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib.util
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from engine.chance import Chance
+from engine.core import Message, Reply, Step
+from engine.games import GAMES
+from engine.games.liars_dice import LiarsDice
+from engine.memory import MemoryTransport, Player
+from engine.referee import run_match
+from tests.benchmarks import textarena_moves
+from tests.benchmarks.textarena_moves import Claim, next_bid
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ENVIRONMENT = ROOT / "data" / "textarena"
+TEXTARENA = "textarena==0.7.4"
+INSTALL_SECONDS = 600
+
+YACHT_TARGET_MS = 1.0
+MOVES_TARGET = 1.0
+
+LIARS_DICE = LiarsDice()
+RULES, WHOLE, THEIRS = "the rules", "with referee and transcript", "textarena, raw environment"
+
+
+def main() -> int:
+    """Measure, print, and say whether the targets were reached."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true", help="a few matches, and nothing is installed")
+    short = parser.parse_args().short
+    missed = all_games(matches=5 if short else 100, rounds=2 if short else 7)
+    missed += liars_dice(matches=5 if short else 300, rounds=2 if short else 11, install=not short)
+    print("Reached." if not missed else f"{missed} targets missed.")
+    return int(bool(missed))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No garbage collector inside a measurement."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+# Matches of every game -------------------------------------------------------------------------------------------
+
+
+class Bot(Protocol):
+    """What a house bot's module calls ``Bot``."""
+
+    def answer(self, line: str) -> str | None:
+        """The reply to a line."""
+
+
+def all_games(matches: int, rounds: int) -> int:
+    """Print matches a second of every game with as many seats as possible and as few; how many targets are missed."""
+    tables = sorted({(name, seats) for name, game in GAMES.items() for seats in (game.seats[0], game.seats[-1])})
+    bots = {name: random_bot(name) for name in GAMES}
+    spent_ms: dict[tuple[str, int], list[float]] = {table: [] for table in tables}
+    for number in range(rounds + 1):
+        for name, seats in tables:
+            with quiet():
+                before_ns = time.process_time_ns()
+                for match in range(matches):
+                    play_match(name, seats, bots[name], number * matches + match)
+                if number:  # the first round warms up
+                    spent_ms[name, seats].append((time.process_time_ns() - before_ns) / 1e6 / matches)
+    print(f"Random matches in memory, bots included ({rounds} rounds of {matches})")
+    print(f"{'':20}{'seats':>6}{'matches a second':>20}{'CPU ms a match':>18}")
+    for (name, seats), spent in spent_ms.items():
+        print(f"{name:20}{seats:6}{1000 / statistics.median(spent):20.0f}{statistics.median(spent):18.3f}")
+    yacht_ms = statistics.median(spent_ms["yacht-auction", 2])
+    print(f"Target: a match of yacht-auction below {YACHT_TARGET_MS} ms; it is {yacht_ms:.3f} ms.\n")
+    return int(yacht_ms >= YACHT_TARGET_MS)
+
+
+def random_bot(name: str) -> Callable[[int], Bot]:
+    """The class of a game's random bot."""
+    spec = importlib.util.spec_from_file_location(f"random_{name}", ROOT / "bots" / name / "random" / "main.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    new_bot: Callable[[int], Bot] = module.Bot
+    return new_bot
+
+
+def play_match(name: str, seats: int, new_bot: Callable[[int], Bot], number: int) -> None:
+    """One match, as a worker plays it but for the processes."""
+    players = [seated(new_bot(10 * number + seat)) for seat in range(seats)]
+    transcript = run_match(GAMES[name], seats, number.to_bytes(16, "big"), MemoryTransport(players))
+    assert not transcript.result.faults, transcript.result
+
+
+def seated(bot: Bot) -> Player:
+    """A bot as the transport wants it."""
+    return lambda message: None if message.line == "FINISH" else bot.answer(message.line)
+
+
+# Moves of Liar's Dice --------------------------------------------------------------------------------------------
+
+CHALLENGE = '{"type":"challenge"}'
+LINES: dict[Claim | None, str] = {None: CHALLENGE} | {
+    (quantity, face): f'{{"type":"bid","quantity":{quantity},"faceValue":{face}}}'
+    for quantity in range(1, 31)
+    for face in range(1, 7)
+}
+REPLIES = {claim: Reply(line, 0) for claim, line in LINES.items()}  # what rules are given, as textarena is given a text
+
+
+def play_rules(seed: int) -> int:
+    """One match of nothing but the rules; how many moves it took."""
+    chance = random.Random(seed)
+    play = LIARS_DICE.play(2, Chance(seed.to_bytes(16, "big")))
+    next(play)
+    step: Step = play.send({0: Reply("OK", 0), 1: Reply("OK", 0)})
+    moves = 0
+    current: Claim | None = None
+    while (message := step.messages[-1]).limit_ns is not None:
+        current = next_bid(current, chance)
+        step = play.send({message.seat: REPLIES[current]})
+        moves += 1
+    return moves
+
+
+def play_whole(seed: int) -> int:
+    """The same with the referee and a transcript."""
+    chance = random.Random(seed)
+    current: Claim | None = None
+    moves = 0
+
+    def player(message: Message) -> str | None:
+        nonlocal current, moves
+        if message.limit_ns is None:
+            return None
+        if message.line == "READY":
+            return "OK"
+        current = next_bid(current, chance)
+        moves += 1
+        return LINES[current]
+
+    transcript = run_match(LIARS_DICE, 2, seed.to_bytes(16, "big"), MemoryTransport([player, player]))
+    assert not transcript.result.faults, transcript.result
+    return moves
+
+
+def moves_a_second(play: Callable[[int], int], matches: int) -> float:
+    """Measured in this process."""
+    with quiet():
+        before_ns = time.process_time_ns()
+        moves = sum(play(seed) for seed in range(matches))
+        return moves / (time.process_time_ns() - before_ns) * 1e9
+
+
+def liars_dice(matches: int, rounds: int, install: bool) -> int:
+    """Print moves a second; how many targets are missed."""
+    baseline = None
+    try:
+        baseline = start_textarena(install)
+    except NotToBeHad as reason:
+        print(f"There is no textarena to compare with: {reason}")
+    pace: dict[str, list[float]] = {THEIRS: [], RULES: [], WHOLE: []}
+    for number in range(rounds + 1):
+        found = {} if baseline is None else {THEIRS: ask_textarena(baseline, matches)}
+        found |= {RULES: moves_a_second(play_rules, matches), WHOLE: moves_a_second(play_whole, matches)}
+        for name, moves in found.items():
+            if number:  # the first round warms up
+                pace[name].append(moves)
+    if baseline is not None:
+        baseline.communicate()
+    print(f"Moves of Liar's Dice, two players with five dice ({rounds} rounds of {matches} matches)")
+    print(f"{'':32}{'moves a second':>16}{'over textarena':>16}")
+    ratios: dict[str, float] = {}
+    for name, values in pace.items():
+        if values:
+            over = [value / theirs for value, theirs in zip(values, pace[THEIRS], strict=False)]
+            ratios[name] = statistics.median(over) if over else 0.0
+            print(f"{name:32}{statistics.median(values):16.0f}{f'{ratios[name]:.2f}' if over else '-':>16}")
+    if baseline is None:
+        print("Target: the rules at least as fast as textarena; not measured.")
+        return int(install)
+    print(f"Target: the rules at least as fast as textarena; they are {ratios[RULES]:.2f} times as fast.")
+    return int(ratios[RULES] < MOVES_TARGET)
+
+
+class NotToBeHad(Exception):
+    """textarena is not there, and why."""
+
+
+def start_textarena(install: bool) -> subprocess.Popen[str]:
+    """Its interpreter, waiting for numbers of matches.
+
+    Raises:
+        NotToBeHad: it is not installed, or does not run.
+    """
+    python = ENVIRONMENT / "bin" / "python"
+    marker = ENVIRONMENT / TEXTARENA
+    if not marker.exists():
+        if not install:
+            raise NotToBeHad("it is not installed, and the short mode installs nothing")
+        install_textarena(python)
+        marker.touch()
+    process = subprocess.Popen(
+        [python, textarena_moves.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    if process.stdout.readline() != "ready\n":
+        _, errors = process.communicate()
+        raise NotToBeHad(f"it does not run: {last_line(errors)}")
+    return process
+
+
+def install_textarena(python: Path) -> None:
+    """Into an environment of its own, under this very interpreter."""
+    print(f"Installing {TEXTARENA} into {ENVIRONMENT} ...", file=sys.stderr)
+    for command in (
+        [sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)],
+        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", TEXTARENA],
+    ):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            raise NotToBeHad(f"it was not installed within {INSTALL_SECONDS} s") from None
+        if done.returncode != 0:
+            raise NotToBeHad(f"it cannot be installed: {last_line(done.stderr or done.stdout)}")
+
+
+def last_line(text: str) -> str:
+    """What a program said at last."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "it says nothing")
+
+
+def ask_textarena(process: subprocess.Popen[str], matches: int) -> float:
+    """Its moves a second of CPU time."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{matches}\n")
+    process.stdin.flush()
+    moves, taken_ns = process.stdout.readline().split()
+    return int(moves) / int(taken_ns) * 1e9
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Plays textarena's Liar's Dice in an environment of its own, where it is installed; see engine.py beside this.
+
+Reads numbers of matches, a line each, and answers with the moves made and the CPU nanoseconds that they took. Imports
+nothing of ours, because nothing of ours is there; both sides of the comparison choose their moves by `next_bid`.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+import time
+
+Claim = tuple[int, int]
+"""A quantity and a face."""
+
+
+def next_bid(current: Claim | None, chance: random.Random) -> Claim | None:
+    """A raise that is legal under both sets of rules, None for a challenge, which is one move in four.
+
+    No ones: they are nothing special to textarena. No lower face with a higher quantity: that it forbids.
+    """
+    if current is None:
+        return chance.randint(1, 3), chance.randint(2, 6)
+    quantity, face = current
+    choice = chance.random()
+    if choice < 0.25 or quantity == 30:
+        return None
+    return (quantity, face + 1) if face < 6 and choice < 0.6 else (quantity + 1, face)
+
+
+def play(seed: int) -> int:
+    """One match of two players with five dice each; how many moves it took."""
+    from textarena.envs.LiarsDice.env import LiarsDiceEnv  # type: ignore[import-not-found,unused-ignore]
+
+    chance = random.Random(seed)
+    environment = LiarsDiceEnv(num_dice=5)
+    environment.reset(num_players=2, seed=seed)
+    moves, done = 0, False
+    current: Claim | None = None
+    while not done:
+        environment.get_observation()
+        current = next_bid(current, chance)
+        action = "[Call]" if current is None else LINES[current]
+        done, _ = environment.step(action)
+        moves += 1
+    assert not any(info["invalid_move"] for info in environment.state.game_info.values())
+    return moves
+
+
+LINES = {(quantity, face): f"[Bid: {quantity}, {face}]" for quantity in range(1, 31) for face in range(1, 7)}
+
+
+def main() -> None:
+    """Serve until the end of the input."""
+    play(0)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        gc.collect()
+        gc.disable()
+        before_ns = time.process_time_ns()
+        moves = sum(play(seed) for seed in range(int(line)))
+        taken_ns = time.process_time_ns() - before_ns
+        gc.enable()
+        print(moves, taken_ns, flush=True)
+
+
+if __name__ == "__main__":
+    main()
