@@ -71,7 +71,7 @@ def test_stolen_time(evidence: Evidence, stolen_ms: float) -> None:
         pytest.param(seen(505, cpu=0, full=0), False, None, id="silent, a wait may not be over yet"),
         pytest.param(seen(511, cpu=0, full=0), False, Blame.BOT, id="silent, and its own time is over"),
         pytest.param(seen(511, cpu=0, full=0, steal=10), False, None, id="silent, the hypervisor took a tick"),
-        pytest.param(seen(1001, cpu=300, full=700), False, Blame.UNKNOWN, id="the cap on the watch"),
+        pytest.param(seen(4001, cpu=300, full=3700), False, Blame.UNKNOWN, id="the cap on the watch"),
     ],
 )
 def test_while_watching(evidence: Evidence, answered: bool, verdict: Blame | None) -> None:
