@@ -64,31 +64,7 @@ class Tricks:
         hands = [sorted(chance.below(9) + 1 for _ in range(3)) for _ in everybody]
         replies = yield Step(self.ready(seats))
         faults |= self.read(replies, lambda _seat, line: expect(line, "OK", 0))[1]
-        deals = [Message(seat, "DEAL " + " ".join(map(str, hands[seat]))) for seat in everybody]
-        told = list(deals)
-        events: list[Event] = [
-            {"type": "hand", "private": True, "seat": seat, "cards": list(hands[seat])} for seat in everybody
-        ]
-        if bug == "a hand without an event":
-            events = []
-        if bug == "a hand that its event gives to the wrong seat":
-            events = [{**event, "seat": (int(str(event["seat"])) + 1) % seats} for event in events]
-        if bug == "a hand sent to all":
-            told += [Message(seat, deals[0].line.replace("DEAL", "SPY")) for seat in everybody if seat != 0]
-        if bug == "a tuple in an event":
-            events.append({"type": "x", "cards": (1, 2)})
-        if bug == "a number as a key":
-            events.append({"type": "x", "cards": {1: 2}})
-        if bug == "an event that is no JSON":
-            events.append({"type": "x", "cards": {1, 2}})
-        if bug == "NaN in an event":
-            events.append({"type": "x", "odds": float("nan")})
-        if bug == "an event without a type":
-            events.append({"kind": "x"})
-        if bug == "a private event of nobody":
-            events.append({"type": "x", "private": True})
-        if bug == "a private event of a stranger":
-            events.append({"type": "x", "private": True, "seat": seats})
+        told, events = self.deal(hands)
         while bug == "no end":
             yield Step(())
         for round_number in range(3):
@@ -133,6 +109,36 @@ class Tricks:
         told = [message for message in told if message.seat not in faults]
         yield Step(tuple(told + self.farewell(everybody, faults)), tuple(events))
         return self.result(self.tricks if bug == "state on the game" else tricks, faults)
+
+    def deal(self, hands: list[list[int]]) -> tuple[list[Message], list[Event]]:
+        """Everybody is told its cards, and viewers that they are private."""
+        bug, everybody, seats = self.bug, range(len(hands)), len(hands)
+        deals = [Message(seat, "DEAL " + " ".join(map(str, hands[seat]))) for seat in everybody]
+        told = list(deals)
+        events: list[Event] = [
+            {"type": "hand", "private": True, "seat": seat, "cards": list(hands[seat])} for seat in everybody
+        ]
+        if bug == "a hand without an event":
+            events = []
+        if bug == "a hand that its event gives to the wrong seat":
+            events = [{**event, "seat": (int(str(event["seat"])) + 1) % seats} for event in events]
+        if bug == "a hand sent to all":
+            told += [Message(seat, deals[0].line.replace("DEAL", "SPY")) for seat in everybody if seat != 0]
+        if bug == "a tuple in an event":
+            events.append({"type": "x", "cards": (1, 2)})
+        if bug == "a number as a key":
+            events.append({"type": "x", "cards": {1: 2}})
+        if bug == "an event that is no JSON":
+            events.append({"type": "x", "cards": {1, 2}})
+        if bug == "NaN in an event":
+            events.append({"type": "x", "odds": float("nan")})
+        if bug == "an event without a type":
+            events.append({"kind": "x"})
+        if bug == "a private event of nobody":
+            events.append({"type": "x", "private": True})
+        if bug == "a private event of a stranger":
+            events.append({"type": "x", "private": True, "seat": seats})
+        return told, events
 
     def ready(self, seats: int) -> tuple[Message, ...]:
         """The first step."""
