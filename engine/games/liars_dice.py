@@ -8,8 +8,8 @@ at a time is sent its view. What all may know is told to all, in front of the ne
 resignation. A fault is told as a resignation (C-14, L-15). Who is out goes on hearing until FINISH, except after a
 fault: that program may be dead.
 
-Lines are spelled here and not by a JSON encoder, because they are most of what a match is made of: an encoder would take
-4.6 us a turn, where the rules now take 6 in all. The tests compare them to an encoder's.
+Lines are spelled here and not by a JSON encoder, because they are most of what a match is made of: an encoder would
+take 4.6 us a turn, where the rules now take 6 in all. The tests compare them to an encoder's.
 """
 
 from __future__ import annotations
