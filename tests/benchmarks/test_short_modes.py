@@ -23,3 +23,9 @@ def test_what_a_match_costs() -> None:
     table = short("match")
     for row in ("bare", "cold pair", "series of 10", "series of 50", "Round trip"):
         assert f"\n{row}" in table
+
+
+@pytest.mark.containers
+def test_whether_the_clock_is_just() -> None:
+    lines = short("clock").splitlines()
+    assert [line[:3] for line in lines[:4]] == ["(a)", "(b)", "(c)", "(d)"]
