@@ -209,6 +209,14 @@ class Fixed:
         return reply
 
 
+def test_y10_a_bid_may_exceed_the_score() -> None:
+    """The first bid is made with nothing, and whoever pays it goes below zero."""
+    transcript = play(0, Fixed("A", 100_000), Fixed("B", 0))
+    assert transcript.result.faults == {}
+    auction = events(transcript, "auction")[0]
+    assert auction["changes"] == [-100_000, 0]
+
+
 def test_equal_totals_are_a_draw() -> None:
     first, second = recount(play(0, Fixed("A"), Fixed("B")))
     assert first != second
