@@ -15,22 +15,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from typing import TypeVar
 
-from engine.core import NS_PER_S, Event, Fault, Message, Points, Reply, Result, Seat, Step
-from engine.games.parsing import Refused, expect
+from engine.core import NS_PER_S, Event, Message, Points, Reply, Result, Seat, Step
+from engine.games.parsing import Refused, expect, line_of
 
 SEATS = (0, 1)
 READY_LIMIT_NS = 3 * NS_PER_S  # C-11
 
 T = TypeVar("T")
-
-_BEFORE_THE_RULES = {
-    Fault.TIMEOUT: "there was no reply in time",
-    Fault.EXITED: "the program had ended",
-    Fault.OVERFLOW: "the line was too long",
-    Fault.UNEXPECTED: "there was output that no prompt had asked for",
-    Fault.MEMORY: "the program used more memory than allowed",
-}
-"""Why, for the faults that a transport finds without a look at the rules."""
 
 
 class Forfeited(Exception):
@@ -89,12 +80,8 @@ class Duel(ABC):
         found: list[T] = []
         refusals: dict[Seat, Refused] = {}
         for seat in SEATS:
-            line, fault = replies[seat].line, replies[seat].fault
             try:
-                if line is None:
-                    assert fault is not None
-                    raise Refused(fault, _BEFORE_THE_RULES.get(fault, "the transport refused the line"))
-                found.append(read(seat, line))
+                found.append(read(seat, line_of(replies[seat])))
             except Refused as refused:
                 refusals[seat] = refused
         if refusals:
