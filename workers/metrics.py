@@ -52,7 +52,7 @@ def record(transcript: Transcript) -> None:
         command, reply = prompt.message.command, prompt.reply
         prompts.labels(game, command).inc()
         reply_seconds.labels(game, command).observe(reply.elapsed_ns / NS_PER_S)
-        deadline_used_ratio.labels(game, command).observe(reply.elapsed_ns / prompt.limit_ns)
+        deadline_used_ratio.labels(game, command).observe(reply.elapsed_ns / max(1, prompt.limit_ns))
         if reply.fault is Fault.TIMEOUT:  # else nobody had to wake up at a certain instant
             referee_late_seconds.observe(reply.late_ns / NS_PER_S)
         if reply.cpu_ns is not None:

@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from engine.chance import Chance
-from engine.core import NS_PER_MS, NS_PER_S, Event, Fault, Message, Reply, Result, Seat, Step
-from engine.games.parsing import Refused, expect, illegal, malformed, number
+from engine.core import NS_PER_MS, Event, Message, Points, Reply, Result, Seat, Step
+from engine.games.duel import SEATS, Duel
+from engine.games.parsing import expect, illegal, malformed, number
 
 ROUNDS = 13  # "Overview"
 FIRST_SCORING = 2  # round 1 has no Scoring phase
@@ -27,10 +28,7 @@ LAST_BIDDING = 12  # round 13 has no Bidding phase
 DICE = 5  # in a bundle, and in a scoring
 MAX_BID = 100_000
 
-READY_LIMIT_NS = 3 * NS_PER_S  # C-11
 TURN_LIMIT_NS = 500 * NS_PER_MS  # ROLL and SCORE
-
-SEATS = (0, 1)
 
 T = TypeVar("T")
 
@@ -171,11 +169,6 @@ class Put:
     dice: str
 
 
-def read_ready(line: str, _player: Player) -> None:
-    """Exactly ``OK`` (C-11)."""
-    expect(line, "OK", 0)
-
-
 def read_bid(line: str, _player: Player) -> Bid:
     """``BID g x``."""
     target, amount = expect(line, "BID", 2)
@@ -201,25 +194,6 @@ def read_put(line: str, player: Player) -> Put:
     return Put(category, dice)
 
 
-FAILED = {
-    Fault.TIMEOUT: "no line in time",
-    Fault.EXITED: "the program ended before its reply",
-    Fault.OVERFLOW: "a line that is too long",
-    Fault.UNEXPECTED: "output that nobody had asked for",
-    Fault.MEMORY: "the memory limit was exceeded",
-}
-"""Why, for the faults that a transport finds before the game sees a line."""
-
-
-class _Forfeited(Exception):
-    """Carries the faults of one barrier to the end of the match; never leaves this module."""
-
-    def __init__(self, command: str, refusals: Mapping[Seat, Refused]) -> None:
-        super().__init__(command)
-        self.command = command
-        self.refusals = refusals
-
-
 # The match ------------------------------------------------------------------------------------------------------
 
 
@@ -236,37 +210,28 @@ class YachtAuction:
         return _Match(chance).play()
 
 
-class _Match:
-    """One match: the players, and what was decided but not yet told."""
+class _Match(Duel):
+    """One match: chance, the players, and what `Duel` keeps of what is still to be told."""
 
     def __init__(self, chance: Chance) -> None:
+        super().__init__()
         self.chance = chance
         self.players = (Player(), Player())
-        self.notices: list[Message] = []
-        self.events: list[Event] = []
 
-    def play(self) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """Section "Overview", and the end of the match."""
-        try:
-            yield from self.ask("READY", READY_LIMIT_NS, read_ready)
-            for round_number in range(1, ROUNDS + 1):
-                if round_number <= LAST_BIDDING:
-                    yield from self.bidding(round_number)
-                if round_number >= FIRST_SCORING:
-                    yield from self.scoring(round_number)
-        except _Forfeited as forfeited:
-            return (yield from self.forfeit(forfeited))
-        yield self.finish(SEATS)
-        first, second = points = tuple(player.total for player in self.players)
-        ranks = (1 if first >= second else 2, 1 if second >= first else 2)
-        return Result(ranks, points)
+    def rounds(self) -> Generator[Step, Mapping[Seat, Reply], None]:
+        """Section "Overview"."""
+        for round_number in range(1, ROUNDS + 1):
+            if round_number <= LAST_BIDDING:
+                yield from self.bidding(round_number)
+            if round_number >= FIRST_SCORING:
+                yield from self.scoring(round_number)
 
     def bidding(self, round_number: int) -> Generator[Step, Mapping[Seat, Reply], None]:
         """Section "Bidding Phase"; the coin is always drawn, so that no bid changes the dice of a seed (Y-14)."""
         bundles = {name: "".join(map(str, self.chance.dice(DICE))) for name in "AB"}
         coin: Seat = self.chance.below(2)
         self.events.append({"type": "roll", "round": round_number, "a": bundles["A"], "b": bundles["B"]})
-        bids = yield from self.ask(f"ROLL {bundles['A']} {bundles['B']}", TURN_LIMIT_NS, read_bid)
+        bids = yield from self.ask(f"ROLL {bundles['A']} {bundles['B']}", read_bid)
         received = assign(bids, coin)
         changes = [adjustment(bid, bundle) for bid, bundle in zip(bids, received, strict=True)]
         for seat, player in enumerate(self.players):
@@ -288,7 +253,7 @@ class _Match:
 
     def scoring(self, round_number: int) -> Generator[Step, Mapping[Seat, Reply], None]:
         """Section "Scoring Phase": the dice scored are consumed, the others carried to the next round."""
-        puts = yield from self.ask("SCORE", TURN_LIMIT_NS, read_put)
+        puts = yield from self.ask("SCORE", read_put)
         for seat, (player, put) in enumerate(zip(self.players, puts, strict=True)):
             points = player.score(put.category, put.dice)
             self.notices.append(Message(1 - seat, f"SET {put.category} {put.dice}"))
@@ -303,62 +268,17 @@ class _Match:
                 }
             )
 
-    def ask(
-        self, line: str, limit_ns: int, read: Callable[[str, Player], T]
-    ) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
-        """Tell what is known, ask both seats the same, and read both replies before deciding anything (C-01)."""
-        replies = yield self.tell([Message(seat, line, limit_ns) for seat in SEATS])
-        answers: list[T] = []
-        refusals: dict[Seat, Refused] = {}
-        for seat in SEATS:
-            reply = replies[seat]
-            try:
-                if reply.line is None:
-                    raise _failed(reply)
-                answers.append(read(reply.line, self.players[seat]))
-            except Refused as refused:
-                refusals[seat] = refused
-        if refusals:
-            raise _Forfeited(line.split(" ", 1)[0], refusals)
-        return answers[0], answers[1]
+    def ask(self, line: str, read: Callable[[str, Player], T]) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
+        """Ask both seats the same."""
+        replies = yield self.tell([Message(seat, line, TURN_LIMIT_NS) for seat in SEATS])
+        return self.answers(line.split(" ", 1)[0], replies, lambda seat, reply: read(reply, self.players[seat]))
 
-    def tell(self, messages: list[Message]) -> Step:
-        """Make a step of the notices and events that wait, then `messages`."""
-        step = Step((*self.notices, *messages), tuple(self.events))
-        self.notices.clear()
-        self.events.clear()
-        return step
+    def points(self) -> tuple[Points, Points]:
+        """Section "Final Score & Winner"."""
+        first, second = self.players
+        return first.total, second.total
 
-    def finish(self, seats: tuple[Seat, ...]) -> Step:
-        """Make the last step: the score sheets for viewers, FINISH for `seats`."""
-        sheets = ("basic", "bonus", "combination", "bids", "total")
-        self.events.append(
-            {"type": "final", **{name: [getattr(player, name) for player in self.players] for name in sheets}}
-        )
-        return self.tell([Message(seat, "FINISH") for seat in seats])
-
-    def forfeit(self, forfeited: _Forfeited) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """End the match at this barrier.
-
-        A faulted seat loses whatever the score, which is kept for display (C-13); the other seat is told nothing
-        but FINISH (C-14); two faulted seats have no winner (C-01).
-        """
-        refusals = forfeited.refusals
-        for seat, refused in refusals.items():
-            self.events.append(
-                {
-                    "type": "fault",
-                    "seat": seat,
-                    "fault": refused.fault.value,
-                    "command": forfeited.command,
-                    "why": refused.why,
-                }
-            )
-        yield self.finish(tuple(seat for seat in SEATS if seat not in refusals))
-        ranks = (1, 1) if len(refusals) == 2 else tuple(2 if seat in refusals else 1 for seat in SEATS)
-        return Result(ranks, None, {seat: refused.fault for seat, refused in refusals.items()})
-
-
-def _failed(reply: Reply) -> Refused:
-    assert reply.fault is not None
-    return Refused(reply.fault, FAILED.get(reply.fault, "refused before it reached the rules"))
+    def final(self) -> Event:
+        """The score sheets of both players."""
+        sheet = ("basic", "bonus", "combination", "bids", "total")
+        return {"type": "final", **{name: [getattr(player, name) for player in self.players] for name in sheet}}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.chance import Chance
 from engine.core import Fault
 from engine.games.parsing import Refused, expect, number, words
-from engine.games.yacht_auction import Player, read_bid, read_put, read_ready
+from engine.games.yacht_auction import Player, read_bid, read_put
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_refusal_quotes_little_of_a_long_line() -> None:
     assert len(refused.value.why) < 100
 
 
-READERS: list[Callable[[str, Player], object]] = [read_ready, read_bid, read_put]
+READERS: list[Callable[[str, Player], object]] = [read_bid, read_put]
 
 
 def fault_of(line: str) -> Fault | None:
