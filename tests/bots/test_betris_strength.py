@@ -6,49 +6,24 @@ clock or draws unseeded numbers, so a failure is the same everywhere.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from engine.core import Message
 from engine.games.betris import Betris
 from engine.memory import MemoryTransport, Player
 from engine.referee import run_match
 from engine.transcript import Transcript
+from tests.bots.loading import NewBot, in_process
 from tests.bots.test_strength import Program
 
 BOTS = Path(__file__).parent.parent.parent / "bots" / "betris-large"
 PYTHON_BOTS = ["random", "greedy", "expert"]
-
-NewBot = Callable[[int], Player]
-"""A fresh bot for the match of this number."""
-
-
-def in_process(name: str) -> NewBot:
-    """A Python bot, loaded here."""
-    spec = importlib.util.spec_from_file_location(f"betris_large_{name}", BOTS / name / "main.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-
-    def new(number: int) -> Player:
-        bot = module.Bot(number)
-
-        def play(message: Message) -> str | None:
-            reply: str | None = None if message.line == "FINISH" else bot.answer(message.line + "\n")
-            assert (reply is None) == (message.limit_ns is None), f"{message.line}: {reply}"
-            return reply
-
-        return play
-
-    return new
 
 
 @pytest.fixture(scope="module")
@@ -97,23 +72,23 @@ def wins(first: NewBot, second: NewBot, matches: int) -> float:
 
 
 def test_greedy_beats_random() -> None:
-    assert wins(in_process("greedy"), in_process("random"), 25) > 0.9
+    assert wins(in_process(BOTS / "greedy"), in_process(BOTS / "random"), 25) > 0.9
 
 
 def test_solid_beats_greedy(solids: NewBot) -> None:
-    assert wins(solids, in_process("greedy"), 25) > 0.75
+    assert wins(solids, in_process(BOTS / "greedy"), 25) > 0.75
 
 
 def test_expert_beats_greedy() -> None:
-    assert wins(in_process("expert"), in_process("greedy"), 20) > 0.75
+    assert wins(in_process(BOTS / "expert"), in_process(BOTS / "greedy"), 20) > 0.75
 
 
 def test_expert_beats_solid(solids: NewBot) -> None:
-    assert wins(in_process("expert"), solids, 30) > 0.55
+    assert wins(in_process(BOTS / "expert"), solids, 30) > 0.55
 
 
 def test_random_play_never_faults_in_200_matches() -> None:
-    assert 0.3 < wins(in_process("random"), in_process("random"), 200) < 0.7
+    assert 0.3 < wins(in_process(BOTS / "random"), in_process(BOTS / "random"), 200) < 0.7
 
 
 @pytest.mark.parametrize("name", PYTHON_BOTS)

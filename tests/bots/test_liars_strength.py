@@ -6,14 +6,13 @@ is the same everywhere.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
 
@@ -25,36 +24,13 @@ from engine.memory import MemoryTransport, Player
 from engine.referee import run_match
 from engine.replay import replay
 from engine.transcript import Transcript, decode
+from tests.bots.loading import NewBot, in_process
 from tests.bots.test_strength import Program
 
 ROOT = Path(__file__).parent.parent.parent
 BOTS = ROOT / "bots" / "liars-dice"
 GAME = LiarsDice()
 PYTHON = ["random", "honest", "expert"]
-
-NewBot = Callable[[int], Player]
-"""A fresh bot for the seat of this number."""
-
-
-def in_process(name: str) -> NewBot:
-    """A Python bot, loaded here."""
-    spec = importlib.util.spec_from_file_location(f"liars_dice_{name}", BOTS / name / "main.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-
-    def new(number: int) -> Player:
-        bot = module.Bot(number)
-
-        def play(message: Message) -> str | None:
-            reply: str | None = None if message.line == "FINISH" else bot.answer(message.line + "\n")
-            assert (reply is None) == (message.limit_ns is None), f"{message.line}: {reply}"
-            return reply
-
-        return play
-
-    return new
 
 
 @pytest.fixture(scope="module")
@@ -117,40 +93,40 @@ def mean_places(first: NewBot, second: NewBot, deals: int) -> tuple[float, float
 
 
 def test_honest_beats_random() -> None:
-    assert wins(in_process("honest"), in_process("random"), 100) > 0.95
+    assert wins(in_process(BOTS / "honest"), in_process(BOTS / "random"), 100) > 0.95
 
 
 def test_teller_beats_honest(tellers: NewBot) -> None:
-    assert wins(tellers, in_process("honest"), 300) > 0.5
+    assert wins(tellers, in_process(BOTS / "honest"), 300) > 0.5
 
 
 def test_expert_beats_honest() -> None:
-    assert wins(in_process("expert"), in_process("honest"), 200) > 0.55
+    assert wins(in_process(BOTS / "expert"), in_process(BOTS / "honest"), 200) > 0.55
 
 
 def test_expert_beats_teller(tellers: NewBot) -> None:
-    assert wins(in_process("expert"), tellers, 300) > 0.5
+    assert wins(in_process(BOTS / "expert"), tellers, 300) > 0.5
 
 
 def test_honest_beats_random_at_a_table_of_four() -> None:
-    first, second = mean_places(in_process("honest"), in_process("random"), 5)
+    first, second = mean_places(in_process(BOTS / "honest"), in_process(BOTS / "random"), 5)
     assert first < 2
     assert second > 3
 
 
 def test_expert_beats_honest_at_a_table_of_four() -> None:
-    first, second = mean_places(in_process("expert"), in_process("honest"), 6)
+    first, second = mean_places(in_process(BOTS / "expert"), in_process(BOTS / "honest"), 6)
     assert first < second
 
 
 @pytest.mark.parametrize("seats", range(2, 7))
 def test_random_play_never_faults(seats: int) -> None:
     for number in range(50):
-        play_seats(number, [in_process("random")(10 * number + seat) for seat in range(seats)])
+        play_seats(number, [in_process(BOTS / "random")(10 * number + seat) for seat in range(seats)])
 
 
 def test_six_experts_play_legally() -> None:
-    play_seats(1, [in_process("expert")(seat) for seat in range(6)])
+    play_seats(1, [in_process(BOTS / "expert")(seat) for seat in range(6)])
 
 
 @pytest.mark.parametrize("name", PYTHON)
@@ -186,7 +162,7 @@ def test_near_the_top_of_all_bids_a_python_bot_still_plays_legally(name: str) ->
             "isYourTurn": True,
             "currentPlayer": "P2",
         }
-        reply = in_process(name)(1)(Message(0, json.dumps(view), 1))
+        reply = in_process(BOTS / name)(1)(Message(0, json.dumps(view), 1))
         assert json.loads(str(reply))["type"] == "challenge" or (name == "random" and quantity < 30)
 
 

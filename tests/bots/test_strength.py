@@ -6,12 +6,11 @@ compiled and asked over pipes. Seeds are fixed, so a failure is the same everywh
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,34 +20,11 @@ from engine.games.yacht_auction import YachtAuction
 from engine.memory import MemoryTransport, Player
 from engine.referee import run_match
 from engine.transcript import Transcript, decode
+from tests.bots.loading import NewBot, in_process
 
 ROOT = Path(__file__).parent.parent.parent
 BOTS = ROOT / "bots" / "yacht-auction"
 GAME = YachtAuction()
-
-NewBot = Callable[[int], Player]
-"""A fresh bot for the match of this number."""
-
-
-def in_process(name: str) -> NewBot:
-    """A Python bot, loaded here."""
-    spec = importlib.util.spec_from_file_location(f"yacht_auction_{name}", BOTS / name / "main.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-
-    def new(number: int) -> Player:
-        bot = module.Bot(number)
-
-        def play(message: Message) -> str | None:
-            reply: str | None = None if message.line == "FINISH" else bot.answer(message.line + "\n")
-            assert (reply is None) == (message.limit_ns is None), f"{message.line}: {reply}"
-            return reply
-
-        return play
-
-    return new
 
 
 class Program:
@@ -119,23 +95,23 @@ def play_seats(number: int, seats: list[Player]) -> Transcript:
 
 
 def test_greedy_beats_random() -> None:
-    assert wins(in_process("greedy"), in_process("random"), 100) > 0.95
+    assert wins(in_process(BOTS / "greedy"), in_process(BOTS / "random"), 100) > 0.95
 
 
 def test_counter_beats_greedy(counters: NewBot) -> None:
-    assert wins(counters, in_process("greedy"), 40) > 0.75
+    assert wins(counters, in_process(BOTS / "greedy"), 40) > 0.75
 
 
 def test_expert_beats_greedy() -> None:
-    assert wins(in_process("expert"), in_process("greedy"), 25) > 0.85
+    assert wins(in_process(BOTS / "expert"), in_process(BOTS / "greedy"), 25) > 0.85
 
 
 def test_expert_beats_counter(counters: NewBot) -> None:
-    assert wins(in_process("expert"), counters, 40) > 0.6
+    assert wins(in_process(BOTS / "expert"), counters, 40) > 0.6
 
 
 def test_random_play_never_faults_in_500_matches() -> None:
-    assert 0.3 < wins(in_process("random"), in_process("random"), 500) < 0.7
+    assert 0.3 < wins(in_process(BOTS / "random"), in_process(BOTS / "random"), 500) < 0.7
 
 
 @pytest.mark.parametrize("name", ["random", "greedy", "expert"])
