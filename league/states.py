@@ -54,6 +54,22 @@ class SeasonState(StrEnum):
     CLOSED = "closed"
 
 
+class AppealState(StrEnum):
+    """An author's complaint about a match."""
+
+    OPEN = "open"
+    UPHELD = "upheld"
+    REJECTED = "rejected"
+    WITHDRAWN = "withdrawn"
+
+
+class Absence(StrEnum):
+    """Why an entered bot does not take part (any more)."""
+
+    WITHDRAWN = "withdrawn"  # by its author: no new matches; those played count
+    DISQUALIFIED = "disqualified"  # by an organiser: no new matches; none of its matches counts
+
+
 LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     VersionState: {
         VersionState.UPLOADED: frozenset({VersionState.BUILDING}),
@@ -78,6 +94,12 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
         SeasonState.FROZEN: frozenset({SeasonState.OPEN, SeasonState.FINALS, SeasonState.CLOSED}),
         SeasonState.FINALS: frozenset({SeasonState.CLOSED}),
         SeasonState.CLOSED: frozenset(),
+    },
+    AppealState: {
+        AppealState.OPEN: frozenset({AppealState.UPHELD, AppealState.REJECTED, AppealState.WITHDRAWN}),
+        AppealState.UPHELD: frozenset(),
+        AppealState.REJECTED: frozenset(),
+        AppealState.WITHDRAWN: frozenset(),
     },
 }
 """For each kind of thing: what may follow each state. Keyed by type, for equal words of two kinds are equal strings."""

@@ -30,7 +30,7 @@ from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
 
 from engine.core import Fault
-from league.states import MatchState, Role, SeasonState, SeriesState, VersionState
+from league.states import Absence, AppealState, MatchState, Role, SeasonState, SeriesState, VersionState
 
 SQLModel.metadata.naming_convention = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -367,6 +367,70 @@ class JudgingEnvironment(SQLModel, table=True):
     document: dict[str, Any] = Field(sa_column=_json())
     worker: str = Field(max_length=128)
     described_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class VoidedMatch(SQLModel, table=True):
+    """A finished match that an organiser took out of the log of results. Restoring it removes the row.
+
+    `rejudged_id`: the match with the same seed and seats that is played in its place, if one is.
+    """
+
+    __tablename__ = "voided_match"
+
+    match_id: int = Field(foreign_key="match.id", primary_key=True)
+    season_id: int = Field(foreign_key="season.id", index=True)
+    rejudged_id: int | None = Field(default=None, foreign_key="match.id", unique=True)
+    reason: str = Field(sa_column=Column(Text, nullable=False))
+    at: datetime = Field(sa_type=UtcDateTime)
+
+
+class AbsentEntry(SQLModel, table=True):
+    """An entry that gets no new matches (see `league.states.Absence`). Coming back removes the row."""
+
+    __tablename__ = "absent_entry"
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    bot_id: int = Field(foreign_key="bot.id", primary_key=True)
+    absence: Absence = Field(sa_column=_word(Absence, "absence"))
+    reason: str = Field(sa_column=Column(Text, nullable=False))
+    at: datetime = Field(sa_type=UtcDateTime)
+
+
+class Appeal(SQLModel, table=True):
+    """An author's complaint about a match, what re-simulating the match found, and the organiser's ruling.
+
+    `open_key` is the match's and bot's number while the appeal is open, so that there is at most one.
+    """
+
+    __table_args__ = (
+        CheckConstraint("(state = 'open') = (ruled_at IS NULL)", name="ruled"),
+        CheckConstraint("(state = 'open') = (open_key IS NOT NULL)", name="open"),
+        Index(None, "season_id", "state"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    match_id: int = Field(foreign_key="match.id", index=True)
+    season_id: int = Field(foreign_key="season.id")
+    bot_id: int = Field(foreign_key="bot.id", index=True)
+    state: AppealState = Field(default=AppealState.OPEN, sa_column=_word(AppealState, "state"))
+    open_key: str | None = Field(default=None, max_length=32, unique=True)
+    text: str = Field(sa_column=Column(Text, nullable=False))
+    findings: dict[str, Any] = Field(sa_column=_json())
+    opened_at: datetime = Field(sa_type=UtcDateTime)
+    ruled_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    ruled_by: str = Field(default="", max_length=32)
+    ruling: str = Field(default="", sa_column=Column(Text, nullable=False))
+
+
+class Announcement(SQLModel, table=True):
+    """What an organiser tells everyone; `season_id` None: about the whole league."""
+
+    id: int = Field(default=None, primary_key=True)
+    season_id: int | None = Field(default=None, foreign_key="season.id", index=True)
+    title: str = Field(max_length=120)
+    text: str = Field(sa_column=Column(Text, nullable=False))
+    author: str = Field(max_length=32)
+    at: datetime = Field(sa_type=UtcDateTime)
 
 
 class AuditRecord(SQLModel, table=True):
