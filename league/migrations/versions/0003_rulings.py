@@ -11,6 +11,13 @@ down_revision = "0002"
 
 def upgrade() -> None:
     """Forward."""
+    _announcement()
+    _absent_entry()
+    _appeal()
+    _voided_match()
+
+
+def _announcement() -> None:
     op.create_table(
         "announcement",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -23,6 +30,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_announcement")),
     )
     op.create_index(op.f("ix_announcement_season_id"), "announcement", ["season_id"], unique=False)
+
+
+def _absent_entry() -> None:
     op.create_table(
         "absent_entry",
         sa.Column("season_id", sa.Integer(), nullable=False),
@@ -38,6 +48,9 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["season_id"], ["season.id"], name=op.f("fk_absent_entry_season_id")),
         sa.PrimaryKeyConstraint("season_id", "bot_id", name=op.f("pk_absent_entry")),
     )
+
+
+def _appeal() -> None:
     op.create_table(
         "appeal",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -76,6 +89,9 @@ def upgrade() -> None:
     op.create_index(op.f("ix_appeal_bot_id"), "appeal", ["bot_id"], unique=False)
     op.create_index(op.f("ix_appeal_match_id"), "appeal", ["match_id"], unique=False)
     op.create_index(op.f("ix_appeal_season_id_state"), "appeal", ["season_id", "state"], unique=False)
+
+
+def _voided_match() -> None:
     op.create_table(
         "voided_match",
         sa.Column("match_id", sa.Integer(), nullable=False),
