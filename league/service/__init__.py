@@ -6,7 +6,9 @@ returned. Nothing here talks to the queue, to a sandbox or to a browser.
 
 from __future__ import annotations
 
-from league.service.audit import first_broken
+from league.service.announcements import announce, announcements, take_down
+from league.service.appeals import appealable, appeals, open_appeal, rule, withdraw_appeal
+from league.service.audit import audit_log, first_broken
 from league.service.bots import add_version, bot_info, bots_of, build_log, create_bot, version_info, versions_of
 from league.service.builds import claim_build, finish_build, release_build, renew_build
 from league.service.environments import (
@@ -18,6 +20,15 @@ from league.service.environments import (
 from league.service.matches import endings, match_detail, matches, transcript_of
 from league.service.play import claim_series, finish_series, release_series, renew_series
 from league.service.queues import queues
+from league.service.rulings import (
+    disqualify,
+    reinstate,
+    rejoin,
+    rejudge_match,
+    restore_match,
+    void_match,
+    withdraw,
+)
 from league.service.schedule import tick
 from league.service.seasons import (
     create_season,
@@ -43,6 +54,11 @@ from league.service.users import (
 __all__ = [
     "Swept",
     "add_version",
+    "announce",
+    "announcements",
+    "appealable",
+    "appeals",
+    "audit_log",
     "authenticate",
     "bot_info",
     "bots_of",
@@ -53,6 +69,7 @@ __all__ = [
     "confirm_environment",
     "create_bot",
     "create_season",
+    "disqualify",
     "endings",
     "ensure_organiser",
     "enter",
@@ -67,14 +84,20 @@ __all__ = [
     "match_detail",
     "matches",
     "newest_snapshot",
+    "open_appeal",
     "queues",
     "record_environment",
     "refit",
+    "reinstate",
+    "rejoin",
+    "rejudge_match",
     "release_build",
     "release_series",
     "renew_build",
     "renew_series",
+    "restore_match",
     "revoke",
+    "rule",
     "season_info",
     "season_progress",
     "seasons",
@@ -82,9 +105,13 @@ __all__ = [
     "set_season_state",
     "sign_up",
     "sweep",
+    "take_down",
     "tick",
     "tokens",
     "transcript_of",
     "version_info",
     "versions_of",
+    "void_match",
+    "withdraw",
+    "withdraw_appeal",
 ]

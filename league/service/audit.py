@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sqlalchemy import text
 from sqlmodel import Session, col, select
@@ -26,6 +27,20 @@ SYSTEM = "system"
 """The actor where no person decided."""
 
 
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One record as everyone may read it. `data` is JSON as it was hashed; `at` ISO 8601."""
+
+    id: int
+    at: str
+    actor: str
+    action: str
+    subject: str
+    data: str
+    prev_sha256: str
+    sha256: str
+
+
 def record(session: Session, actor: str, action: str, subject: str, data: Mapping[str, object] | None = None) -> None:
     """Append one record; part of the caller's transaction."""
     if session.get_bind().dialect.name == "postgresql":
@@ -40,22 +55,39 @@ def record(session: Session, actor: str, action: str, subject: str, data: Mappin
         prev_sha256=previous or GENESIS,
         sha256="",
     )
-    row.sha256 = _hash(row)
+    row.sha256 = record_sha256(row)
     session.add(row)
     session.flush()
+
+
+def audit_log(
+    session: Session, *, before: int | None = None, subject: str = "", oldest_first: bool = False, limit: int = 100
+) -> list[AuditEntry]:
+    """Records with an id below `before`, the newest first; `oldest_first`: those above it, the oldest first.
+
+    `subject`: only those about one thing, e.g. ``match/5``.
+    """
+    statement = select(AuditRecord).order_by(col(AuditRecord.id) if oldest_first else col(AuditRecord.id).desc())
+    if before is not None:
+        statement = statement.where(AuditRecord.id > before if oldest_first else AuditRecord.id < before)
+    if subject:
+        statement = statement.where(AuditRecord.subject == subject)
+    rows = session.exec(statement.limit(limit))
+    return [AuditEntry(**row.model_dump(include=set(AuditEntry.__slots__))) for row in rows]
 
 
 def first_broken(session: Session) -> int | None:
     """The id of the first record that does not follow from the one before; None: the chain holds."""
     previous = GENESIS
     for row in session.exec(select(AuditRecord).order_by(col(AuditRecord.id)).execution_options(yield_per=1000)):
-        if row.prev_sha256 != previous or row.sha256 != _hash(row):
+        if row.prev_sha256 != previous or row.sha256 != record_sha256(row):
             return row.id
         previous = row.sha256
     return None
 
 
-def _hash(row: AuditRecord) -> str:
+def record_sha256(row: AuditRecord | AuditEntry) -> str:
+    """What the record's `sha256` must be: SHA-256 of the canonical JSON of its other fields."""
     fields = {
         "at": row.at,
         "actor": row.actor,

@@ -167,6 +167,26 @@ def abandon_matches(session: Session, series_id: int, at: datetime) -> None:
     session.exec(update(Match).where(*waiting).values(state=MatchState.ABANDONED, finished_at=at))
 
 
+def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *conditions: Any) -> None:
+    """Abandon the season's series that nobody has begun and that meet the conditions, with a line in the ledger."""
+    at = now(session)
+    waiting = select(Series).where(Series.season_id == season_id, Series.state == SeriesState.QUEUED, *conditions)
+    for series in session.exec(waiting).all():
+        if not move(session, Series, series.id, SeriesState.QUEUED, SeriesState.ABANDONED, finished_at=at):
+            continue  # a worker took it in this moment: it is played
+        abandon_matches(session, series.id, at)
+        session.add(
+            Attempt(
+                season_id=season_id,
+                series_id=series.id,
+                attempt=series.attempt,
+                cause=cause,
+                detail=detail,
+                finished_at=at,
+            )
+        )
+
+
 def _job(session: Session, series_id: int, at: datetime) -> SeriesJob:
     statement = select(Series, Season.game).join(Season, col(Season.id) == Series.season_id)
     series, game = session.exec(statement.where(Series.id == series_id)).one()

@@ -14,6 +14,7 @@ from sqlmodel import Session, col, func, select
 from engine.chance import SEED_BYTES, commitment
 from league.database import now, settings_of, surroundings
 from league.pairing import PairKey, propose
+from league.service.counting import taking_part
 from league.service.seasons import change_state
 from league.service.steps import insert_rows
 from league.states import SeasonState, SeriesState, VersionState
@@ -76,7 +77,7 @@ def _playable(session: Session, season_id: int) -> dict[int, int]:
     statement = (
         select(Entry.version_id, Entry.bot_id)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == season_id, BotVersion.state == VersionState.READY)
+        .where(Entry.season_id == season_id, taking_part(season_id), BotVersion.state == VersionState.READY)
     )
     return dict(session.exec(statement).all())
 

@@ -1,7 +1,8 @@
 """Rankings: the whole log of a season is read, refitted and stored as one snapshot; nothing is updated in place.
 
-The log is every rated match: who sat where with which rank. What people read (`leaderboard`) is the newest
-snapshot and nothing else, so the price of a page does not depend on the number of matches.
+The log is every match that counts (`league.service.counting`): who sat where with which rank. What people read
+(`leaderboard`) is the newest snapshot and nothing else, so the price of a page does not depend on the number of
+matches.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from engine.core import Fault
 from league import ratings
 from league.database import now, settings_of, surroundings
 from league.errors import NotFound
+from league.service.counting import counts, happened, taking_part
 from league.service.seasons import Progress, season_progress
-from league.states import MatchState
 from league.tables import Bot, BotVersion, Entry, Match, Participant, RatingSnapshot, Season, User
 
 log = logging.getLogger(__name__)
@@ -114,7 +115,7 @@ def _games(session: Session, season_id: int) -> Iterator[ratings.Game]:
     statement = (
         select(Participant.match_id, Participant.version_id, Participant.rank)
         .join(Match, col(Match.id) == Participant.match_id)
-        .where(Match.season_id == season_id, col(Match.rated).is_(True))
+        .where(*counts(season_id))
         .order_by(col(Participant.match_id), col(Participant.seat))
     )
     for _, seated in groupby(session.exec(statement.execution_options(yield_per=10_000)), lambda row: row[0]):
@@ -127,7 +128,7 @@ def _games(session: Session, season_id: int) -> Iterator[ratings.Game]:
 
 
 def _entered(session: Session, season_id: int) -> list[int]:
-    return list(session.exec(select(Entry.version_id).where(Entry.season_id == season_id)))
+    return list(session.exec(select(Entry.version_id).where(Entry.season_id == season_id, taking_part(season_id))))
 
 
 def _newest(session: Session, season_id: int) -> RatingSnapshot | None:
@@ -217,7 +218,7 @@ def _faults(session: Session, season_id: int) -> dict[int, tuple[int, int]]:
     statement = (
         select(Participant.version_id, timeouts, func.count())
         .join(Match, col(Match.id) == Participant.match_id)
-        .where(Match.season_id == season_id, Match.state == MatchState.DONE, col(Participant.fault).is_not(None))
+        .where(*happened(season_id), col(Participant.fault).is_not(None))
         .group_by(col(Participant.version_id))
     )
     return {version_id: (late, every - late) for version_id, late, every in session.exec(statement)}

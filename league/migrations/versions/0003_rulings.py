@@ -11,6 +11,7 @@ down_revision = "0002"
 
 def upgrade() -> None:
     """Forward."""
+    op.create_index(op.f("ix_audit_log_subject"), "audit_log", ["subject"], unique=False)
     _announcement()
     _absent_entry()
     _appeal()

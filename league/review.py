@@ -1,0 +1,70 @@
+"""Looking at a match again: re-simulate its transcript and put together what speaks for or against the verdict.
+
+The re-simulation proves that rules, dice, result and every counted answer belong together. What it cannot prove is a
+measured time; for that the attempts' evidence stands beside it (see docs/authors.md on whose fault a missed deadline
+is).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.core import NS_PER_MS
+from engine.games import GAMES
+from engine.replay import Diverged, replay
+from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from league.blobs import Blobs
+from league.errors import BlobDamaged, BlobMissing
+from league.service.matches import MatchDetail
+
+
+def review(blobs: Blobs, detail: MatchDetail) -> dict[str, Any]:
+    """Findings as JSON.
+
+    ``verified`` (and ``problem``, a sentence, where it is false), ``exchanges``; ``faults``: for each seat that
+    failed its fault, command and time; ``replies``: for each seat the number of its answers and the slowest as a
+    share of its limit; ``attempts``: cause and evidence of each try at the match.
+    """
+    match = detail.match
+    found: dict[str, Any] = {
+        "verified": False,
+        "faults": [
+            {
+                "seat": seat.seat,
+                "bot": seat.bot,
+                "fault": seat.fault.fault.value,
+                "command": seat.fault.command,
+                "elapsed_ms": seat.fault.elapsed_ms,
+                "why": seat.fault.why,
+            }
+            for seat in match.seats
+            if seat.fault is not None
+        ],
+        "attempts": [
+            {"cause": attempt.cause, "detail": attempt.detail, "evidence": attempt.evidence}
+            for attempt in detail.attempts
+        ],
+    }
+    assert match.transcript_sha256 is not None, "only finished matches are looked at again"
+    try:
+        transcript = decode(blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
+        replay(GAMES[transcript.game], transcript)
+    except (BadTranscript, BlobDamaged, BlobMissing, Diverged, KeyError) as error:
+        return found | {"problem": f"{type(error).__name__}: {error}"}
+    if transcript.seed.hex() != match.seed:
+        return found | {"problem": "The transcript's seed is not the match's."}
+    return found | {"verified": True, "exchanges": len(transcript.exchanges), "replies": _replies(transcript)}
+
+
+def _replies(transcript: Transcript) -> list[dict[str, Any]]:
+    """For each seat: how many answers, and the one that took the largest share of its limit."""
+    rows = [{"seat": seat, "answers": 0, "most_of_limit": 0.0, "slowest_ms": 0.0} for seat in range(transcript.seats)]
+    for exchange in transcript.exchanges:
+        limits = {message.seat: message.limit_ns for message in exchange.messages if message.limit_ns}
+        for seat, reply in exchange.replies.items():
+            row = rows[seat]
+            row["answers"] += reply.fault is None
+            if seat in limits:
+                row["most_of_limit"] = max(row["most_of_limit"], round(reply.elapsed_ns / limits[seat], 4))
+                row["slowest_ms"] = max(row["slowest_ms"], round(reply.elapsed_ns / NS_PER_MS, 3))
+    return rows

@@ -1,0 +1,207 @@
+"""Appeals: an author doubts a match, the service looks at it again, an organiser rules.
+
+Only who owns a bot in a match may appeal, once at a time for each bot. What the appeal says is read by its author
+and by organisers; that there is one, and how it was ruled, is in the audit log for everyone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, select, update
+
+from league.database import now
+from league.errors import NotFound, TooMany, WrongState
+from league.service import rulings
+from league.service.audit import record
+from league.service.storable import evidence_json, storable
+from league.service.users import Person
+from league.states import AppealState, MatchState, Role, SeasonState
+from league.tables import Appeal, Bot, Match, Participant, Season
+
+MAX_OPEN = 20
+"""Open appeals of one author."""
+
+
+class Remedy(StrEnum):
+    """What becomes of a match whose appeal is upheld."""
+
+    NONE = "none"
+    VOID = "void"
+    REJUDGE = "rejudge"
+
+
+@dataclass(frozen=True, slots=True)
+class AppealInfo:
+    """An appeal as its author and organisers see it. `findings`: see `league.review`."""
+
+    id: int
+    match_id: int
+    season_id: int
+    bot_id: int
+    bot: str
+    state: AppealState
+    text: str
+    findings: dict[str, Any]
+    opened_at: datetime
+    ruled_at: datetime | None
+    ruled_by: str
+    ruling: str
+
+
+def appealable(session: Session, owner: Person, match_id: int) -> int:
+    """The asker's bot in that finished match.
+
+    Raises:
+        NotFound: no such match, or none of the asker's bots is in it.
+        WrongState: the match is not finished, or its season is closed.
+    """
+    bots = (
+        select(Participant.bot_id)
+        .join(Bot, col(Bot.id) == Participant.bot_id)
+        .where(Participant.match_id == match_id, Bot.owner_id == owner.id)
+        .order_by(col(Participant.seat))
+    )
+    bot_id = session.exec(bots).first()
+    match = session.get(Match, match_id)
+    if bot_id is None or match is None:
+        raise NotFound("match of a bot of yours", match_id)
+    if match.state is not MatchState.DONE:
+        raise WrongState("match", match.state, MatchState.DONE)
+    season = session.get_one(Season, match.season_id)
+    if season.state is SeasonState.CLOSED:
+        raise WrongState("season", season.state, "not closed yet")
+    return bot_id
+
+
+def open_appeal(
+    session: Session, owner: Person, match_id: int, text: str, findings: Mapping[str, object]
+) -> AppealInfo:
+    """Note an appeal with what re-simulating the match found.
+
+    Raises:
+        NotFound, WrongState (also: there is an open one), TooMany.
+    """
+    bot_id = appealable(session, owner, match_id)
+    mine = select(Appeal.id).join(Bot, col(Bot.id) == Appeal.bot_id)
+    mine = mine.where(Bot.owner_id == owner.id, Appeal.state == AppealState.OPEN).limit(MAX_OPEN)
+    if len(session.exec(mine).all()) >= MAX_OPEN:
+        raise TooMany("open appeals of one author", MAX_OPEN)
+    row = Appeal(
+        match_id=match_id,
+        season_id=session.get_one(Match, match_id).season_id,
+        bot_id=bot_id,
+        open_key=f"{match_id}/{bot_id}",
+        text=storable(text),
+        findings=evidence_json(findings),
+        opened_at=now(session),
+    )
+    session.add(row)
+    try:
+        session.flush()
+    except IntegrityError as error:
+        raise WrongState("appeal", AppealState.OPEN, "the only one of this bot about this match") from error
+    verified = bool(findings.get("verified"))
+    record(session, owner.name, "appeal-opened", f"match/{match_id}", {"appeal": row.id, "verified": verified})
+    return _view(session, row)
+
+
+def rule(
+    session: Session, organiser: Person, appeal_id: int, *, uphold: bool, ruling: str, remedy: Remedy = Remedy.NONE
+) -> AppealInfo:
+    """Decide an open appeal; what is upheld may void the match or have it played again.
+
+    Raises:
+        NotAllowed, NotFound, WrongState.
+    """
+    organiser.must_organise()
+    assert uphold or remedy is Remedy.NONE, "looked at where the request comes in"
+    row = _open(session, appeal_id)
+    _close(session, row, AppealState.UPHELD if uphold else AppealState.REJECTED, organiser.name, ruling)
+    data = {"appeal": row.id, "upheld": uphold, "remedy": remedy.value, "ruling": ruling}
+    record(session, organiser.name, "appeal-ruled", f"match/{row.match_id}", data)
+    if remedy is Remedy.VOID:
+        rulings.void_match(session, organiser, row.match_id, ruling)
+    elif remedy is Remedy.REJUDGE:
+        rulings.rejudge_match(session, organiser, row.match_id, ruling)
+    return _view(session, row)
+
+
+def withdraw_appeal(session: Session, owner: Person, appeal_id: int) -> AppealInfo:
+    """The author takes it back.
+
+    Raises:
+        NotFound, WrongState.
+    """
+    row = _open(session, appeal_id)
+    if session.get_one(Bot, row.bot_id).owner_id != owner.id:
+        raise NotFound("appeal", appeal_id)
+    _close(session, row, AppealState.WITHDRAWN, owner.name, "")
+    record(session, owner.name, "appeal-withdrawn", f"match/{row.match_id}", {"appeal": row.id})
+    return _view(session, row)
+
+
+def appeals(
+    session: Session,
+    asker: Person,
+    *,
+    season_id: int | None = None,
+    state: AppealState | None = None,
+    before: int | None = None,
+    limit: int = 50,
+) -> list[AppealInfo]:
+    """The newest first, those with an id below `before`: an organiser sees all, an author the own ones."""
+    statement = select(Appeal, Bot).join(Bot, col(Bot.id) == Appeal.bot_id)
+    if asker.role is not Role.ORGANISER:
+        statement = statement.where(Bot.owner_id == asker.id)
+    if season_id is not None:
+        statement = statement.where(Appeal.season_id == season_id)
+    if state is not None:
+        statement = statement.where(Appeal.state == state)
+    if before is not None:
+        statement = statement.where(Appeal.id < before)
+    rows = session.exec(statement.order_by(col(Appeal.id).desc()).limit(limit))
+    return [_info(row, bot.name) for row, bot in rows]
+
+
+def _open(session: Session, appeal_id: int) -> Appeal:
+    row = session.exec(select(Appeal).where(Appeal.id == appeal_id).with_for_update()).first()
+    if row is None:
+        raise NotFound("appeal", appeal_id)
+    if row.state is not AppealState.OPEN:
+        raise WrongState("appeal", row.state, AppealState.OPEN)
+    return row
+
+
+def _close(session: Session, row: Appeal, state: AppealState, who: str, ruling: str) -> None:
+    values = {"state": state, "open_key": None, "ruled_at": now(session), "ruled_by": who, "ruling": ruling}
+    still_open = (col(Appeal.id) == row.id, col(Appeal.state) == AppealState.OPEN)
+    closed = session.exec(update(Appeal).where(*still_open).values(**values)).rowcount
+    assert closed == 1, "the row was locked when it was read"
+    session.refresh(row)
+
+
+def _view(session: Session, row: Appeal) -> AppealInfo:
+    return _info(row, session.get_one(Bot, row.bot_id).name)
+
+
+def _info(row: Appeal, bot: str) -> AppealInfo:
+    return AppealInfo(
+        id=row.id,
+        match_id=row.match_id,
+        season_id=row.season_id,
+        bot_id=row.bot_id,
+        bot=bot,
+        state=row.state,
+        text=row.text,
+        findings=row.findings,
+        opened_at=row.opened_at,
+        ruled_at=row.ruled_at,
+        ruled_by=row.ruled_by,
+        ruling=row.ruling,
+    )

@@ -1,0 +1,43 @@
+"""Which matches count: the log of results as a condition on `Match`.
+
+A match counts if it was played to a result, no organiser has voided it, and nobody in it is disqualified. All of it
+is asked anew at each refit, so taking a ruling back gives back the log of before.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement
+from sqlmodel import col, select
+
+from league.states import Absence, MatchState
+from league.tables import AbsentEntry, Entry, Match, Participant, VoidedMatch
+
+
+def counts(season_id: int) -> tuple[ColumnElement[bool], ...]:
+    """Conditions under which a match is in the season's log of results."""
+    return (*happened(season_id), col(Match.rated).is_(True))
+
+
+def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
+    """The same with the finished matches that are not rated: what faults are counted over."""
+    voided = select(VoidedMatch.match_id).where(VoidedMatch.season_id == season_id)
+    disqualified = select(AbsentEntry.bot_id).where(
+        AbsentEntry.season_id == season_id, AbsentEntry.absence == Absence.DISQUALIFIED
+    )
+    theirs = (
+        select(Participant.match_id)
+        .join(Match, col(Match.id) == Participant.match_id)
+        .where(Match.season_id == season_id, col(Participant.bot_id).in_(disqualified))
+    )
+    return (
+        col(Match.season_id) == season_id,
+        col(Match.state) == MatchState.DONE,
+        col(Match.id).not_in(voided),
+        col(Match.id).not_in(theirs),
+    )
+
+
+def taking_part(season_id: int) -> ColumnElement[bool]:
+    """The condition on `Entry` that its bot has neither withdrawn nor been disqualified."""
+    absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
+    return col(Entry.bot_id).not_in(absent)
