@@ -70,6 +70,7 @@ class Settings(BaseSettings):
         default="docker", description="What runs the bots. `local` isolates nothing and is for development only."
     )
     image: str = Field(default="deadheat/judge:core", description="Image that bots are built and run in.")
+    runtime: str = Field(default="", description="The engine's runtime for bots, e.g. `runsc`; empty: its default.")
     slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (a match each); empty: found out.")
 
     metrics_dir: Path | None = Field(

@@ -67,13 +67,15 @@ _EngineFailure = (DockerException, requests.exceptions.RequestException)
 class DockerSandbox:
     """Opens boxes on the engine that the environment names (DOCKER_HOST, or the local socket)."""
 
-    def __init__(self, image: str, run_dir: Path) -> None:
-        """`run_dir` must be on a file system that this process and the engine see under the same path.
+    def __init__(self, image: str, run_dir: Path, runtime: str = "") -> None:
+        """`run_dir` must be on a file system that this process and the engine see under the same path; `runtime` is one
+        that the engine knows ("": its default).
 
         Raises:
             SandboxError: no engine answers, or it does not have the image.
         """
         self._image = image
+        self._runtime = runtime
         self._run_dir = run_dir.resolve()
         self._run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
@@ -89,7 +91,7 @@ class DockerSandbox:
 
     def open(self, program: Program, limits: Limits) -> Box:
         """See `sandbox.box.Sandbox`."""
-        return DockerBox(self._client, self._image, self._run_dir, program, limits)
+        return DockerBox(self._client, self._image, self._run_dir, program, limits, self._runtime)
 
     def image(self) -> Image:
         """The image that boxes are opened with now: a tag may have moved to another."""
@@ -108,7 +110,15 @@ class DockerSandbox:
 class DockerBox:
     """One container. See `sandbox.box.Box`."""
 
-    def __init__(self, client: docker.APIClient, image: str, run_dir: Path, program: Program, limits: Limits) -> None:
+    def __init__(
+        self,
+        client: docker.APIClient,
+        image: str,
+        run_dir: Path,
+        program: Program,
+        limits: Limits,
+        runtime: str = "",
+    ) -> None:
         self._client = client
         self._fds: dict[str, int] = {}
         self._container: str | None = None
@@ -121,7 +131,7 @@ class DockerBox:
         try:
             self._make_fifos()
             copy_program(program.directory, self._directory / "program")
-            self._start_container(image, program, limits)
+            self._start_container(image, program, limits, runtime)
         except (*_EngineFailure, OSError) as error:
             self.close()
             raise SandboxError("engine", f"no container could be started: {error}") from error
@@ -191,7 +201,7 @@ class DockerBox:
         for name, flags in (("ctl", os.O_RDWR), ("in", os.O_RDWR), ("ack", 0), ("out", 0), ("err", 0)):
             self._fds[name] = os.open(directory / name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
-    def _start_container(self, image: str, program: Program, limits: Limits) -> None:
+    def _start_container(self, image: str, program: Program, limits: Limits, runtime: str) -> None:
         self._container = self._client.create_container(
             image,
             command=["/sbin/judge-init", *program.command],
@@ -200,7 +210,7 @@ class DockerBox:
             network_disabled=True,
             working_dir="/",
             labels={LABEL: str(self._directory), "deadheat.owner": str(os.getpid())},
-            host_config=host_config(self._client, self._directory, limits),
+            host_config=host_config(self._client, self._directory, limits, runtime),
         )["Id"]
         self._client.start(self._container)
         pid = int(self._client.inspect_container(self._container)["State"]["Pid"])
@@ -255,7 +265,7 @@ class DockerBox:
             self._client.remove_container(container, force=True)
 
 
-def host_config(client: docker.APIClient, directory: Path, limits: Limits) -> Any:
+def host_config(client: docker.APIClient, directory: Path, limits: Limits, runtime: str = "") -> Any:
     """Everything that confines a box, in one place."""
     mounts = [
         Mount("/judge", str(directory / "judge"), type="bind", read_only=True),
@@ -263,6 +273,7 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits) -> An
     ]
     tmp = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777,nosuid,nodev,noexec"
     return client.create_host_config(
+        runtime=runtime or None,
         network_mode="none",
         read_only=True,
         mounts=mounts,

@@ -51,7 +51,7 @@ class Context:
             log.warning("bots run WITHOUT isolation (DEADHEAT_SANDBOX=local)")
             return LocalSandbox()
         sweep_folders(self.run_dir, "box", PLAY, BUILD)
-        return DockerSandbox(self.settings.image, self.run_dir)
+        return DockerSandbox(self.settings.image, self.run_dir, self.settings.runtime)
 
     @cached_property
     def slots(self) -> Slots:

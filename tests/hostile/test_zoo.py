@@ -1,0 +1,124 @@
+"""Every case of the zoo ends as it should, harms nobody and leaves nothing behind."""
+
+from __future__ import annotations
+
+import io
+import re
+import tempfile
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from engine.games import GAMES
+from league.blobs import Blobs
+from league.config import Settings
+from league.errors import BadUpload
+from league.uploads import accept
+from tests.hostile.residue import nothing_left
+from tests.hostile.zoo import (
+    CASES,
+    BuildCase,
+    MatchCase,
+    UploadCase,
+    Zoo,
+    ending_of,
+    fault_fits,
+    load,
+    names,
+    upload_of,
+)
+from tests.league.world import migrated_file, settings
+from tests.workers.building import BuildingWorld
+
+
+@pytest.fixture(scope="session")
+def zoo(engine_required: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zoo]:
+    opened = Zoo(tmp_path_factory.mktemp("zoo"))
+    migrated_file()  # made once and kept, so it must not look like something that a case left
+    for game in GAMES:
+        opened.honest(game)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def clean(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fails when anything is left of a test."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    zoo.sandbox.traces.forget()
+    with nothing_left(zoo.sandbox.traces, zoo.context.run_dir, tmp_path):
+        yield
+
+
+def of_kind(kind: str) -> list[str]:
+    return [name for name in names() if load(name).kind == kind]
+
+
+def test_every_folder_is_a_case_and_every_expectation_can_be_read() -> None:
+    folders = sorted(path.name for path in CASES.iterdir() if path.is_dir() and path.name != "__pycache__")
+    assert folders == names()
+    for name in folders:
+        for runtime in ("runc", "runsc"):
+            case = load(name, runtime)
+            assert (CASES / name / ("make.py" if case.make else "bot")).exists()
+            if isinstance(case, MatchCase):
+                for answers in (case.expect.faults, case.expect.commands, case.expect.ends):
+                    assert answers is None or len(answers) == case.matches, name
+
+
+@pytest.mark.containers
+@pytest.mark.parametrize("name", of_kind("match"))
+def test_a_match(zoo: Zoo, clean: None, name: str) -> None:
+    case = load(name, zoo.settings.runtime)
+    assert isinstance(case, MatchCase)
+    upload, content = zoo.accept(*upload_of(name, case))
+    played = zoo.play(zoo.build(upload, content), zoo.honest(case.game), case.game, case.matches)
+
+    told = "\n".join(f"{match.fault} {ending_of(match.ending)} {match.voids}" for match in played)
+    print(told)
+    faults = [match.fault for match in played]
+    assert all(map(fault_fits, case.expect.faults, faults)), told
+    if case.expect.commands is not None:
+        assert [fault.command if fault else "" for fault in faults] == case.expect.commands, told
+    if case.expect.ends is not None:
+        assert [ending_of(match.ending) for match in played] == case.expect.ends, told
+    for match in played:
+        said = match.ending.stderr
+        assert not re.findall(r"^BREACH: .*", said, re.MULTILINE), said
+        if case.expect.tried is not None:
+            assert len(re.findall(r"^tried: ", said, re.MULTILINE)) == case.expect.tried, said
+
+    (after,) = zoo.play(zoo.honest(case.game), zoo.honest(case.game), case.game, 1)
+    assert (after.fault, ending_of(after.ending)) == (None, "exit 0"), "the worker is not fit for the next match"
+
+
+@pytest.mark.parametrize("name", of_kind("upload"))
+def test_an_upload_is_refused(tmp_path: Path, name: str) -> None:
+    case = load(name)
+    assert isinstance(case, UploadCase)
+    store = Blobs(tmp_path.as_uri())
+    filename, content = upload_of(name, case)
+    with pytest.raises(BadUpload) as caught:
+        accept(io.BytesIO(content), filename, sha256(content).hexdigest(), Settings(), store)
+    assert caught.value.reason == case.expect.refused, caught.value
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.containers
+@pytest.mark.parametrize("name", of_kind("build"))
+def test_a_build(zoo: Zoo, clean: None, tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
+    case = load(name, zoo.settings.runtime)
+    assert isinstance(case, BuildCase)
+    world = BuildingWorld(settings(tmp_path_factory.mktemp("league")))
+    world.context.__dict__["sandbox"] = zoo.sandbox
+    try:
+        version = world.built(*upload_of(name, case))
+        print(version.state, version.reason, version.log[-2000:], sep="\n")
+        assert version.state == case.expect.state
+        assert case.expect.reason in version.reason
+        assert case.expect.log in version.log
+        assert [path.name for path in world.context.run_dir.iterdir()] == ["slots"]
+    finally:
+        world.close()

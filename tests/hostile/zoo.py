@@ -1,0 +1,255 @@
+"""The cases as data, and what is done with each: upload it, build it, let it play (README.md tells how to add one).
+
+Every step is the product's own: `league.uploads` takes the upload, `sandbox.build` makes the program in a container,
+`workers.play.run` plays the series, voids and all. Only the queue and the database are left out where a case does not
+need them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from engine.chance import SEED_BYTES
+from engine.core import Fault
+from engine.games import GAMES
+from engine.replay import replay
+from engine.transcript import decode, encode
+from league.config import Settings
+from league.jobs import Ending, FaultRecord, MatchJob, MatchOutcome, ProgramRef, SeriesJob
+from league.service.bots import Upload
+from league.uploads import accept
+from sandbox.archive import extract_upload
+from sandbox.box import Box, Limits, Program
+from sandbox.build import build
+from sandbox.docker import DockerBox, DockerSandbox
+from sandbox.languages import LANGUAGES
+from tests.hostile.residue import Traces
+from workers import play
+from workers.context import BOTS, Context
+
+CASES = Path(__file__).parent
+HONEST = {
+    "yacht-auction": BOTS / "yacht-auction" / "hello-c" / "main.c",
+    "betris-large": BOTS / "betris-large" / "starter" / "main.c",
+    "liars-dice": BOTS / "liars-dice" / "starter" / "main.c",
+}
+"""A quick opponent for each game: it answers within microseconds."""
+
+MAKE_TIMEOUT_S = 60
+BUSY_HOST = {"host-starved", "host-unknown", "referee-late"}
+"""Voids that a busy machine explains. Any other cause is the bot's work or ours, and fails the case."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class MatchExpectation(_Strict):
+    """Of each match of the series: the bot's fault ("" for none, "A|B" where a ruling leaves the label open)."""
+
+    faults: list[str]
+    commands: list[str] | None = None  # at which command it was committed
+    ends: list[str] | None = None  # how its process ended: "exit N", "signal N", or "killed" by us
+    tried: int | None = None  # a probe writes `tried: NAME` for each attempt, `BREACH: NAME` if it succeeded
+
+
+class UploadExpectation(_Strict):
+    """The upload is refused with this reason code."""
+
+    refused: str
+
+
+class BuildExpectation(_Strict):
+    """What becomes of the version; `reason` and `log` are parts of the texts that its author gets."""
+
+    state: Literal["ready", "broken"]
+    reason: str = ""
+    log: str = ""
+
+
+class _Case(_Strict):
+    title: str = Field(min_length=10)
+    make: bool = False  # the upload is made by make.py instead of lying in bot/
+
+
+class MatchCase(_Case):
+    """It is built and plays a series against an honest bot."""
+
+    kind: Literal["match"]
+    game: str = "yacht-auction"
+    matches: int = Field(default=2, ge=1, le=5)
+    expect: MatchExpectation
+
+
+class UploadCase(_Case):
+    """It is not even accepted."""
+
+    kind: Literal["upload"]
+    expect: UploadExpectation
+
+
+class BuildCase(_Case):
+    """It is accepted, then built and tried as any version is."""
+
+    kind: Literal["build"]
+    game: str = "yacht-auction"
+    expect: BuildExpectation
+
+
+Case = Annotated[MatchCase | UploadCase | BuildCase, Field(discriminator="kind")]
+_CASE: TypeAdapter[MatchCase | UploadCase | BuildCase] = TypeAdapter(Case)
+
+
+def names() -> list[str]:
+    """Every case there is."""
+    return sorted(path.parent.name for path in CASES.glob("*/case.toml"))
+
+
+def load(name: str, runtime: str = "") -> MatchCase | UploadCase | BuildCase:
+    """One case; what it expects under this container runtime where that differs ([expect.runsc])."""
+    table = tomllib.loads((CASES / name / "case.toml").read_text(encoding="utf-8"))
+    other = table.get("expect", {}).pop("runsc", {})
+    if runtime == "runsc":
+        table["expect"] |= other
+    return _CASE.validate_python(table)
+
+
+def upload_of(name: str, case: MatchCase | UploadCase | BuildCase) -> tuple[str, bytes]:
+    """What its author sends: file name and content."""
+    if case.make:
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, str(CASES / name / "make.py"), folder]
+            subprocess.run(command, check=True, timeout=MAKE_TIMEOUT_S)
+            (made,) = Path(folder).iterdir()
+            return made.name, made.read_bytes()
+    folder_of_bot = CASES / name / "bot"
+    files = sorted(path for path in folder_of_bot.rglob("*") if path.is_file())
+    if len(files) == 1:
+        return files[0].name, files[0].read_bytes()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path in files:
+            archive.write(path, path.relative_to(folder_of_bot).as_posix())
+    return "bot.zip", buffer.getvalue()
+
+
+class WatchedSandbox(DockerSandbox):
+    """The product's own, but it remembers by what its boxes can be recognised."""
+
+    def __init__(self, settings: Settings, run_dir: Path) -> None:
+        super().__init__(settings.image, run_dir, settings.runtime)
+        self.traces = Traces()
+
+    def open(self, program: Program, limits: Limits) -> Box:
+        """See `sandbox.box.Sandbox`."""
+        box = super().open(program, limits)
+        assert isinstance(box, DockerBox)
+        assert box._container is not None
+        self.traces.note(box._container)
+        return box
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """One match of a series, from the point of view of the program under test."""
+
+    fault: FaultRecord | None
+    ending: Ending
+    voids: Counter[str]
+
+
+class Zoo:
+    """A worker's surroundings, and the honest opponent, for a whole session."""
+
+    def __init__(self, folder: Path) -> None:
+        self.settings = Settings(data_dir=folder)
+        self.context = Context(self.settings)
+        self.sandbox = WatchedSandbox(self.settings, self.context.run_dir)
+        self.context.__dict__["sandbox"] = self.sandbox
+        self._versions = itertools.count(1)
+        self._honest: dict[str, ProgramRef] = {}
+        with self.context.slots.take():
+            pass  # from now on its lock file is there
+
+    def close(self) -> None:
+        """Close the connections to the engine."""
+        self.sandbox.traces.close()
+        self.sandbox.close()
+
+    def honest(self, game: str) -> ProgramRef:
+        """A quick bot that does as it should; another version each time."""
+        if game not in self._honest:
+            self._honest[game] = self.build(*self.accept("honest.c", HONEST[game].read_bytes()))
+        return replace(self._honest[game], version_id=next(self._versions))
+
+    def accept(self, filename: str, content: bytes) -> tuple[Upload, bytes]:
+        """Hand an upload in; raises BadUpload."""
+        sha256 = hashlib.sha256(content).hexdigest()
+        return accept(io.BytesIO(content), filename, sha256, self.settings, self.context.blobs), content
+
+    def build(self, upload: Upload, content: bytes) -> ProgramRef:
+        """Build in a container; raises BuildFailed. Unlike the league's, it need not pass a trial match."""
+        recipe = LANGUAGES[upload.language].starting_with(upload.entry)
+        with self.context.folder("build") as folder, self.context.slots.take() as cpus:
+            extract_upload(content, upload.filename, recipe, folder / "sources")
+            built = build(self.sandbox, folder / "sources", recipe, ",".join(map(str, cpus)))
+        tar = self.context.blobs.put(built.tar)
+        version = next(self._versions)
+        return ProgramRef(version, f"{upload.filename} {version}", tar, upload.language, upload.entry)
+
+    def play(self, bot: ProgramRef, opponent: ProgramRef, game: str, matches: int) -> list[Finished]:
+        """A series in one set of boxes, `bot` in seats 0, 1, 0, ...: as a worker plays it, then asked whether the
+        opponent came to harm.
+        """
+        seats = [(bot.version_id, opponent.version_id), (opponent.version_id, bot.version_id)]
+        jobs = [MatchJob(n + 1, bytes([n]) * SEED_BYTES, seats[n % 2]) for n in range(matches)]
+        programs = {ref.version_id: ref for ref in (bot, opponent)}
+        job = SeriesJob(1, 1, game, programs, tuple(jobs))
+        with self.context.slots.take() as cpus:
+            runs = play.run(self.context, job, cpus, lambda: None)
+        outcomes = play.store(self.context, runs, lambda: None)
+        return [_finished(bot, run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
+
+
+def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome) -> Finished:
+    voids = Counter(attempt.cause for attempt in outcome.attempts if attempt.cause != "played")
+    assert set(voids) <= BUSY_HOST, f"voided by something else than a busy host: {outcome.attempts}"
+    assert run.played is not None, f"abandoned, every attempt was void: {outcome.attempts}"
+    transcript = run.played.transcript
+    assert decode(encode(transcript)) == transcript
+    replay(GAMES[transcript.game], transcript)
+    endings = {ending.seat: ending for ending in outcome.endings}
+    faults = {record.seat: record for record in outcome.faults}
+    assert set(endings) == {0, 1}, "a box could not be used again after the match"
+    seat = run.match.seats.index(bot.version_id)
+    opponent = 1 - seat
+    assert opponent not in faults, f"the opponent was convicted: {faults}"
+    assert ending_of(endings[opponent]) == "exit 0", f"the opponent was harmed: {endings[opponent]}"
+    if seat in faults:
+        assert transcript.result.ranks[opponent] < transcript.result.ranks[seat]
+    return Finished(faults.get(seat), endings[seat], voids)
+
+
+def ending_of(ending: Ending) -> str:
+    """As cases spell it."""
+    if ending.lingered:
+        return "killed"
+    return f"exit {ending.exit_code}" if ending.exit_code is not None else f"signal {ending.signal}"
+
+
+def fault_fits(expected: str, record: FaultRecord | None) -> bool:
+    """Whether it is (one of) the expected one(s)."""
+    return (record.fault if record else "") in {Fault[name] if name else "" for name in expected.split("|")}
