@@ -45,13 +45,60 @@ class MatchState(StrEnum):
 
 
 class SeasonState(StrEnum):
-    """A competition; `frozen` and `finals` come before the end of a long one."""
+    """A competition. Its standings are final once they are published, which is soon after it closes."""
 
-    SCHEDULED = "scheduled"
+    SCHEDULED = "scheduled"  # bots may enter, nothing is played
     OPEN = "open"
-    FROZEN = "frozen"
+    FROZEN = "frozen"  # no entries, no other versions; the ladder goes on and settles
+    FINALS = "finals"  # who qualified plays the finals, and nothing else is played
+    CLOSED = "closed"  # what runs is played to its end, then the standings are published
+
+
+class Ranks(StrEnum):
+    """What of a table of three and more a season's ranking counts; with two seats both are the same."""
+
+    PLACEMENT = "placement"  # every pair of places is a comparison
+    WINS = "wins"  # the winner beat everyone, the others drew
+
+
+class FinalsFormat(StrEnum):
+    """How a season's finals are played."""
+
+    NONE = "none"  # the ladder decides
+    ROUND_ROBIN = "round-robin"
+    SWISS = "swiss"
+
+
+class FinalsLog(StrEnum):
+    """Which matches rank the finalists."""
+
+    SEASON = "season"  # all of the season, finals included: most information, for versions did not change since
+    FINALS = "finals"  # those of the finals alone: a fresh start for everyone
+
+
+class Admission(StrEnum):
+    """Who may enter a season."""
+
+    EVERYONE = "everyone"
+    INVITED = "invited"  # authors on the season's list
+    NOBODY = "nobody"  # organisers enter bots
+
+
+class Purpose(StrEnum):
+    """What a series is played for."""
+
+    LADDER = "ladder"
     FINALS = "finals"
-    CLOSED = "closed"
+    CHALLENGE = "challenge"  # a version against the one that it is to replace; never rated
+
+
+class ChallengeState(StrEnum):
+    """A new version at an entry's promotion gate."""
+
+    RUNNING = "running"
+    PASSED = "passed"  # it plays now
+    FAILED = "failed"
+    ENDED = "ended"  # without a verdict: out of games, the season froze, or a newer version came
 
 
 class AppealState(StrEnum):
@@ -94,6 +141,12 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
         SeasonState.FROZEN: frozenset({SeasonState.OPEN, SeasonState.FINALS, SeasonState.CLOSED}),
         SeasonState.FINALS: frozenset({SeasonState.CLOSED}),
         SeasonState.CLOSED: frozenset(),
+    },
+    ChallengeState: {
+        ChallengeState.RUNNING: frozenset({ChallengeState.PASSED, ChallengeState.FAILED, ChallengeState.ENDED}),
+        ChallengeState.PASSED: frozenset(),
+        ChallengeState.FAILED: frozenset(),
+        ChallengeState.ENDED: frozenset(),
     },
     AppealState: {
         AppealState.OPEN: frozenset({AppealState.UPHELD, AppealState.REJECTED, AppealState.WITHDRAWN}),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import combinations
 from typing import Any
 
 from sqlalchemy import (
@@ -25,12 +26,27 @@ from sqlalchemy import (
     LargeBinary,
     Text,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
 
 from engine.core import Fault
-from league.states import Absence, AppealState, MatchState, Role, SeasonState, SeriesState, VersionState
+from league.states import (
+    Absence,
+    Admission,
+    AppealState,
+    ChallengeState,
+    FinalsFormat,
+    FinalsLog,
+    MatchState,
+    Purpose,
+    Ranks,
+    Role,
+    SeasonState,
+    SeriesState,
+    VersionState,
+)
 
 SQLModel.metadata.naming_convention = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -76,8 +92,8 @@ def _word(kind: type[StrEnum], name: str, *, nullable: bool = False) -> Column[A
     return Column(words, nullable=nullable)
 
 
-def _json() -> Column[Any]:
-    return Column(JSON, nullable=False)
+def _json(*, nullable: bool = False) -> Column[Any]:
+    return Column(JSON(none_as_null=nullable), nullable=nullable)
 
 
 class User(SQLModel, table=True):
@@ -105,13 +121,38 @@ class Token(SQLModel, table=True):
     revoked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
-class Bot(SQLModel, table=True):
-    """An author's entry over time; what plays is one of its versions."""
-
-    __table_args__ = (UniqueConstraint("owner_id", "game", "name_key"),)
+class Team(SQLModel, table=True):
+    """Authors who work on bots together. The captain is one of the members."""
 
     id: int = Field(default=None, primary_key=True)
-    owner_id: int = Field(foreign_key="user_account.id")
+    name: str = Field(max_length=32)
+    name_key: str = Field(max_length=32, unique=True)
+    captain_id: int = Field(foreign_key="user_account.id")
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class TeamMember(SQLModel, table=True):
+    """Somebody in a team, or invited to it: `joined_at` None until the invitation is accepted."""
+
+    __tablename__ = "team_member"
+
+    team_id: int = Field(foreign_key="team.id", primary_key=True)
+    user_id: int = Field(foreign_key="user_account.id", primary_key=True, index=True)
+    invited_at: datetime = Field(sa_type=UtcDateTime)
+    joined_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class Bot(SQLModel, table=True):
+    """An author's entry over time; what plays is one of its versions. A team's bot is every member's."""
+
+    __table_args__ = (
+        UniqueConstraint("owner_id", "game", "name_key"),
+        Index(None, "team_id", "game", "name_key", unique=True),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    owner_id: int = Field(foreign_key="user_account.id")  # who made it
+    team_id: int | None = Field(default=None, foreign_key="team.id")
     game: str = Field(max_length=64)
     name: str = Field(max_length=32)
     name_key: str = Field(max_length=32)
@@ -130,10 +171,12 @@ class BotVersion(SQLModel, table=True):
         CheckConstraint("attempt >= 0", name="attempt"),
         Index(None, "state", "nudge_at"),
         Index(None, "state", "lease_until"),
+        Index(None, "uploader_id", "created_at"),
     )
 
     id: int = Field(default=None, primary_key=True)
     bot_id: int = Field(foreign_key="bot.id")
+    uploader_id: int | None = Field(default=None, foreign_key="user_account.id")  # None: before there were teams
     number: int
     filename: str = Field(max_length=128)
     size_bytes: int
@@ -150,8 +193,13 @@ class BotVersion(SQLModel, table=True):
     nudge_at: datetime = Field(sa_type=UtcDateTime)  # when the sweeper enqueues it (again)
     built_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     program_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
+    trial_sha256: str | None = Field(default=None, max_length=SHA256_HEX)  # transcript of its qualification match
     reason: str = Field(default="", sa_column=Column(Text, nullable=False))  # why it is broken
     log: str = Field(default="", sa_column=Column(Text, nullable=False))  # for the author only
+
+
+DATES = ("opens_at", "freezes_at", "finals_at", "closes_at")
+"""A season's dates, in the order in which they must come; each may be None: that happens by hand or not at all."""
 
 
 class Season(SQLModel, table=True):
@@ -165,28 +213,100 @@ class Season(SQLModel, table=True):
         CheckConstraint("series_length BETWEEN 1 AND 1000", name="series_length"),
         CheckConstraint("games_per_pair IS NULL OR games_per_pair >= 1", name="games_per_pair"),
         CheckConstraint("opens_at IS NULL OR closes_at IS NULL OR opens_at < closes_at", name="dates"),
+        *(
+            CheckConstraint(f"{one} IS NULL OR {other} IS NULL OR {one} < {other}", name=f"{one}_{other}")
+            for one, other in combinations(DATES, 2)
+            if (one, other) != ("opens_at", "closes_at")
+        ),
+        CheckConstraint("seats >= 2", name="seats"),
+        CheckConstraint("finals_top IS NULL OR finals_top >= 2", name="finals_top"),
+        CheckConstraint("finals_games BETWEEN 1 AND 1000", name="finals_games"),
+        CheckConstraint("finals_rounds IS NULL OR finals_rounds >= 1", name="finals_rounds"),
+        CheckConstraint("finals_extra_games >= 0", name="finals_extra_games"),
+        CheckConstraint("promoted >= 0", name="promoted"),
+        CheckConstraint("entries_per_author IS NULL OR entries_per_author >= 1", name="entries_per_author"),
+        CheckConstraint("uploads_per_hour IS NULL OR uploads_per_hour >= 1", name="uploads_per_hour"),
+        CheckConstraint("versions_per_day IS NULL OR versions_per_day >= 1", name="versions_per_day"),
+        CheckConstraint("challenge_games >= 0", name="challenge_games"),
     )
 
     id: int = Field(default=None, primary_key=True)
     game: str = Field(max_length=64)
     name: str = Field(max_length=64)
     name_key: str = Field(max_length=64, unique=True)
+    previous_id: int | None = Field(default=None, foreign_key="season.id")
     state: SeasonState = Field(default=SeasonState.SCHEDULED, sa_column=_word(SeasonState, "state"))
+    ranks: Ranks = Field(default=Ranks.PLACEMENT, sa_column=_word(Ranks, "ranks"))
+    seats: int = 2  # at a table; within the game's range
     series_length: int = 10
     games_per_pair: int | None = None
     opens_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    freezes_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    finals_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     closes_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+    finals: FinalsFormat = Field(default=FinalsFormat.NONE, sa_column=_word(FinalsFormat, "finals"))
+    finals_top: int | None = None  # so many of each division's frozen ladder qualify; None: all
+    finals_games: int = 10  # of two finalists each time they meet
+    finals_rounds: int | None = None  # of Swiss finals; None: as many as halving the field down to one takes
+    finals_extra_games: int = 0  # of each division, after the rounds, to part adjacent places
+    finals_log: FinalsLog = Field(default=FinalsLog.SEASON, sa_column=_word(FinalsLog, "finals_log"))
+    closes_when_done: bool = True  # the finals' end closes the season, whatever `closes_at` says
+    qualified_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # when the finalists were known
+    finals_done_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+    promoted: int = 0  # bots that change places between neighbouring divisions in the season made from this one
+    admission: Admission = Field(default=Admission.EVERYONE, sa_column=_word(Admission, "admission"))
+    entries_per_author: int | None = None  # of a team together, for its bots
+    teams_only: bool = False
+    languages: list[str] | None = Field(
+        default=None, sa_column=Column(JSON(none_as_null=True), nullable=True)
+    )  # None: all
+    uploads_per_hour: int | None = None  # by one author of bots that take part; None: the deployment's quota alone
+    versions_per_day: int | None = None  # of one bot that takes part
+    challenge_games: int = 1000  # most games of one version at a promotion gate; 0: there are no gates
+
     log_serial: int = 0
     rated_serial: int = 0
     created_at: datetime = Field(sa_type=UtcDateTime)
 
 
+class Division(SQLModel, table=True):
+    """A part of a season's field; only bots of one division meet. 1 is the highest, and every season has it."""
+
+    __table_args__ = (
+        CheckConstraint("number >= 1", name="number"),
+        CheckConstraint("size IS NULL OR size >= 2", name="size"),
+    )
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    number: int = Field(primary_key=True)
+    name: str = Field(max_length=32)
+    size: int | None = None  # most entries; None: any number
+
+
+class SeasonInvitation(SQLModel, table=True):
+    """An author on the list of a season that admits only those."""
+
+    __tablename__ = "season_invitation"
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    user_id: int = Field(foreign_key="user_account.id", primary_key=True)
+
+
 class Entry(SQLModel, table=True):
-    """A bot in a season, with the version that plays. `follows`: each new version takes over once it is ready."""
+    """A bot in a season, with the version that plays. `follows`: each new version takes over once it is ready.
+
+    `gate`: the terms on which a new version takes over instead (see `league.service.challenges`); None: none.
+    `finals_seed`: its place in its division's frozen ladder if it qualified for the finals, 1 for the first.
+    """
 
     __table_args__ = (
         UniqueConstraint("season_id", "bot_id"),
+        UniqueConstraint("season_id", "division", "finals_seed"),
         ForeignKeyConstraint(["version_id", "bot_id"], ["bot_version.id", "bot_version.bot_id"]),
+        ForeignKeyConstraint(["season_id", "division"], ["division.season_id", "division.number"]),
+        CheckConstraint("finals_seed >= 1", name="finals_seed"),
         Index(None, "bot_id"),
     )
 
@@ -195,7 +315,46 @@ class Entry(SQLModel, table=True):
     bot_id: int = Field(foreign_key="bot.id")
     version_id: int
     follows: bool = True
+    division: int = 1
+    finals_seed: int | None = None
+    gate: dict[str, Any] | None = Field(default=None, sa_column=_json(nullable=True))
     created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class Challenge(SQLModel, table=True):
+    """A new version at an entry's promotion gate: it plays the one that is active until the SPRT decides.
+
+    The counts are of the candidate's finished games; `llr` is the log-likelihood ratio that they give.
+    """
+
+    __table_args__ = (
+        CheckConstraint("candidate_id <> incumbent_id", name="versions"),
+        CheckConstraint("(state = 'running') = (ended_at IS NULL)", name="ended"),
+        CheckConstraint("elo0 < elo1", name="elo"),
+        CheckConstraint("games_limit >= 1", name="games_limit"),
+        Index(None, "entry_id", "state"),
+        Index(None, "state"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    season_id: int = Field(foreign_key="season.id")
+    entry_id: int = Field(foreign_key="entry.id")
+    candidate_id: int = Field(foreign_key="bot_version.id")
+    incumbent_id: int = Field(foreign_key="bot_version.id")
+    state: ChallengeState = Field(default=ChallengeState.RUNNING, sa_column=_word(ChallengeState, "state"))
+    elo0: float
+    elo1: float
+    alpha: float
+    beta: float
+    games_limit: int
+    games_planned: int = 0
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    llr: float = 0.0
+    reason: str = Field(default="", sa_column=Column(Text, nullable=False))  # of its end, for the author
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
 class Pair(SQLModel, table=True):
@@ -213,15 +372,20 @@ class Series(SQLModel, table=True):
     """Matches between the same versions, carried out in one go. `attempt` fences off workers that come late."""
 
     __table_args__ = (
+        CheckConstraint("(purpose = 'challenge') = (challenge_id IS NOT NULL)", name="challenge"),
         CheckConstraint("(state = 'running') = (lease_until IS NOT NULL)", name="lease"),
         CheckConstraint("attempt >= 0", name="attempt"),
         Index(None, "state", "nudge_at"),
         Index(None, "state", "lease_until"),
         Index(None, "season_id", "state"),
+        Index(None, "challenge_id"),
     )
 
     id: int = Field(default=None, primary_key=True)
     season_id: int = Field(foreign_key="season.id")
+    purpose: Purpose = Field(default=Purpose.LADDER, sa_column=_word(Purpose, "purpose"))
+    round: int | None = None  # of the finals, from 1; None: ladder, challenge, or games after the rounds
+    challenge_id: int | None = Field(default=None, foreign_key="challenge.id")
     state: SeriesState = Field(default=SeriesState.QUEUED, sa_column=_word(SeriesState, "state"))
     attempt: int = 0
     worker: str | None = Field(default=None, max_length=128)
@@ -343,16 +507,29 @@ class Attempt(SQLModel, table=True):
 
 
 class RatingSnapshot(SQLModel, table=True):
-    """A ranking as it was computed: from which log (by hash), with which configuration. Never changed."""
+    """A ranking as it was computed: from which log (by hash), with which configuration. Never changed.
+
+    `final`: the published standings of a closed season; there is one, and triggers refuse to change or remove it.
+    """
 
     __tablename__ = "rating_snapshot"
-    __table_args__ = (Index(None, "season_id", "id"),)
+    __table_args__ = (
+        Index(None, "season_id", "id"),
+        Index(
+            "uq_rating_snapshot_final",
+            "season_id",
+            unique=True,
+            sqlite_where=text("final"),
+            postgresql_where=text("final"),
+        ),
+    )
 
     id: int = Field(default=None, primary_key=True)
     season_id: int = Field(foreign_key="season.id")
     log_sha256: str = Field(max_length=SHA256_HEX)
     config: dict[str, Any] = Field(sa_column=_json())
     standings: dict[str, Any] = Field(sa_column=_json())
+    final: bool = False
     created_at: datetime = Field(sa_type=UtcDateTime)
 
 

@@ -17,7 +17,7 @@ from league.service.play import abandon_matches
 from league.service.steps import move, touch_log
 from league.service.users import Person
 from league.states import SeasonState, SeriesState, VersionState, allowed
-from league.tables import Attempt, Bot, BotVersion, Entry, Match, Season, Series, User
+from league.tables import Attempt, Bot, BotVersion, Division, Entry, Match, Season, Series, User
 
 SEASON_CLOSED = "season-closed"
 """Cause in the ledger of a series that nobody had begun when its season closed."""
@@ -98,6 +98,8 @@ def create_season(
         session.flush()
     except IntegrityError as error:
         raise NameTaken("season", name) from error
+    session.add(Division(season_id=row.id, number=1, name="Division 1"))
+    session.flush()
     record(session, organiser.name, "season-created", f"season/{row.id}", {"game": game, "name": name})
     return _view(row)
 

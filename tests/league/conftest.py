@@ -21,7 +21,7 @@ def postgres_url() -> Iterator[str]:
     if postgres.binaries() is None:
         pytest.skip("no PostgreSQL server is installed (Debian: postgresql)")
     with postgres.server() as url:
-        _execute(url, "CREATE DATABASE template")
+        execute(url, "CREATE DATABASE template")
         database = Database(Settings(database_url=url.format("template")))
         database.migrate()
         database.close()
@@ -35,7 +35,7 @@ def database_url(request: pytest.FixtureRequest) -> str:
         return ""
     url: str = request.getfixturevalue("postgres_url")
     name = f"league{next(_numbers)}"
-    _execute(url, f"CREATE DATABASE {name} TEMPLATE template")
+    execute(url, f"CREATE DATABASE {name} TEMPLATE template")
     return url.format(name)
 
 
@@ -47,7 +47,7 @@ def world(tmp_path: Path, database_url: str) -> Iterator[World]:
     made.close()
 
 
-def _execute(url: str, statement: str) -> None:
+def execute(url: str, statement: str) -> None:
     database = Database(Settings(database_url=url.format("postgres")))
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text(statement))

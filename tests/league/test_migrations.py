@@ -1,0 +1,88 @@
+"""Migrating a league that has been played in: what it holds stays, and means what it meant."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic import command
+from sqlalchemy import text
+from sqlmodel import select
+
+from league.config import Settings
+from league.database import Database
+from league.states import Admission, FinalsFormat, Purpose, Ranks, SeasonState
+from league.tables import BotVersion, Division, Entry, RatingSnapshot, Season, Series
+from tests.league.conftest import execute
+from tests.league.world import settings
+
+_numbers = itertools.count(1)
+
+AT = "2026-01-01 12:00:00.000000+00:00"
+
+FIRST_LEAGUE: tuple[tuple[str, dict[str, object]], ...] = (
+    ("user_account", {"id": 7, "name": "ada", "name_key": "ada", "role": "author", "created_at": AT}),
+    (
+        "bot",
+        {"id": 3, "owner_id": 7, "game": "yacht-auction", "name": "b", "name_key": "b", "created_at": AT},
+    ),
+    (
+        "bot_version",
+        {"id": 5, "bot_id": 3, "number": 1, "filename": "bot.py", "size_bytes": 1, "source_sha256": ""}
+        | {"language": "python", "entry": "", "created_at": AT, "state": "ready", "attempt": 1, "queued_at": AT}
+        | {"nudge_at": AT, "reason": "", "log": "", "program_sha256": ""},
+    ),
+    (
+        "season",
+        {"id": 2, "game": "yacht-auction", "name": "Winter", "name_key": "winter", "state": "open"}
+        | {"series_length": 10, "log_serial": 4, "rated_serial": 4, "created_at": AT},
+    ),
+    ("entry", {"id": 9, "season_id": 2, "bot_id": 3, "version_id": 5, "follows": True, "created_at": AT}),
+    (
+        "series",
+        {"id": 4, "season_id": 2, "state": "queued", "attempt": 0, "queued_at": AT, "nudge_at": AT, "created_at": AT},
+    ),
+    (
+        "rating_snapshot",
+        {"id": 1, "season_id": 2, "log_sha256": "", "config": "{}", "standings": "{}", "created_at": AT},
+    ),
+)
+"""A row of everything that later migrations touch, as the first schema knew it."""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def first_league(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A database of the first schema with rows in it."""
+    if request.param == "sqlite":
+        database = Database(settings(tmp_path))
+    else:
+        url: str = request.getfixturevalue("postgres_url")
+        name = f"first{next(_numbers)}"
+        execute(url, f"CREATE DATABASE {name}")
+        database = Database(Settings(database_url=url.format(name)))
+    with database._migrating() as config:
+        command.upgrade(config, "0001")
+    with database.engine.begin() as connection:
+        for name, values in FIRST_LEAGUE:
+            columns = ", ".join(values)
+            places = ", ".join(f":{column}" for column in values)
+            connection.execute(text(f"INSERT INTO {name} ({columns}) VALUES ({places})"), values)
+    yield database
+    database.close()
+
+
+def test_a_season_of_the_first_schema_goes_on_as_it_was(first_league: Database) -> None:
+    first_league.migrate()
+    assert first_league.drifted() is None
+    with first_league.reading() as session:
+        season = session.exec(select(Season)).one()
+        entry = session.exec(select(Entry)).one()
+        assert (season.state, season.ranks, season.seats) == (SeasonState.OPEN, Ranks.PLACEMENT, 2)
+        assert (season.finals, season.admission, season.languages) == (FinalsFormat.NONE, Admission.EVERYONE, None)
+        assert (entry.id, entry.follows, entry.division, entry.gate) == (9, True, 1, None)
+        assert session.exec(select(Division.number).where(Division.season_id == 2)).all() == [1]
+        assert session.exec(select(Series.purpose)).all() == [Purpose.LADDER]
+        assert session.exec(select(BotVersion.uploader_id)).all() == [7]
+        assert session.exec(select(RatingSnapshot.final)).all() == [False]
