@@ -11,14 +11,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-PairKey = tuple[int, int]
-"""Two versions, the smaller number first."""
-
-
-def pair_key(one: int, other: int) -> PairKey:
-    """The pair of two different versions."""
-    assert one != other
-    return (one, other) if one < other else (other, one)
+from league.pairing.pairs import PairKey
 
 
 def propose(

@@ -1,0 +1,153 @@
+"""Rounds of a final: everybody plays everybody (Berger), or everybody plays whoever did as well so far (Swiss)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+
+from league.pairing.pairs import PairKey, lot, pair_key
+
+Score = int | float | Fraction
+
+
+class NoRound(Exception):
+    """There are no rounds left in which nobody meets anybody a second time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Pairs that play at the same time, seat 0 first, and who has nobody to play (`bye`)."""
+
+    pairs: tuple[tuple[int, int], ...]
+    bye: int | None = None
+
+
+def berger(players: Sequence[int], cycles: int = 1) -> list[Round]:
+    """A full round robin: in each cycle everybody meets everybody once, and sits out at most once.
+
+    The tables that carry Berger's name, as chess federations print them: place i meets place j in the round that
+    follows from i + j, and whoever sits first follows from whether i + j is odd. Within a cycle of an odd field each
+    player has both seats equally often, of an even one with a difference of one; every second cycle changes all seats.
+    """
+    places = len(players) + len(players) % 2  # the last of an odd field's places is empty
+    if len(players) < 2:
+        return []
+    rounds = []
+    for cycle in range(cycles):
+        for number in range(places - 1):
+            pairs = [pair if cycle % 2 == 0 else (pair[1], pair[0]) for pair in _berger_round(places, number)]
+            met = tuple((players[i], players[j]) for i, j in pairs if max(i, j) < len(players))
+            sits_out = [i for i, j in [*pairs, *((j, i) for i, j in pairs)] if j >= len(players)]
+            rounds.append(Round(met, players[sits_out[0]] if sits_out else None))
+    return rounds
+
+
+def _berger_round(places: int, number: int) -> list[tuple[int, int]]:
+    """Places from 0, seat 0 first. The last place meets whom the sum would pair with itself."""
+    turning = places - 1
+    last = places - 1
+    pairs = []
+    for low in range(turning):
+        high = (number - low) % turning
+        if low == high:
+            pairs.append((low, last) if low < places // 2 else (last, low))
+        elif low < high:
+            pairs.append((low, high) if (low + high) % 2 == 1 else (high, low))
+    return pairs
+
+
+def swiss(
+    players: Sequence[int],
+    scores: Mapping[int, Score],
+    met: AbstractSet[PairKey],
+    byes: Collection[int] = (),
+    seed: bytes = b"",
+) -> Round:
+    """The next round of a Swiss tournament.
+
+    `players` are in the order of their strength before it, best first; `scores` what they have so far (missing: 0, a
+    bye counts what the caller gives for it); `met` who has met whom; `byes` who has sat out, once for each time.
+
+    Equal scores play each other, the better half of them against the other half; who finds nobody new there goes down
+    to the next. Of an odd field the last one sits out among those who did so least. Nobody meets anybody again: in a
+    field of n this is always possible for n/2 rounds (rounded down). The first seat goes by lot, for a series changes
+    seats with every match.
+
+    Raises:
+        NoRound: all who are left over have met; never in the first n/2 rounds.
+    """
+    place = {player: number for number, player in enumerate(players)}
+    order = sorted(players, key=lambda player: (-scores.get(player, 0), place[player]))
+    bye = None
+    if len(order) % 2:
+        sat_out = list(byes)
+        bye = min(reversed(order), key=sat_out.count)
+        order.remove(bye)
+    pairs: list[tuple[int, int]] = []
+    floating: list[int] = []
+    for _, group in groupby(order, key=lambda player: scores.get(player, 0)):
+        found, floating = _pair_up([*floating, *group], met)
+        pairs += found
+    pairs = _settle(pairs, floating, met)
+    return Round(tuple(_seated(pair, seed) for pair in pairs), bye)
+
+
+def _pair_up(group: Sequence[int], met: AbstractSet[PairKey]) -> tuple[list[tuple[int, int]], list[int]]:
+    """Pairs of one score group, upper half against lower half, and who is left over, best first."""
+    half = (len(group) + 1) // 2
+    pairs: list[tuple[int, int]] = []
+    waiting = list(group[half:])
+    left = []
+    for player in group[:half]:
+        new = _new_to(player, waiting, met)
+        if new is None:
+            left.append(player)
+        else:
+            waiting.remove(new)
+            pairs.append((player, new))
+    left += waiting
+    floating = []
+    while left:  # two of the same half, rather than both further down
+        player = left.pop(0)
+        new = _new_to(player, left, met)
+        if new is None:
+            floating.append(player)
+        else:
+            left.remove(new)
+            pairs.append((player, new))
+    return pairs, floating
+
+
+def _new_to(player: int, others: Sequence[int], met: AbstractSet[PairKey]) -> int | None:
+    """The first of the others whom the player has not met."""
+    return next((other for other in others if pair_key(player, other) not in met), None)
+
+
+def _settle(pairs: list[tuple[int, int]], left: Sequence[int], met: AbstractSet[PairKey]) -> list[tuple[int, int]]:
+    """Pair those whom the last group left over; nobody among them is new to another.
+
+    Two of them, x and y, take the place of a pair (u, v) if x is new to one of these and y to the other. After k
+    rounds x and y have met at most 2 (k - 1) others together, and a pair that does not allow it takes two of these
+    meetings. So at most k - 1 pairs do not, and there are n/2 - 1: one that does is found as long as k < n/2. (With
+    more than two left over there are fewer pairs, but as many of the meetings were with those left over.)
+    """
+    pairs = list(pairs)
+    for x, y in zip(left[::2], left[1::2], strict=True):
+        for place in range(len(pairs) - 1, -1, -1):  # from the bottom: where scores differ least from theirs
+            u, v = pairs[place]
+            ways = [((u, x), (v, y)), ((u, y), (v, x))]
+            way = next((way for way in ways if not any(pair_key(*pair) in met for pair in way)), None)
+            if way is not None:
+                pairs[place : place + 1] = way
+                break
+        else:
+            raise NoRound
+    return pairs
+
+
+def _seated(pair: tuple[int, int], seed: bytes) -> tuple[int, int]:
+    low, high = pair_key(*pair)
+    return (low, high) if lot(seed, low, high) % 2 == 0 else (high, low)

@@ -1,0 +1,142 @@
+"""Finals: Berger's tables and Swiss rounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from league.pairing import PairKey, Round, berger, pair_key, swiss
+from league.pairing.pairs import lot
+from league.pairing.rounds import NoRound
+
+SIX = [
+    [(0, 5), (1, 4), (2, 3)],
+    [(5, 3), (4, 2), (0, 1)],
+    [(1, 5), (2, 0), (3, 4)],
+    [(5, 4), (0, 3), (1, 2)],
+    [(2, 5), (3, 1), (4, 0)],
+]
+"""The table for six players as federations print it, counted from 0."""
+
+
+def players_of(found: Round) -> list[int]:
+    return sorted([*(player for pair in found.pairs for player in pair), *([] if found.bye is None else [found.bye])])
+
+
+def test_the_table_for_six_is_the_printed_one() -> None:
+    assert [set(found.pairs) for found in berger(range(6))] == [set(pairs) for pairs in SIX]
+
+
+@pytest.mark.parametrize("size", range(2, 24))
+@pytest.mark.parametrize("cycles", [1, 2, 3])
+def test_everybody_meets_everybody_once_in_each_cycle(size: int, cycles: int) -> None:
+    players = [100 + 7 * number for number in range(size)]
+    rounds = berger(players, cycles)
+    assert all(players_of(found) == players for found in rounds)
+    assert len(rounds) == cycles * (size - 1 + size % 2)
+    met = Counter(pair_key(*pair) for found in rounds for pair in found.pairs)
+    assert met == dict.fromkeys(combinations(players, 2), cycles)
+    sat_out = Counter(found.bye for found in rounds if found.bye is not None)
+    assert sat_out == (dict.fromkeys(players, cycles) if size % 2 else {})
+
+
+@pytest.mark.parametrize("size", range(2, 24))
+@pytest.mark.parametrize("cycles", [1, 2, 3])
+def test_the_seats_of_a_round_robin_are_balanced(size: int, cycles: int) -> None:
+    seats = Counter(
+        (player, seat)
+        for found in berger(range(size), cycles)
+        for pair in found.pairs
+        for seat, player in enumerate(pair)
+    )
+    most = 0 if size % 2 or cycles % 2 == 0 else 1
+    assert all(abs(seats[player, 0] - seats[player, 1]) <= most for player in range(size))
+    pairs = Counter(pair for found in berger(range(size), cycles) for pair in found.pairs)
+    assert all(abs(pairs[low, high] - pairs[high, low]) == cycles % 2 for low, high in combinations(range(size), 2))
+
+
+def test_nobody_and_one_alone_have_no_rounds() -> None:
+    assert berger([]) == berger([7]) == []
+    assert swiss([], {}, set()) == Round(())
+    assert swiss([7], {}, set()) == Round((), 7)
+
+
+def play_swiss(size: int, rounds: int, seed: bytes) -> list[tuple[Round, dict[int, Fraction]]]:
+    """A tournament whose results are drawn by lot; each round with the scores before it."""
+    scores: dict[int, Fraction] = {}
+    met: set[PairKey] = set()
+    byes: list[int] = []
+    played = []
+    for number in range(rounds):
+        found = swiss(range(size), scores, met, byes, seed + bytes([number]))
+        played.append((found, dict(scores)))
+        for one, other in found.pairs:
+            met.add(pair_key(one, other))
+            won = Fraction(lot(seed, number, one, other) % 3, 2)
+            scores[one] = scores.get(one, Fraction(0)) + won
+            scores[other] = scores.get(other, Fraction(0)) + 1 - won
+        if found.bye is not None:
+            byes.append(found.bye)
+            scores[found.bye] = scores.get(found.bye, Fraction(0)) + 1
+    return played
+
+
+@given(st.integers(2, 40), st.binary(max_size=4))
+def test_swiss_rounds_never_repeat_a_meeting_for_half_the_field(size: int, seed: bytes) -> None:
+    played = play_swiss(size, size // 2, seed)
+    assert all(players_of(found) == list(range(size)) for found, _ in played)
+    met = Counter(pair_key(*pair) for found, _ in played for pair in found.pairs)
+    assert max(met.values()) == 1
+
+
+@given(st.integers(3, 41).filter(lambda size: size % 2 == 1), st.binary(max_size=4))
+def test_nobody_sits_out_twice_before_all_have_sat_out(size: int, seed: bytes) -> None:
+    byes = [found.bye for found, _ in play_swiss(size, size // 2, seed)]
+    assert len(set(byes)) == len(byes)
+    with_many = swiss(range(size), {}, set(), [player for player in range(size) if player != 1])
+    assert with_many.bye == 1
+
+
+def test_the_last_one_sits_out() -> None:
+    assert swiss([1, 2, 3], {}, set()).bye == 3
+    assert swiss([1, 2, 3], {1: 0, 2: 2, 3: 1}, set()).bye == 1
+    assert swiss([1, 2, 3], {1: 0, 2: 2, 3: 1}, set(), [1]).bye == 3
+
+
+def test_the_first_round_is_upper_half_against_lower_half() -> None:
+    pairs = {pair_key(*pair) for pair in swiss(range(8), {}, set()).pairs}
+    assert pairs == {(0, 4), (1, 5), (2, 6), (3, 7)}
+
+
+def test_equal_scores_meet() -> None:
+    """64 players, six rounds: nearly all pairs have scores that differ by at most a point."""
+    differences = Counter(
+        abs(scores.get(one, Fraction(0)) - scores.get(other, Fraction(0)))
+        for found, scores in play_swiss(64, 6, b"scores")
+        for one, other in found.pairs
+    )
+    assert sum(differences.values()) == 6 * 32
+    assert differences[Fraction(0)] > 0.8 * 6 * 32
+    assert max(differences) <= 1
+
+
+def test_a_large_field_is_paired_without_repeats() -> None:
+    played = play_swiss(1001, 11, b"large")
+    met = Counter(pair_key(*pair) for found, _ in played for pair in found.pairs)
+    assert len(met) == 11 * 500
+
+
+def test_a_swiss_round_follows_from_its_seed() -> None:
+    rounds = [swiss(range(20), {}, set(), seed=seed) for seed in (b"a", b"a", b"b")]
+    assert rounds[0] == rounds[1] != rounds[2]
+    assert {pair_key(*pair) for pair in rounds[0].pairs} == {pair_key(*pair) for pair in rounds[2].pairs}
+
+
+def test_who_has_met_everybody_has_no_round() -> None:
+    with pytest.raises(NoRound):
+        swiss([1, 2], {}, {(1, 2)})

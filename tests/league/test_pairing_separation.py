@@ -1,0 +1,79 @@
+"""Games that tell neighbours in a ranking apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from league.pairing import Gap, share_out, unseparated
+from league.pairing.separation import ELO_PER_NAT, NORMAL_95, games_to_part
+
+
+def after(covariance: np.ndarray, one: int, other: int, games: int, difference_elo: float) -> float:
+    """The variance of a difference after more games, by adding them to the information matrix."""
+    p = 1 / (1 + 10 ** (-difference_elo / 400))
+    contrast = np.zeros(len(covariance))
+    contrast[one], contrast[other] = 1, -1
+    information = np.linalg.inv(covariance) + games * p * (1 - p) / ELO_PER_NAT**2 * np.outer(contrast, contrast)
+    return float(contrast @ np.linalg.inv(information) @ contrast)
+
+
+def test_who_is_told_apart_needs_no_games() -> None:
+    assert unseparated([1, 2], [100, 0], np.diag([25.0**2, 25.0**2]), 1000) == []
+    assert unseparated([], [], np.zeros((0, 0)), 10) == unseparated([1], [5.0], np.eye(1), 10) == []
+
+
+def test_the_best_places_come_first_whatever_the_order_given() -> None:
+    gaps = unseparated([7, 8, 9], [-10, 200, 5], np.diag([60.0, 60, 60]) ** 2, 10_000)
+    assert [(gap.above, gap.below) for gap in gaps] == [(9, 7)]
+    gaps = unseparated([7, 8, 9], [-10, 20, 5], np.diag([60.0, 60, 60]) ** 2, 10_000)
+    assert [(gap.above, gap.below) for gap in gaps] == [(8, 9), (9, 7)]
+
+
+@given(st.floats(5, 300), st.floats(10, 150), st.floats(-0.5, 0.9))
+def test_as_many_games_as_asked_for_would_do_and_one_less_would_not(difference: float, se: float, link: float) -> None:
+    covariance = np.array([[1, link, 0.1], [link, 1, 0], [0.1, 0, 1]]) * se**2
+    before = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+    games = games_to_part(difference, before, 10**9)
+    if games == 0:
+        assert difference > NORMAL_95 * before**0.5
+        return
+    assert difference >= NORMAL_95 * after(covariance, 0, 1, games, difference) ** 0.5 * (1 - 1e-9)
+    assert difference <= NORMAL_95 * after(covariance, 0, 1, games - 1, difference) ** 0.5 * (1 + 1e-9)
+
+
+def test_equals_need_whatever_the_cap_is() -> None:
+    assert games_to_part(0, 100, 500) == 500
+    assert games_to_part(1e-9, 100, 500) == 500
+
+
+def test_many_draws_need_fewer_games() -> None:
+    assert games_to_part(30, 900, 10**6, dispersion=0.5) == pytest.approx(games_to_part(30, 900, 10**6) / 2, abs=1)
+
+
+def test_a_budget_is_shared_out_by_the_series_from_the_top() -> None:
+    gaps = [Gap(1, 2, 500), Gap(2, 3, 4), Gap(5, 6, 50)]
+    assert share_out(gaps, 100, 10) == [Gap(1, 2, 10), Gap(2, 3, 4), Gap(5, 6, 10)]
+    assert share_out(gaps, 12, 10) == [Gap(1, 2, 10), Gap(2, 3, 2)]
+    assert share_out(gaps, 0, 10) == share_out([], 10, 10) == []
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 3000))
+def test_playing_what_is_shared_out_ends_with_everyone_apart_or_the_budget_spent(seed: int, budget: int) -> None:
+    """Games are played on paper: ratings stay, only the covariance learns."""
+    chance = np.random.default_rng(seed)
+    players = list(range(6))
+    elo = sorted(chance.normal(0, 150, 6), reverse=True)
+    covariance = np.diag(chance.uniform(20, 80, 6) ** 2)
+    while shared := share_out(unseparated(players, elo, covariance, 10_000), budget, 10):
+        for gap in shared:
+            budget -= gap.games
+            p = 1 / (1 + 10 ** (-(elo[gap.above] - elo[gap.below]) / 400))
+            contrast = np.zeros(6)
+            contrast[gap.above], contrast[gap.below] = 1, -1
+            weight = gap.games * p * (1 - p) / ELO_PER_NAT**2
+            covariance = np.linalg.inv(np.linalg.inv(covariance) + weight * np.outer(contrast, contrast))
+        assert budget >= 0
+    assert budget == 0 or not unseparated(players, elo, covariance, 10_000)
