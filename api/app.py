@@ -10,7 +10,24 @@ from starlette.staticfiles import StaticFiles
 
 from api import errors, openapi, pages
 from api.middleware import BodyLimit, HeadAsGet, Measured, SecurityHeaders
-from api.routes import bots, entries, environment, games, health, leaderboard, matches, seasons, tokens, users, versions
+from api.routes import (
+    announcements,
+    appeals,
+    audit,
+    bots,
+    entries,
+    environment,
+    exports,
+    games,
+    health,
+    leaderboard,
+    matches,
+    rulings,
+    seasons,
+    tokens,
+    users,
+    versions,
+)
 from api.services import SITE, CeleryQueue, Queue, Services
 from league.blobs import Blobs
 from league.config import Settings
@@ -65,6 +82,11 @@ def create_app(
         entries,
         leaderboard,
         matches,
+        rulings,
+        appeals,
+        announcements,
+        audit,
+        exports,
         environment,
         health,
         pages,

@@ -17,6 +17,7 @@ from league.service.environments import (
     installed_languages,
     record_environment,
 )
+from league.service.exports import export_page
 from league.service.matches import endings, match_detail, matches, transcript_of
 from league.service.play import claim_series, finish_series, release_series, renew_series
 from league.service.queues import queues
@@ -75,6 +76,7 @@ __all__ = [
     "enter",
     "entries",
     "environment",
+    "export_page",
     "finish_build",
     "finish_series",
     "first_broken",

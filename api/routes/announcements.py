@@ -1,0 +1,39 @@
+"""What organisers tell everyone."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from api import schemas_rulings as shapes
+from api.deps import MAX_ID, Asker, Id, Shared
+from league import service
+
+router = APIRouter(prefix="/v1/announcements", tags=["announcements"])
+
+
+@router.get("")
+def list_announcements(
+    shared: Shared, season: Annotated[int | None, Query(), Field(ge=1, le=MAX_ID)] = None
+) -> shapes.Announcements:
+    """The newest 50; of one season together with those about the whole league."""
+    with shared.db.reading() as session:
+        found = service.announcements(session, season)
+    return shapes.Announcements(items=[shapes.Announcement.model_validate(item) for item in found])
+
+
+@router.post("", status_code=201, responses={401: {}, 403: {}, 404: {}})
+def announce(shared: Shared, asker: Asker, body: shapes.AnnouncementRequest) -> shapes.Announcement:
+    """Tell everyone. Organisers only."""
+    with shared.db.transaction() as session:
+        item = service.announce(session, asker, body.season, body.title, body.text)
+    return shapes.Announcement.model_validate(item)
+
+
+@router.delete("/{announcement_id}", status_code=204, responses={401: {}, 403: {}, 404: {}})
+def take_down(shared: Shared, asker: Asker, announcement_id: Id) -> None:
+    """Remove one; the audit log keeps that it was there. Organisers only."""
+    with shared.db.transaction() as session:
+        service.take_down(session, asker, announcement_id)

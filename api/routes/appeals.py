@@ -1,0 +1,66 @@
+"""Appeals: an author doubts a match, the service re-simulates it, an organiser rules."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from api import schemas
+from api import schemas_rulings as shapes
+from api.cursors import read_cursor, write_cursor
+from api.deps import MAX_ID, Asker, Id, Shared
+from league import service
+from league.review import review
+from league.states import AppealState
+
+router = APIRouter(prefix="/v1", tags=["appeals"])
+
+
+class AppealPage(schemas.Input):
+    """Which appeals."""
+
+    season: Annotated[int, Field(ge=1, le=MAX_ID)] | None = None
+    state: AppealState | None = None
+    cursor: str | None = None
+    limit: schemas.Limit = 50
+
+
+@router.post("/matches/{match_id}/appeals", status_code=201, responses={401: {}, 404: {}, 409: {}})
+def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealRequest) -> shapes.Appeal:
+    """Doubt a finished match of one's own bot. It is re-simulated at once; an organiser reads both and rules."""
+    with shared.db.reading() as session:
+        service.appealable(session, asker, match_id)
+        detail = service.match_detail(session, match_id)
+    findings = review(shared.blobs, detail)
+    with shared.db.transaction() as session:
+        appeal = service.open_appeal(session, asker, match_id, body.text, findings)
+    return shapes.Appeal.model_validate(appeal)
+
+
+@router.get("/appeals", responses={400: {}, 401: {}})
+def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query()]) -> shapes.Appeals:
+    """The newest first: for an organiser all, for an author the own ones."""
+    limit = min(page.limit, shared.settings.page_limit)
+    with shared.db.reading() as session:
+        before = read_cursor(page.cursor)
+        found = service.appeals(session, asker, season_id=page.season, state=page.state, before=before, limit=limit)
+    following = write_cursor(found[-1].id) if len(found) == limit else None
+    return shapes.Appeals(items=[shapes.Appeal.model_validate(appeal) for appeal in found], next=following)
+
+
+@router.post("/appeals/{appeal_id}/ruling", responses={401: {}, 403: {}, 404: {}, 409: {}})
+def rule(shared: Shared, asker: Asker, appeal_id: Id, body: shapes.Ruling) -> shapes.Appeal:
+    """Uphold (and void the match or have it played again) or reject. Organisers only."""
+    with shared.db.transaction() as session:
+        appeal = service.rule(session, asker, appeal_id, uphold=body.uphold, ruling=body.ruling, remedy=body.remedy)
+    return shapes.Appeal.model_validate(appeal)
+
+
+@router.post("/appeals/{appeal_id}/withdraw", responses={401: {}, 404: {}, 409: {}})
+def withdraw_appeal(shared: Shared, asker: Asker, appeal_id: Id) -> shapes.Appeal:
+    """Take one's own open appeal back."""
+    with shared.db.transaction() as session:
+        appeal = service.withdraw_appeal(session, asker, appeal_id)
+    return shapes.Appeal.model_validate(appeal)

@@ -1,0 +1,41 @@
+"""The audit log, for everyone to read and to check."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from api import schemas
+from api import schemas_rulings as shapes
+from api.cursors import read_cursor, write_cursor
+from api.deps import Shared
+from league import service
+
+router = APIRouter(prefix="/v1/audit", tags=["audit"])
+
+
+class AuditPage(schemas.Input):
+    """Which records. `oldest_first`: from the first record on, in the order in which they are chained."""
+
+    subject: str = Field(default="", max_length=128, examples=["match/5"])
+    oldest_first: bool = False
+    cursor: str | None = None
+    limit: schemas.Limit = 100
+
+
+@router.get("", responses={400: {}})
+def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> shapes.AuditRecords:
+    """Who decided what and why. Each record's hash covers the one before, so nothing can be changed unseen."""
+    limit = min(page.limit, shared.settings.page_limit)
+    with shared.db.reading() as session:
+        found = service.audit_log(
+            session,
+            before=read_cursor(page.cursor),
+            subject=page.subject,
+            oldest_first=page.oldest_first,
+            limit=limit,
+        )
+    following = write_cursor(found[-1].id) if len(found) == limit else None
+    return shapes.AuditRecords(items=[shapes.AuditRecord.of(entry) for entry in found], next=following)

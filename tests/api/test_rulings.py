@@ -1,0 +1,151 @@
+"""Organisers' hands and appeals over HTTP."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from league.service.audit import GENESIS, AuditEntry, record_sha256
+from tests.api.site import Site, bearer
+from tests.api.test_matches import Played
+
+WHY = {"reason": "the host was overloaded"}
+
+
+@pytest.fixture
+def played(site: Site) -> Played:
+    return Played(site)
+
+
+def organiser(played: Played) -> dict[str, str]:
+    return played.site.organiser()
+
+
+def test_an_organiser_voids_restores_and_rejudges(played: Played) -> None:
+    site, boss = played.site, organiser(played)
+    match = played.ids[0]
+    for verb in ("void", "restore"):
+        site.ok(204, site.client.post(f"/v1/matches/{match}/{verb}", json=WHY, headers=boss))
+    again = site.ok(201, site.client.post(f"/v1/matches/{match}/rejudge", json=WHY, headers=boss))["match_id"]
+    assert site.ok(200, site.client.get(f"/v1/matches/{again}"))["state"] == "scheduled"
+    site.problem(409, site.client.post(f"/v1/matches/{match}/rejudge", json=WHY, headers=boss), "wrong-state")
+    log = site.ok(200, site.client.get("/v1/audit", params={"subject": f"match/{match}"}))["items"]
+    assert [record["action"] for record in log] == ["match-rejudged", "match-restored", "match-voided"]
+
+
+@pytest.mark.parametrize("verb", ["void", "restore", "rejudge"])
+def test_who_may_not_rule(played: Played, verb: str) -> None:
+    site = played.site
+    path = f"/v1/matches/{played.ids[0]}/{verb}"
+    site.problem(401, site.client.post(path, json=WHY))
+    site.problem(403, site.client.post(path, json=WHY, headers=played.ada), "not-allowed")
+    site.problem(422, site.client.post(path, json={"reason": "  "}, headers=organiser(played)))
+    site.problem(404, site.client.post(f"/v1/matches/999/{verb}", json=WHY, headers=organiser(played)))
+
+
+def test_an_entry_leaves_and_comes_back(played: Played) -> None:
+    site, boss = played.site, organiser(played)
+    entry = f"/v1/seasons/{played.season}/entries/{played.bots[0]}"
+    site.ok(204, site.client.post(f"{entry}/withdraw", headers=played.ada))
+    site.problem(404, site.client.post(f"{entry}/rejoin", headers=played.bob))
+    site.ok(204, site.client.post(f"{entry}/rejoin", headers=played.ada))
+    site.problem(403, site.client.post(f"{entry}/disqualify", json=WHY, headers=played.ada))
+    site.ok(204, site.client.post(f"{entry}/disqualify", json=WHY, headers=boss))
+    site.problem(409, site.client.post(f"{entry}/rejoin", headers=played.ada))
+    site.ok(204, site.client.post(f"{entry}/reinstate", json=WHY, headers=boss))
+
+
+def test_an_appeal_is_resimulated_and_ruled(played: Played) -> None:
+    site, boss = played.site, organiser(played)
+    match = played.ids[1]  # ada's bot was too slow in it; its transcript is not in the store
+    path = f"/v1/matches/{match}/appeals"
+    appeal = site.ok(201, site.client.post(path, json={"text": "<script>no"}, headers=played.ada))
+    assert appeal["state"] == "open"
+    findings = appeal["findings"]
+    assert not findings["verified"]
+    assert "BlobMissing" in findings["problem"]
+    assert findings["faults"][0]["fault"] == "timeout"
+    assert [attempt["cause"] for attempt in findings["attempts"]] == ["referee-late", "played"]
+    site.problem(409, site.client.post(path, json={"text": "again"}, headers=played.ada), "wrong-state")
+    assert site.ok(200, site.client.get("/v1/appeals", headers=played.bob))["items"] == []
+    assert len(site.ok(200, site.client.get("/v1/appeals", headers=boss))["items"]) == 1
+    ruling = f"/v1/appeals/{appeal['id']}/ruling"
+    decision = {"uphold": True, "ruling": "the host was late twice", "remedy": "rejudge"}
+    site.problem(403, site.client.post(ruling, json=decision, headers=played.ada))
+    wrong = {"uphold": False, "ruling": "no", "remedy": "void"}
+    site.problem(422, site.client.post(ruling, json=wrong, headers=boss))
+    ruled = site.ok(200, site.client.post(ruling, json=decision, headers=boss))
+    assert (ruled["state"], ruled["ruled_by"]) == ("upheld", "boss")
+    site.problem(409, site.client.post(ruling, json=decision, headers=boss), "wrong-state")
+    actions = [item["action"] for item in site.ok(200, site.client.get("/v1/audit"))["items"]]
+    assert actions[:3] == ["match-rejudged", "appeal-ruled", "appeal-opened"]
+
+
+def test_only_who_was_in_a_finished_match_may_appeal_and_may_take_it_back(played: Played) -> None:
+    site = played.site
+    carol = site.author("carol")
+    path = f"/v1/matches/{played.ids[0]}/appeals"
+    site.problem(404, site.client.post(path, json={"text": "x"}, headers=carol))
+    site.problem(409, site.client.post(f"/v1/matches/{played.ids[2]}/appeals", json={"text": "x"}, headers=played.ada))
+    appeal = site.ok(201, site.client.post(path, json={"text": "x"}, headers=played.ada))["id"]
+    site.problem(404, site.client.post(f"/v1/appeals/{appeal}/withdraw", headers=played.bob))
+    assert site.ok(200, site.client.post(f"/v1/appeals/{appeal}/withdraw", headers=played.ada))["state"] == "withdrawn"
+    assert site.ok(201, site.client.post(path, json={"text": "anew"}, headers=played.ada))["state"] == "open"
+
+
+def test_announcements_come_and_go(played: Played) -> None:
+    site, boss = played.site, organiser(played)
+    body = {"season": played.season, "title": "Finals on Sunday", "text": "Be there."}
+    site.problem(403, site.client.post("/v1/announcements", json=body, headers=played.ada))
+    made = site.ok(201, site.client.post("/v1/announcements", json=body, headers=boss))
+    assert site.ok(200, site.client.get("/v1/announcements"))["items"] == [made]
+    assert site.ok(200, site.client.get(f"/v1/announcements?season={played.season + 1}"))["items"] == []
+    site.ok(204, site.client.delete(f"/v1/announcements/{made['id']}", headers=boss))
+    assert site.ok(200, site.client.get("/v1/announcements"))["items"] == []
+
+
+def test_the_audit_log_can_be_checked_by_anyone(played: Played) -> None:
+    site = played.site
+    records, cursor = [], None
+    while True:
+        params = {"oldest_first": "true", "limit": "2"} | ({"cursor": cursor} if cursor else {})
+        page = site.ok(200, site.client.get("/v1/audit", params=params))
+        records += page["items"]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert len(records) > 4
+    previous = GENESIS
+    for record in records:
+        assert record["prev_sha256"] == previous
+        assert record["sha256"] == record_sha256(AuditEntry(**record))
+        previous = record["sha256"]
+
+
+@pytest.mark.parametrize("table", ["matches", "participants", "latencies", "attempts", "entries"])
+def test_a_season_is_exported_as_lines_and_as_csv(played: Played, table: str) -> None:
+    site = played.site
+    address = f"/v1/seasons/{played.season}/export/{table}"
+    lines = [json.loads(line) for line in site.client.get(f"{address}.jsonl").text.splitlines()]
+    rows = list(csv.DictReader(io.StringIO(site.client.get(f"{address}.csv").text)))
+    assert len(lines) == len(rows) >= 1
+    for line, row in zip(lines, rows, strict=True):
+        assert row == {key: "" if value is None else str(value) for key, value in line.items()}
+    site.problem(404, site.client.get(f"/v1/seasons/999/export/{table}.csv"))
+    site.problem(422, site.client.get(f"{address}.xlsx"))
+
+
+def test_an_export_hides_the_seed_of_a_match_that_is_not_done(played: Played) -> None:
+    site = played.site
+    address = f"/v1/seasons/{played.season}/export/matches.jsonl"
+    lines = [json.loads(line) for line in site.client.get(address).text.splitlines()]
+    assert {line["state"]: line["seed"] is not None for line in lines} == {"done": True, "abandoned": False}
+
+
+def test_a_token_of_nobody_does_not_rule(played: Played) -> None:
+    site = played.site
+    answer = site.client.post(f"/v1/matches/{played.ids[0]}/void", json=WHY, headers=bearer("dh_wrong"))
+    site.problem(401, answer, "bad-token")

@@ -1,0 +1,63 @@
+"""A second look at a match: the truth about its transcript, whatever became of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from engine.transcript import Transcript, decode, encode
+from league.blobs import Blobs
+from league.review import review
+from league.service.matches import AttemptInfo, MatchDetail, MatchInfo
+from league.states import MatchState
+from tests.league.world import START
+
+GOLDEN = Path(__file__).parent.parent / "transcripts"
+NAMES = ("yacht-auction", "betris-large-bank", "liars-dice-six", "yacht-auction-forfeit")
+
+
+def detail(transcript: Transcript, sha256: str) -> MatchDetail:
+    match = MatchInfo(
+        id=1,
+        season_id=1,
+        series_id=1,
+        game=transcript.game,
+        state=MatchState.DONE,
+        rated=True,
+        commitment="",
+        seed=transcript.seed.hex(),
+        transcript_sha256=sha256,
+        created_at=START,
+        finished_at=START,
+        seats=(),
+    )
+    return MatchDetail(match, (AttemptInfo(1, "played", "", {"stolen_ms": 0}, START, START),), ())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_untouched_transcript_is_verified_with_the_slowest_answers(name: str) -> None:
+    blobs = Blobs("memory:///")
+    content = (GOLDEN / f"{name}.jsonl").read_bytes()
+    transcript = decode(content)
+    found = review(blobs, detail(transcript, blobs.put(content)))
+    assert found["verified"]
+    assert found["exchanges"] == len(transcript.exchanges)
+    assert found["attempts"] == [{"cause": "played", "detail": "", "evidence": {"stolen_ms": 0}}]
+    elapsed = [reply.elapsed_ns for exchange in transcript.exchanges for reply in exchange.replies.values()]
+    assert max(row["slowest_ms"] for row in found["replies"]) == pytest.approx(max(elapsed) / 1e6, abs=1e-3)
+
+
+def test_a_changed_reply_another_seed_and_a_lost_transcript_are_found() -> None:
+    blobs = Blobs("memory:///")
+    transcript = decode((GOLDEN / "yacht-auction.jsonl").read_bytes())
+    result = dataclasses.replace(transcript.result, ranks=transcript.result.ranks[::-1])
+    forged = dataclasses.replace(transcript, result=result)
+    assert "Diverged" in review(blobs, detail(forged, blobs.put(encode(forged))))["problem"]
+    kept = blobs.put(encode(transcript))
+    other = detail(dataclasses.replace(transcript, seed=b"x" * 32), kept)
+    assert "seed" in review(blobs, other)["problem"]
+    lost = review(blobs, detail(transcript, "f" * 64))
+    assert not lost["verified"]
+    assert "BlobMissing" in lost["problem"]

@@ -1,0 +1,225 @@
+"""Organisers' rulings: each changes the log, taking it back gives back the very ranking of before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlmodel import col, select
+
+from league import service
+from league.errors import NotAllowed, NotFound, WrongState
+from league.service.users import Person
+from league.states import MatchState, SeasonState, SeriesState
+from league.tables import Attempt, AuditRecord, Match, Participant, Series
+from tests.league.world import World, forfeited, won
+
+Ruling = Callable[..., Any]
+
+
+class Ranked:
+    """Three bots, every pair with four games, ranked."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.season = world.season(0)
+        self.owners: list[tuple[Person, int]] = []
+        for _ in range(3):
+            self.enter()
+        world.play_all()
+        self.first = self.table()
+
+    def enter(self) -> None:
+        owner, bot_id = self.world.bot()
+        with self.world.db.transaction() as session:
+            service.enter(session, owner, self.season, bot_id)
+        self.owners.append((owner, bot_id))
+
+    def table(self) -> tuple[str | None, list[tuple[object, ...]]]:
+        """The ranking after a refit: its log's hash, and rows."""
+        self.world.clock.turn(60)
+        with self.world.db.transaction() as session:
+            service.refit(session, self.season)
+        with self.world.db.reading() as session:
+            board = service.leaderboard(session, self.season)
+        rows = board.standings["rows"]
+        return board.log_sha256, [(row["bot_id"], row["elo"], row["se"], row["games"], row["rank"]) for row in rows]
+
+    def rule(self, ruling: Ruling, *arguments: object, who: Person | None = None) -> Any:
+        with self.world.db.transaction() as session:
+            return ruling(session, who or self.world.boss, *arguments)
+
+    def matches(self, bot_id: int | None = None) -> list[int]:
+        statement = select(Match.id).where(Match.season_id == self.season).order_by(col(Match.id))
+        if bot_id is not None:
+            statement = statement.join(Participant, col(Participant.match_id) == Match.id)
+            statement = statement.where(Participant.bot_id == bot_id)
+        with self.world.db.reading() as session:
+            return list(session.exec(statement))
+
+    def games(self) -> int:
+        (_, rows) = self.table()
+        return sum(int(str(row[3])) for row in rows) // 2
+
+
+@pytest.fixture
+def ranked(world: World) -> Ranked:
+    return Ranked(world)
+
+
+def test_voiding_changes_the_ranking_and_restoring_is_the_identity(ranked: Ranked) -> None:
+    match_id = ranked.matches()[0]
+    ranked.rule(service.void_match, match_id, "a cosmic ray")
+    ranked.rule(service.void_match, match_id, "twice is once")
+    changed = ranked.table()
+    assert changed != ranked.first
+    assert ranked.games() == 11
+    ranked.rule(service.restore_match, match_id, "it was none")
+    assert ranked.table() == ranked.first
+
+
+def test_a_disqualified_bot_and_all_its_matches_do_not_count_until_it_is_reinstated(ranked: Ranked) -> None:
+    bot_id = ranked.owners[0][1]
+    ranked.rule(service.disqualify, ranked.season, bot_id, "two bots of one author that help each other")
+    _, rows = ranked.table()
+    assert [row[0] for row in rows if row[4] is not None] == sorted(
+        (bot for _, bot in ranked.owners[1:]), key=[row[0] for row in rows].index
+    )
+    assert ranked.games() == 4
+    ranked.rule(service.reinstate, ranked.season, bot_id, "it was a mistake")
+    assert ranked.table() == ranked.first
+
+
+def test_a_withdrawn_bot_keeps_its_results_and_gets_no_new_matches(ranked: Ranked) -> None:
+    owner, bot_id = ranked.owners[0]
+    ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)
+    log, rows = ranked.table()
+    assert log == ranked.first[0]
+    assert len([row for row in rows if row[4] is not None]) == 2
+    before = len(ranked.matches(bot_id))
+    ranked.enter()
+    ranked.world.play_all()
+    assert len(ranked.matches(bot_id)) == before
+    ranked.rule(service.rejoin, ranked.season, bot_id, who=owner)
+    ranked.world.play_all()
+    assert len(ranked.matches(bot_id)) == before + 4
+
+
+def test_waiting_series_of_a_bot_that_leaves_are_dropped_and_running_ones_are_played(world: World) -> None:
+    ranked = Ranked(world)
+    ranked.enter()
+    running, *waiting = world.tick()
+    job = world.claim(running)
+    assert job is not None
+    leaver = ranked.owners[-1][1]
+    ranked.rule(service.disqualify, ranked.season, leaver, "no reason")
+    with world.db.reading() as session:
+        states = dict(session.exec(select(Series.id, Series.state)).all())
+        causes = session.exec(select(Attempt.cause).where(col(Attempt.series_id).in_(waiting))).all()
+    assert waiting
+    assert all(states[series_id] is SeriesState.ABANDONED for series_id in waiting)
+    assert set(causes) == {"entry-absent"}
+    assert world.finish(job)
+    assert ranked.table() == ranked.first, "what was played after all does not count"
+
+
+def test_a_rejudged_match_is_played_again_with_the_same_seed_and_seats(ranked: Ranked) -> None:
+    world, match_id = ranked.world, ranked.matches()[0]
+    again = ranked.rule(service.rejudge_match, match_id, "the host was overloaded")
+    assert ranked.games() == 11, "neither counts while the second is not played"
+    with world.db.transaction() as session:
+        (series_id,) = service.sweep(session).series_ids
+    job = world.claim(series_id)
+    assert job is not None
+    with world.db.reading() as session:
+        old, new = session.get_one(Match, match_id), session.get_one(Match, again)
+        assert (old.seed, old.commitment) == (new.seed, new.commitment)
+        assert old.state is MatchState.DONE, "a result is never overwritten"
+        seats = {m: [] for m in (match_id, again)}
+        for row in session.exec(select(Participant).where(col(Participant.match_id).in_(list(seats)))):
+            seats[row.match_id].append((row.seat, row.version_id))
+    assert sorted(seats[match_id]) == sorted(seats[again])
+    assert world.finish(job, [won(job.matches[0], winner=1)])
+    assert ranked.games() == 12
+    with pytest.raises(WrongState, match="played again"):
+        ranked.rule(service.restore_match, match_id, "back")
+    with pytest.raises(WrongState, match="not rejudged yet"):
+        ranked.rule(service.rejudge_match, match_id, "again")
+    ranked.rule(service.void_match, again, "the first one was right")
+    ranked.rule(service.restore_match, match_id, "the first one was right")
+    assert ranked.table() == ranked.first
+
+
+@pytest.mark.parametrize("ruling", [service.void_match, service.restore_match, service.rejudge_match])
+def test_only_organisers_rule_and_only_on_finished_matches(ranked: Ranked, ruling: Ruling) -> None:
+    author = ranked.owners[0][0]
+    with pytest.raises(NotAllowed):
+        ranked.rule(ruling, ranked.matches()[0], "mine", who=author)
+    with pytest.raises(NotFound):
+        ranked.rule(ruling, 10_000, "none")
+    ranked.enter()
+    ranked.world.tick()
+    with pytest.raises(WrongState):
+        ranked.rule(ruling, ranked.matches()[-1], "early")
+
+
+def test_an_author_cannot_take_back_a_disqualification_or_touch_the_bots_of_others(ranked: Ranked) -> None:
+    owner, bot_id = ranked.owners[0]
+    stranger = ranked.owners[1][0]
+    for ruling in (service.withdraw, service.rejoin):
+        with pytest.raises(NotFound):
+            ranked.rule(ruling, ranked.season, bot_id, who=stranger)
+    ranked.rule(service.disqualify, ranked.season, bot_id, "x")
+    ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)  # changes nothing: it stays disqualified
+    with pytest.raises(WrongState, match="disqualified"):
+        ranked.rule(service.rejoin, ranked.season, bot_id, who=owner)
+
+
+def test_nothing_is_ruled_on_once_the_season_is_closed(ranked: Ranked) -> None:
+    match_id = ranked.matches()[0]
+    with ranked.world.db.transaction() as session:
+        service.set_season_state(session, ranked.world.boss, ranked.season, SeasonState.CLOSED)
+    for ruling in (service.void_match, service.rejudge_match):
+        with pytest.raises(WrongState, match="closed"):
+            ranked.rule(ruling, match_id, "late")
+    with pytest.raises(WrongState, match="closed"):
+        ranked.rule(service.disqualify, ranked.season, ranked.owners[0][1], "late")
+
+
+def test_every_ruling_is_in_the_audit_log_with_its_reason(ranked: Ranked) -> None:
+    world, match_id = ranked.world, ranked.matches()[0]
+    bot_id = ranked.owners[0][1]
+    ranked.rule(service.void_match, match_id, "one")
+    ranked.rule(service.restore_match, match_id, "two")
+    ranked.rule(service.disqualify, ranked.season, bot_id, "three")
+    ranked.rule(service.reinstate, ranked.season, bot_id, "four")
+    with world.db.reading() as session:
+        rows = session.exec(select(AuditRecord).order_by(col(AuditRecord.id).desc()).limit(4)).all()[::-1]
+        assert service.first_broken(session) is None
+        about = service.audit_log(session, subject=f"match/{match_id}")
+    said = [(row.action, json.loads(row.data)["reason"]) for row in rows]
+    assert said == [
+        ("match-voided", "one"),
+        ("match-restored", "two"),
+        ("entry-disqualified", "three"),
+        ("entry-reinstated", "four"),
+    ]
+    assert [entry.action for entry in about] == ["match-restored", "match-voided"]
+
+
+def test_a_forfeit_that_is_voided_is_no_timeout_of_the_season(world: World) -> None:
+    season = world.season(2, series_length=1, games_per_pair=1)
+    (series_id,) = world.tick()
+    job = world.claim(series_id)
+    assert job is not None
+    assert world.finish(job, [forfeited(job.matches[0], 0)])
+    with world.db.transaction() as session:
+        service.refit(session, season)
+        assert service.leaderboard(session, season).standings["totals"]["timeouts"] == 1
+        service.void_match(session, world.boss, job.matches[0].match_id, "the host's fault after all")
+    world.clock.turn(60)
+    with world.db.transaction() as session:
+        service.refit(session, season)
+        assert service.leaderboard(session, season).standings["totals"]["timeouts"] == 0
