@@ -9,9 +9,9 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from api.schemas import Input, Output
-from league.service.appeals import Remedy
-from league.service.audit import AuditEntry
+from league.chain import AuditEntry
 from league.states import AppealState
+from league.words import Remedy
 
 Sentence = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]

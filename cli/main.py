@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from cli import client, local, operate
+from cli import client, local, operate, organise
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -14,6 +14,7 @@ app = typer.Typer(
 )
 local.register(app)
 client.register(app)
+organise.register(app)
 operate.register(app)
 
 if __name__ == "__main__":

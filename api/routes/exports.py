@@ -15,7 +15,8 @@ from starlette.responses import StreamingResponse
 from api.deps import Id, Shared
 from api.services import Services
 from league import service
-from league.service.exports import Exported, Row
+from league.service.exports import Row
+from league.words import Exported
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
 

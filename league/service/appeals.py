@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
@@ -23,17 +22,10 @@ from league.service.storable import evidence_json, storable
 from league.service.users import Person
 from league.states import AppealState, MatchState, Role, SeasonState
 from league.tables import Appeal, Bot, Match, Participant, Season
+from league.words import Remedy
 
 MAX_OPEN = 20
 """Open appeals of one author."""
-
-
-class Remedy(StrEnum):
-    """What becomes of a match whose appeal is upheld."""
-
-    NONE = "none"
-    VOID = "void"
-    REJUDGE = "rejudge"
 
 
 @dataclass(frozen=True, slots=True)

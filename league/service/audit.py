@@ -1,44 +1,24 @@
-"""The audit log: who decided what, in a chain that shows any later change.
+"""The audit log: who decided what, in a chain that shows any later change (`league.chain`).
 
-Each record's SHA-256 covers the record before it and its own fields as canonical JSON. Nothing is ever changed or
-removed (the database refuses), so an organiser's corrections appear as further records.
+Nothing is ever changed or removed (the database refuses), so an organiser's corrections appear as further records.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sqlalchemy import text
 from sqlmodel import Session, col, select
 
+from league.chain import GENESIS, AuditEntry, canonical, record_sha256
 from league.database import now
 from league.tables import AuditRecord
-
-GENESIS = "0" * 64
-"""What the first record is chained to."""
 
 AUDIT_LOCK = 7_341_553
 """PostgreSQL advisory lock under which records are appended one at a time; SQLite's writers wait anyway."""
 
 SYSTEM = "system"
 """The actor where no person decided."""
-
-
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
-    """One record as everyone may read it. `data` is JSON as it was hashed; `at` ISO 8601."""
-
-    id: int
-    at: str
-    actor: str
-    action: str
-    subject: str
-    data: str
-    prev_sha256: str
-    sha256: str
 
 
 def record(session: Session, actor: str, action: str, subject: str, data: Mapping[str, object] | None = None) -> None:
@@ -51,7 +31,7 @@ def record(session: Session, actor: str, action: str, subject: str, data: Mappin
         actor=actor,
         action=action,
         subject=subject,
-        data=_canonical(data or {}),
+        data=canonical(data or {}),
         prev_sha256=previous or GENESIS,
         sha256="",
     )
@@ -84,20 +64,3 @@ def first_broken(session: Session) -> int | None:
             return row.id
         previous = row.sha256
     return None
-
-
-def record_sha256(row: AuditRecord | AuditEntry) -> str:
-    """What the record's `sha256` must be: SHA-256 of the canonical JSON of its other fields."""
-    fields = {
-        "at": row.at,
-        "actor": row.actor,
-        "action": row.action,
-        "subject": row.subject,
-        "data": row.data,
-        "prev": row.prev_sha256,
-    }
-    return hashlib.sha256(_canonical(fields).encode()).hexdigest()
-
-
-def _canonical(value: Mapping[str, object]) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from typing import Any
 
 from sqlmodel import Session, col, select
@@ -28,20 +27,11 @@ from league.tables import (
     User,
     VoidedMatch,
 )
+from league.words import Exported
 
 Row = dict[str, Any]
 Page = tuple[list[Row], int | None]
 """Rows, and the key above which the next page begins; None: that was all."""
-
-
-class Exported(StrEnum):
-    """The tables."""
-
-    MATCHES = "matches"
-    PARTICIPANTS = "participants"
-    LATENCIES = "latencies"
-    ATTEMPTS = "attempts"
-    ENTRIES = "entries"
 
 
 def export_page(session: Session, season_id: int, table: Exported, after: int = 0, limit: int = 500) -> Page:

@@ -1,0 +1,97 @@
+"""An organiser's day at the command line, against a real server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.api.served import served
+from tests.api.site import Site
+from tests.api.test_matches import Played
+from tests.cli.command import assert_one_sentence, invoke
+
+
+class Desk:
+    """A league with a finished series, and people's tokens."""
+
+    def __init__(self, played: Played, server: str) -> None:
+        self.played, self.server = played, server
+        self.tokens = {"ada": played.ada, "bob": played.bob, "boss": played.site.organiser()}
+
+    def run(self, who: str, *words: object) -> subprocess.CompletedProcess[str]:
+        token = self.tokens[who]["Authorization"].removeprefix("Bearer ")
+        return invoke(*map(str, words), "--server", self.server, "--token", token)
+
+    def says(self, who: str, *words: object) -> str:
+        done = self.run(who, *words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    site = Site(tmp_path)
+    played = Played(site)
+    with served(site.app) as server:
+        yield Desk(played, server)
+    site.close()
+
+
+def test_results_and_entries_are_ruled_on(desk: Desk) -> None:
+    match, (bot, _), season = desk.played.ids[0], desk.played.bots, desk.played.season
+    why = ("--reason", "the host was overloaded")
+    assert "does not count any more" in desk.says("boss", "organise", "void", match, *why)
+    assert "counts again" in desk.says("boss", "organise", "restore", match, *why)
+    assert "is played in its place" in desk.says("boss", "organise", "rejudge", match, *why)
+    assert "gets no more matches" in desk.says("ada", "withdraw", season, bot)
+    assert "takes part" in desk.says("ada", "rejoin", season, bot)
+    assert "is disqualified" in desk.says("boss", "organise", "disqualify", season, bot, *why)
+    assert_one_sentence(desk.run("ada", "rejoin", season, bot), "disqualified", 1)
+    assert "again" in desk.says("boss", "organise", "reinstate", season, bot, *why)
+    assert_one_sentence(desk.run("ada", "organise", "void", match, *why), "Only an organiser may do this.", 1)
+
+
+def test_an_appeal_from_the_author_to_the_ruling(desk: Desk) -> None:
+    match = desk.played.ids[1]
+    opened = desk.says("ada", "appeal", match, "my bot\x1b[31m was quick")
+    assert "does not replay" in opened
+    listed = desk.says("boss", "organise", "appeals")
+    assert "\x1b[31m" not in listed
+    (item,) = json.loads(desk.says("boss", "organise", "appeals", "--json"))
+    ruled = desk.says("boss", "organise", "rule", item["id"], "--uphold", "--remedy", "void", "--reason", "true")
+    assert f"about match {match} is upheld" in ruled
+    assert "No appeal." in desk.says("boss", "organise", "appeals")
+    assert "upheld" in desk.says("boss", "organise", "appeals", "--all")
+
+
+def test_announcements(desk: Desk) -> None:
+    assert "is up" in desk.says("boss", "organise", "announce", "Finals", "On Sunday.", "--season", desk.played.season)
+    assert "is gone" in desk.says("boss", "organise", "take-down", 1)
+
+
+def test_the_audit_log_is_read_and_checked(desk: Desk) -> None:
+    desk.says("boss", "organise", "void", desk.played.ids[0], "--reason", "a \u202e test")
+    told = invoke("audit", f"match/{desk.played.ids[0]}", "--server", desk.server).stdout
+    assert "boss: match-voided" in told
+    assert "\u202e" not in told
+    checked = invoke("audit", "--check", "--server", desk.server).stdout
+    assert "each follows from the one before" in checked
+    head = checked.split()[-1]
+    assert invoke("audit", "--check", "--head", head, "--server", desk.server).returncode == 0
+    other = invoke("audit", "--check", "--head", "0" * 64, "--server", desk.server)
+    assert_one_sentence(other, "the log was replaced", 1)
+
+
+def test_a_season_is_exported(desk: Desk, tmp_path: Path) -> None:
+    season = desk.played.season
+    lines = invoke("export", str(season), "matches", "--server", desk.server).stdout.splitlines()
+    assert [json.loads(line)["match_id"] for line in lines] == desk.played.ids
+    file = tmp_path / "x.csv"
+    done = invoke("export", str(season), "participants", "--csv", "-o", str(file), "--server", desk.server)
+    assert done.returncode == 0
+    assert file.read_text().startswith("match_id,seat,author,bot,")
+    assert_one_sentence(invoke("export", "999", "matches", "--server", desk.server), "no season", 1)
