@@ -1,13 +1,10 @@
-/* Gets through READY, then multiplies for as long as anything can be started. */
-#include <stdio.h>
-#include <unistd.h>
+/* Multiplies for as long as anything can be started. */
+#include "player.h"
 
 int main(void) {
-    char line[64];
-    fgets(line, sizeof line, stdin);
-    puts("OK");
-    fflush(stdout);
-    fgets(line, sizeof line, stdin);
-    for (;;)
-        fork();
+    while (hear()) {
+        while (is("ROLL"))
+            fork();
+        play();
+    }
 }

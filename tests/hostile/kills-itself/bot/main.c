@@ -1,0 +1,8 @@
+#include "player.h"
+
+int main(void) {
+    while (hear()) {
+        if (is("ROLL")) raise(SIGSEGV);
+        play();
+    }
+}

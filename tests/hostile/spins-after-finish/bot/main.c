@@ -1,0 +1,7 @@
+#include "player.h"
+
+int main(void) {
+    while (hear())
+        play();
+    for (;;) {}
+}
