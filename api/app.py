@@ -10,6 +10,7 @@ from starlette.staticfiles import StaticFiles
 
 from api import errors, openapi, pages
 from api.middleware import BodyLimit, HeadAsGet, Measured, SecurityHeaders
+from api.pages.render import templates
 from api.routes import (
     announcements,
     appeals,
@@ -53,7 +54,7 @@ def create_app(
         db=db or Database(settings),
         blobs=blobs or Blobs(settings.blobs),
         queue=queue or CeleryQueue(settings),
-        pages=pages.templates(),
+        pages=templates(),
     )
 
     @asynccontextmanager

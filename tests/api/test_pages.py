@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from api.pages import bars, ms, shown
+from api.pages.render import ms, shown
+from api.pages.season import bars
 from api.services import SITE
 from league import service
 from league.jobs import FaultRecord
@@ -171,3 +172,22 @@ def test_bars_share_one_scale() -> None:
     rows = [{"low": 1400, "elo": 1500, "high": 1600}, {"low": 1200, "elo": 1300, "high": 1400}]
     assert [(bar.low, bar.middle, bar.high) for bar in bars(rows)] == [(50, 75, 100), (0, 25, 50)]
     assert bars([]) == []
+
+
+def test_the_audit_page_shows_faults_failures_and_decisions(site: Site) -> None:
+    played = Played(site)
+    with site.world.db.transaction() as session:
+        service.refit(session, played.season)
+    boss = site.organiser()
+    why = {"reason": "<b>the host</b> \u202e"}
+    site.ok(204, site.client.post(f"/v1/matches/{played.ids[0]}/void", json=why, headers=boss))
+    title = {"title": "<i>News</i>", "text": "one\ntwo"}
+    site.ok(201, site.client.post("/v1/announcements", json=title, headers=boss))
+    page = site.client.get("/audit").text
+    assert "match-voided" in page
+    assert "&lt;b&gt;the host&lt;/b&gt; \\u202e" in page
+    assert "50.0 %" in page, "one time-out in two matches"
+    assert "&lt;b&gt;the host&lt;/b&gt;" in site.client.get(f"/matches/{played.ids[0]}").text
+    for address in ("/", f"/seasons/{played.season}"):
+        assert "&lt;i&gt;News&lt;/i&gt;" in site.client.get(address).text
+    site.problem(400, site.client.get("/audit?cursor=x", headers={"accept": "application/json"}), "bad-cursor")

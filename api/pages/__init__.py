@@ -1,0 +1,11 @@
+"""The site's pages, one module each. Rendered here; no script is needed to read them."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from api.pages import audit, environment, home, match, season
+
+router = APIRouter(include_in_schema=False)
+for _page in (home, season, match, environment, audit):
+    router.include_router(_page.router)

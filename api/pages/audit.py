@@ -1,0 +1,47 @@
+"""The audit page: how honest the league has been, and who decided what; for everyone."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from api.cursors import read_cursor, write_cursor
+from api.deps import Shared
+from api.pages.render import page, render
+from engine.games import GAMES
+from league import service
+from league.service.honesty import honesty
+
+router = APIRouter(include_in_schema=False)
+
+RECORDS = 50
+"""Of one page."""
+
+
+@router.get("/audit")
+async def audit(
+    shared: Shared, request: Request, cursor: Annotated[str | None, Query(max_length=32)] = None
+) -> Response:
+    """Each season's faults and failures, and the audit log."""
+    before = read_cursor(cursor)
+
+    def make() -> str:
+        with shared.db.reading() as session:
+            records = service.audit_log(session, before=before, limit=RECORDS)
+            seasons = [] if before else honesty(session)
+        return render(
+            shared,
+            "audit.html",
+            records=[(record, _said(record.data)) for record in records],
+            older=write_cursor(records[-1].id) if len(records) == RECORDS else None,
+            seasons=seasons,
+            games=GAMES,
+        )
+
+    return await page(shared, request, ("audit", before), make)
+
+
+def _said(data: str) -> list[tuple[str, Any]]:
+    return [(key, value) for key, value in json.loads(data).items() if value not in ("", None)]

@@ -1,0 +1,25 @@
+"""The judging environment, as the image itself tells it."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from api import schemas
+from api.deps import Shared
+from api.pages.render import page, render
+from league import service
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/environment")
+async def environment(shared: Shared, request: Request) -> Response:
+    """Languages, versions, commands and limits, as the image tells them."""
+
+    def make() -> str:
+        with shared.db.reading() as session:
+            found = service.environment(session)
+        described = None if found is None else schemas.Environment.of(found, shared.settings)
+        return render(shared, "environment.html", environment=described, image=shared.settings.image)
+
+    return await page(shared, request, "environment", make)

@@ -1,0 +1,85 @@
+"""How a page is made: templates, the filters they use, and pages kept as bytes.
+
+A page that many look at is rendered at most once a second. Whatever came from a stranger passes the templates'
+escaping and, where it may hold control or direction marks, the filter `shown`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.templating import Jinja2Templates
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from api.caching import answer
+from api.services import SITE, Body, Services
+from engine.core import NS_PER_MS
+
+MAX_SHOWN = 300
+"""Characters of one cell."""
+
+
+def templates() -> Jinja2Templates:
+    """The site's templates; a name that a template misspells is an error, not an empty place."""
+    environment = Environment(
+        loader=FileSystemLoader(SITE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.filters |= {"shown": shown, "ms": ms, "instant": instant, "elo": elo, "share": share, "size": size}
+    return Jinja2Templates(env=environment)
+
+
+async def page(shared: Services, request: Request, key: object, make: Callable[[], str]) -> Response:
+    """A page that is the same for everyone: rendered at most once a second, 304 where the client has it."""
+    body = shared.bodies.fresh(("page", key))
+    if body is None:
+        content = (await run_in_threadpool(make)).encode()
+        digest = hashlib.sha256(content).hexdigest()[:32]
+        body = shared.bodies.keep(("page", key), Body(digest, f'"{digest}"', content, "text/html"))
+    return answer(request, body)
+
+
+def render(shared: Services, name: str, **values: Any) -> str:
+    """The page's text."""
+    return shared.pages.get_template(name).render(**values)
+
+
+def shown(value: object, limit: int = MAX_SHOWN) -> str:
+    """Text as text: control and direction marks are spelled out, and the length is bounded."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    cut = text[:limit] + ("..." if len(text) > limit else "")
+    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in cut)
+
+
+def ms(nanoseconds: float) -> str:
+    """Nanoseconds as milliseconds with three figures or so."""
+    value = nanoseconds / NS_PER_MS
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def instant(at: datetime) -> str:
+    """UTC to the second."""
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def elo(value: float) -> str:
+    """A rating: more figures than one would pretend to know."""
+    return f"{value:.0f}"
+
+
+def size(count_bytes: int) -> str:
+    """Bytes in the largest binary unit that leaves one or more, to a tenth."""
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if count_bytes >= 1 << power:
+            return f"{round(count_bytes / (1 << power), 1):g} {unit}"
+    return f"{count_bytes} bytes"
+
+
+def share(part: int, whole: int) -> str:
+    """As a percentage."""
+    return f"{100 * part / whole:.1f} %" if whole else "-"

@@ -1,0 +1,49 @@
+"""How honest the league has been: each season's faults, failures of ours and rankings, from its newest snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import Session, col, func, select
+
+from league.states import SeasonState
+from league.tables import RatingSnapshot, Season
+
+MOST_SEASONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Honesty:
+    """One season. `totals`: see `league.service.standings`; empty, as the rest, before the first ranking."""
+
+    season_id: int
+    name: str
+    game: str
+    state: SeasonState
+    totals: dict[str, Any]
+    log_sha256: str | None
+    ranked_at: datetime | None
+
+
+def honesty(session: Session, limit: int = MOST_SEASONS) -> list[Honesty]:
+    """The newest seasons first."""
+    seasons = session.exec(select(Season).order_by(col(Season.id).desc()).limit(limit)).all()
+    of_these = col(RatingSnapshot.season_id).in_([season.id for season in seasons])
+    newest = select(func.max(RatingSnapshot.id)).where(of_these).group_by(col(RatingSnapshot.season_id))
+    rankings = session.exec(select(RatingSnapshot).where(col(RatingSnapshot.id).in_(newest)))
+    snapshots = {snapshot.season_id: snapshot for snapshot in rankings}
+    return [_honesty(season, snapshots.get(season.id)) for season in seasons]
+
+
+def _honesty(season: Season, snapshot: RatingSnapshot | None) -> Honesty:
+    return Honesty(
+        season_id=season.id,
+        name=season.name,
+        game=season.game,
+        state=season.state,
+        totals={} if snapshot is None else snapshot.standings["totals"],
+        log_sha256=None if snapshot is None else snapshot.log_sha256,
+        ranked_at=None if snapshot is None else snapshot.created_at,
+    )
