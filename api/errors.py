@@ -29,10 +29,14 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
     errors.WrongCredentials: 401,
     errors.BadToken: 401,
     errors.NotAllowed: 403,
+    errors.NotCaptain: 403,
+    errors.NotAdmitted: 403,
     errors.WrongState: 409,
     errors.WrongGame: 409,
     errors.NotReady: 409,
     errors.TooMany: 409,
+    errors.OverQuota: 429,
+    errors.BadSetting: 422,
     errors.BadUpload: 422,
     errors.UploadTooLarge: 413,
     errors.BadCursor: 400,
@@ -90,6 +94,8 @@ async def _league_error(request: Request, error: Exception) -> Response:
         log.error("%s %s: %s", request.method, request.url.path, error, exc_info=error)
         return problem(request, status, "internal", HIDDEN[500])
     headers = {}
+    if isinstance(error, errors.OverQuota):
+        headers["Retry-After"] = str(error.retry_after_seconds)
     if isinstance(error, errors.BadToken):
         headers["WWW-Authenticate"] = 'Bearer realm="deadheat"'
     if isinstance(error, errors.UploadTooLarge):
@@ -132,5 +138,5 @@ def _where(location: Sequence[Any]) -> str:
 
 def _data(error: errors.LeagueError) -> dict[str, Any]:
     """The error's attributes that JSON can say; `what` and `name` are in the sentence already."""
-    kept = {"reason", "limit_bytes", "limit", "state", "wanted", "known"}
+    kept = {"reason", "limit_bytes", "limit", "state", "wanted", "known", "setting", "retry_after_seconds"}
     return {name: value for name, value in vars(error).items() if name in kept}

@@ -24,6 +24,7 @@ Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
 Limit = Annotated[int, Field(ge=1, le=1000)]
+RowId = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class Input(BaseModel):
@@ -101,15 +102,24 @@ class BotRequest(Input):
 
     game: str = Field(max_length=64, examples=["yacht-auction"])
     name: Name = Field(examples=["greedy"])
+    team_id: RowId | None = Field(default=None, description="A team one is in: the bot is then every member's.")
+
+
+class BotChange(Input):
+    """Whose a bot is to be."""
+
+    team_id: RowId | None = Field(description="null: nobody's but its maker's.")
 
 
 class Bot(Output):
-    """A bot."""
+    """A bot. With a team it is every member's, whoever made it."""
 
     id: int
     game: str = Field(examples=["yacht-auction"])
     name: str = Field(examples=["greedy"])
     author: str = Field(examples=["ada"])
+    team_id: int | None
+    team: str | None = Field(examples=["lovelace"])
     versions: int
     created_at: datetime
 
@@ -118,6 +128,35 @@ class Bots(Output):
     """A list of bots."""
 
     items: list[Bot]
+
+
+class TeamRequest(Input):
+    """A new team, or somebody's name."""
+
+    name: Name = Field(examples=["lovelace"])
+
+
+class TeamChange(Input):
+    """Who is to lead it."""
+
+    captain: Name = Field(examples=["ada"])
+
+
+class Team(Output):
+    """Authors who share bots. `invited` is told to those who are in it or invited."""
+
+    id: int
+    name: str = Field(examples=["lovelace"])
+    captain: str = Field(examples=["ada"])
+    members: list[str]
+    invited: list[str]
+    created_at: datetime
+
+
+class Teams(Output):
+    """Those that one is in or invited to."""
+
+    items: list[Team]
 
 
 class Version(Output):

@@ -43,6 +43,8 @@ class Settings(BaseSettings):
     unpacked_limit_bytes: int = Field(default=64 * MIB, ge=1024, description="Largest sum of an archive's files.")
     unpacked_limit_files: int = Field(default=2000, ge=1, description="Most entries in an archive.")
     program_limit_bytes: int = Field(default=64 * MIB, ge=1024, description="Largest built program, as a tar.")
+    uploads_per_hour: int = Field(default=60, ge=1, description="Most uploads of one author in an hour.")
+    versions_per_day: int = Field(default=200, ge=1, description="Most versions of one bot in a day.")
     log_limit_bytes: int = Field(default=64 * 1024, ge=1024, description="Kept tail of a build's log.")
     stderr_limit_bytes: int = Field(default=64 * 1024, ge=1024, description="Kept stderr of a bot in one match.")
 

@@ -75,6 +75,26 @@ class NotAllowed(LeagueError):
         self.role = role
 
 
+class NotCaptain(LeagueError):
+    """A team's affairs are its captain's."""
+
+    code = "not-captain"
+
+    def __init__(self, team: str) -> None:
+        super().__init__(f"Only the captain of the team {team!r} may do this.")
+        self.team = team
+
+
+class NotAdmitted(LeagueError):
+    """A season's entry rules keep the bot out; `why` says which."""
+
+    code = "not-admitted"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"The season does not admit this bot: {why}.")
+        self.why = why
+
+
 class WrongState(LeagueError):
     """What was asked for is impossible in the present state, e.g. entering a closed season."""
 
@@ -118,6 +138,29 @@ class TooMany(LeagueError):
         super().__init__(f"There may be at most {limit} {what}.")
         self.what = what
         self.limit = limit
+
+
+class OverQuota(LeagueError):
+    """So many of something in a time, and the time is not over; the first comes free after `retry_after_seconds`."""
+
+    code = "over-quota"
+
+    def __init__(self, what: str, limit: int, window: str, retry_after_seconds: int) -> None:
+        super().__init__(f"There may be at most {limit} {what} {window}; try again in {retry_after_seconds} s.")
+        self.what = what
+        self.limit = limit
+        self.retry_after_seconds = retry_after_seconds
+
+
+class BadSetting(LeagueError):
+    """A season cannot be run with this setting, or not change it any more."""
+
+    code = "bad-setting"
+
+    def __init__(self, setting: str, why: str) -> None:
+        super().__init__(f"{setting}: {why}.")
+        self.setting = setting
+        self.why = why
 
 
 class BadUpload(LeagueError):

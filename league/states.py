@@ -117,6 +117,12 @@ class Absence(StrEnum):
     DISQUALIFIED = "disqualified"  # by an organiser: no new matches; none of its matches counts
 
 
+ENTERABLE = (SeasonState.SCHEDULED, SeasonState.OPEN)
+"""Bots may enter, and new versions take over."""
+
+PLAYING = (SeasonState.OPEN, SeasonState.FROZEN)
+"""The ladder is played."""
+
 LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     VersionState: {
         VersionState.UPLOADED: frozenset({VersionState.BUILDING}),

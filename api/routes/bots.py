@@ -12,18 +12,18 @@ from league.service.bots import BotInfo
 router = APIRouter(prefix="/v1/bots", tags=["bots"])
 
 
-@router.post("", status_code=201, response_model=schemas.Bot, responses={401: {}, 409: {}, 422: {}})
+@router.post("", status_code=201, response_model=schemas.Bot, responses={401: {}, 404: {}, 409: {}, 422: {}})
 def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response: Response) -> BotInfo:
     """A bot without versions; upload one next."""
     with shared.db.transaction() as session:
-        bot = service.create_bot(session, asker, body.game, body.name)
+        bot = service.create_bot(session, asker, body.game, body.name, body.team_id)
     response.headers["Location"] = f"/v1/bots/{bot.id}"
     return bot
 
 
 @router.get("", responses={401: {}})
 def list_own_bots(shared: Shared, asker: Asker) -> schemas.Bots:
-    """All of one's own bots."""
+    """All of one's own bots, and those of one's teams."""
     with shared.db.reading() as session:
         found = service.bots_of(session, asker)
     return schemas.Bots(items=[schemas.Bot.model_validate(bot) for bot in found])
@@ -34,3 +34,10 @@ def get_bot(shared: Shared, bot_id: Id) -> BotInfo:
     """What anyone may know of a bot."""
     with shared.db.reading() as session:
         return service.bot_info(session, bot_id)
+
+
+@router.patch("/{bot_id}", response_model=schemas.Bot, responses={401: {}, 403: {}, 404: {}, 409: {}})
+def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: schemas.BotChange) -> BotInfo:
+    """Give a bot to a team one is in, or (as that team's captain) back to who made it; not while it plays a season."""
+    with shared.db.transaction() as session:
+        return service.set_team(session, asker, bot_id, body.team_id)

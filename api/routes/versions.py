@@ -13,7 +13,7 @@ from api.deps import Asker, Id, Shared
 from api.multipart import FIELD, Received, receive_file
 from api.services import Services
 from league import service, uploads
-from league.service.bots import VersionInfo, own_bot
+from league.service.bots import VersionInfo
 from league.service.users import Person
 
 router = APIRouter(prefix="/v1/bots/{bot_id}/versions", tags=["versions"])
@@ -43,23 +43,31 @@ _FORM = {
 }
 
 
-def owned_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
-    """The bot, before any of the body is read. Raises NotFound."""
+def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
+    """The bot, before any of the body is read.
+
+    Raises:
+        NotFound, OverQuota.
+    """
     with shared.db.reading() as session:
-        return own_bot(session, asker, bot_id).id
+        service.may_upload(session, asker, bot_id)
+    return bot_id
 
 
 @router.post(
     "",
     status_code=202,
     response_model=schemas.Version,
-    responses={400: {}, 401: {}, 404: {}, 409: {}, 413: {}, 415: {}, 422: {}},
+    responses={
+        **{status: {} for status in (400, 401, 404, 409, 413, 415, 422)},
+        429: {"description": "Over a quota; `Retry-After` says for how many seconds"},
+    },
     openapi_extra=_FORM,
 )
 async def upload_version(
     shared: Shared,
     asker: Asker,
-    bot_id: Annotated[int, Depends(owned_bot)],
+    bot_id: Annotated[int, Depends(uploadable_bot)],
     request: Request,
     response: Response,
 ) -> VersionInfo:

@@ -9,7 +9,17 @@ from __future__ import annotations
 from league.service.announcements import announce, announcements, take_down
 from league.service.appeals import appealable, appeals, open_appeal, rule, withdraw_appeal
 from league.service.audit import audit_log, first_broken
-from league.service.bots import add_version, bot_info, bots_of, build_log, create_bot, version_info, versions_of
+from league.service.bots import (
+    add_version,
+    bot_info,
+    bots_of,
+    build_log,
+    create_bot,
+    may_upload,
+    set_team,
+    version_info,
+    versions_of,
+)
 from league.service.builds import claim_build, finish_build, release_build, renew_build
 from league.service.environments import (
     confirm_environment,
@@ -42,6 +52,15 @@ from league.service.seasons import (
 )
 from league.service.standings import leaderboard, newest_snapshot, refit, seasons_to_refit
 from league.service.sweep import Swept, sweep
+from league.service.teams import (
+    create_team,
+    hand_over_team,
+    invite_to_team,
+    join_team,
+    leave_team,
+    team_info,
+    teams_of,
+)
 from league.service.users import (
     authenticate,
     check_password,
@@ -70,6 +89,7 @@ __all__ = [
     "confirm_environment",
     "create_bot",
     "create_season",
+    "create_team",
     "disqualify",
     "endings",
     "ensure_organiser",
@@ -80,11 +100,20 @@ __all__ = [
     "finish_build",
     "finish_series",
     "first_broken",
+    "hand_over_team",
+    "host_arrives",
+    "host_seen",
+    "hosts",
+    "hosts_for",
     "installed_languages",
+    "invite_to_team",
     "issue_token",
+    "join_team",
     "leaderboard",
+    "leave_team",
     "match_detail",
     "matches",
+    "may_upload",
     "newest_snapshot",
     "open_appeal",
     "queues",
@@ -105,9 +134,12 @@ __all__ = [
     "seasons",
     "seasons_to_refit",
     "set_season_state",
+    "set_team",
     "sign_up",
     "sweep",
     "take_down",
+    "team_info",
+    "teams_of",
     "tick",
     "tokens",
     "transcript_of",

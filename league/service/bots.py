@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, func, select
 
@@ -13,9 +14,11 @@ from engine.games import GAMES
 from league.database import now, settings_of
 from league.errors import NameTaken, NotFound, TooMany, UnknownGame
 from league.service.audit import record
+from league.service.quotas import check_quotas
+from league.service.teams import give_bot, must_be_member, owned_by
 from league.service.users import Person
 from league.states import VersionState
-from league.tables import Attempt, Bot, BotVersion, User
+from league.tables import Attempt, Bot, BotVersion, Team, User
 
 MAX_BOTS = 100
 """Bots of one user."""
@@ -26,12 +29,14 @@ MAX_VERSIONS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class BotInfo:
-    """A bot as everyone may see it."""
+    """A bot as everyone may see it. `author` made it; with a `team` it is every member's."""
 
     id: int
     game: str
     name: str
     author: str
+    team_id: int | None
+    team: str | None
     versions: int
     created_at: datetime
 
@@ -75,57 +80,70 @@ class VersionInfo:
     built_at: datetime | None
 
 
-def create_bot(session: Session, owner: Person, game: str, name: str) -> BotInfo:
-    """A bot without versions.
+def create_bot(session: Session, owner: Person, game: str, name: str, team_id: int | None = None) -> BotInfo:
+    """A bot without versions, perhaps a team's from the start.
 
     Raises:
-        UnknownGame, NameTaken (by another bot of the same author in the same game), TooMany.
+        UnknownGame, TooMany.
+        NameTaken: by another bot of the same author or team in the same game.
+        NotFound: the asker is not in that team.
     """
     if game not in GAMES:
         raise UnknownGame(game, tuple(sorted(GAMES)))
+    if team_id is not None:
+        must_be_member(session, owner, team_id)
     owned = session.exec(select(func.count()).select_from(Bot).where(Bot.owner_id == owner.id)).one()
     if owned >= MAX_BOTS:
         raise TooMany("bots of one author", MAX_BOTS)
-    row = Bot(owner_id=owner.id, game=game, name=name, name_key=name.lower(), created_at=now(session))
+    row = Bot(owner_id=owner.id, team_id=team_id, game=game, name=name, name_key=name.lower(), created_at=now(session))
     session.add(row)
     try:
         session.flush()
     except IntegrityError as error:
         raise NameTaken("bot of yours", name) from error
-    return BotInfo(row.id, game, name, owner.name, 0, row.created_at)
+    return bot_info(session, row.id)
 
 
 def bots_of(session: Session, owner: Person) -> list[BotInfo]:
-    """All bots of one author, by name."""
-    statement = (
-        select(Bot, func.count(col(BotVersion.id)))
-        .join(BotVersion, col(BotVersion.bot_id) == Bot.id, isouter=True)
-        .where(Bot.owner_id == owner.id)
-        .group_by(col(Bot.id))
-        .order_by(Bot.game, Bot.name_key)
-    )
-    return [
-        BotInfo(bot.id, bot.game, bot.name, owner.name, count, bot.created_at) for bot, count in session.exec(statement)
-    ]
+    """All bots of one author and of the author's teams, by name."""
+    return _bots(session, owned_by(owner))
 
 
 def bot_info(session: Session, bot_id: int) -> BotInfo:
     """What anyone may know of a bot. Raises NotFound."""
-    statement = select(Bot, User).join(User, col(User.id) == Bot.owner_id).where(Bot.id == bot_id)
-    found = session.exec(statement).first()
-    if found is None:
+    found = _bots(session, col(Bot.id) == bot_id)
+    if not found:
         raise NotFound("bot", bot_id)
-    bot, owner = found
-    count = session.exec(select(func.count()).select_from(BotVersion).where(BotVersion.bot_id == bot_id)).one()
-    return BotInfo(bot.id, bot.game, bot.name, owner.name, count, bot.created_at)
+    return found[0]
 
 
 def own_bot(session: Session, owner: Person, bot_id: int) -> Bot:
-    """The bot, if it is the asker's. Raises NotFound: for a stranger it does not exist."""
-    bot = session.get(Bot, bot_id)
-    if bot is None or bot.owner_id != owner.id:
+    """The bot, if it is the asker's or of a team of theirs. Raises NotFound: for a stranger it does not exist."""
+    bot = session.exec(select(Bot).where(Bot.id == bot_id, owned_by(owner))).first()
+    if bot is None:
         raise NotFound("bot of yours", bot_id)
     return bot
+
+
+def set_team(session: Session, owner: Person, bot_id: int, team_id: int | None) -> BotInfo:
+    """Give a bot to a team, or take it back.
+
+    Raises:
+        NotFound, NotCaptain, NameTaken, WrongState: see `league.service.teams.give_bot`.
+    """
+    give_bot(session, owner, own_bot(session, owner, bot_id), team_id)
+    return bot_info(session, bot_id)
+
+
+def may_upload(session: Session, owner: Person, bot_id: int) -> None:
+    """Whether an upload is worth receiving.
+
+    Raises:
+        NotFound: not the asker's bot.
+        OverQuota.
+    """
+    own_bot(session, owner, bot_id)
+    check_quotas(session, owner, bot_id)
 
 
 def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) -> VersionInfo:
@@ -133,9 +151,11 @@ def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) ->
 
     Raises:
         NotFound: not the asker's bot.
+        OverQuota.
         TooMany: the bot has `MAX_VERSIONS`.
     """
-    own_bot(session, owner, bot_id)
+    session.exec(select(User.id).where(User.id == owner.id).with_for_update(key_share=True)).one()  # one by one
+    may_upload(session, owner, bot_id)
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update()).one()  # two uploads, two numbers
     last = session.exec(select(func.max(BotVersion.number)).where(BotVersion.bot_id == bot_id)).one() or 0
     if last >= MAX_VERSIONS:
@@ -143,6 +163,7 @@ def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) ->
     at = now(session)
     row = BotVersion(
         bot_id=bot_id,
+        uploader_id=owner.id,
         number=last + 1,
         filename=upload.filename,
         size_bytes=upload.size_bytes,
@@ -176,6 +197,21 @@ def build_log(session: Session, owner: Person, bot_id: int, number: int) -> tupl
     row = _own_version(session, owner, bot_id, number)
     tries = session.exec(select(Attempt).where(Attempt.version_id == row.id).order_by(col(Attempt.id)))
     return row.log, [BuildTry(t.finished_at, t.cause, t.detail) for t in tries]
+
+
+def _bots(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:
+    versions = select(func.count()).select_from(BotVersion).where(BotVersion.bot_id == Bot.id).scalar_subquery()
+    statement = (
+        select(Bot, User.name, Team.name, versions)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
+        .where(condition)
+        .order_by(Bot.game, Bot.name_key, col(Bot.id))
+    )
+    return [
+        BotInfo(bot.id, bot.game, bot.name, author, bot.team_id, team, count, bot.created_at)
+        for bot, author, team, count in session.exec(statement)
+    ]
 
 
 def _own_version(session: Session, owner: Person, bot_id: int, number: int) -> BotVersion:

@@ -11,6 +11,7 @@ from sqlmodel import Session, col, select
 
 from engine.core import Fault
 from league.errors import NotFound, WrongState
+from league.service.teams import owned_by
 from league.service.users import Person
 from league.states import MatchState
 from league.tables import (
@@ -189,7 +190,7 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
         select(Participant.seat, Bot.name, BotVersion.number)
         .join(Bot, col(Bot.id) == Participant.bot_id)
         .join(BotVersion, col(BotVersion.id) == Participant.version_id)
-        .where(Participant.match_id == match_id, Bot.owner_id == owner.id)
+        .where(Participant.match_id == match_id, owned_by(owner))
     )
     seated = {seat: (name, number) for seat, name, number in session.exec(mine)}
     if not seated:

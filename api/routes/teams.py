@@ -1,0 +1,70 @@
+"""Teams: authors who share bots. What concerns the team itself is its captain's."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+
+from api import schemas
+from api.deps import Asker, Id, Shared
+from league import service
+from league.service.teams import TeamInfo
+
+router = APIRouter(prefix="/v1/teams", tags=["teams"])
+
+UserName = Annotated[str, Path(max_length=32)]
+
+REFUSALS: dict[int | str, dict[str, object]] = {401: {}, 403: {}, 404: {}, 409: {}}
+
+
+@router.post("", status_code=201, response_model=schemas.Team, responses={401: {}, 409: {}})
+def create_team(shared: Shared, asker: Asker, body: schemas.TeamRequest, response: Response) -> TeamInfo:
+    """A team with oneself as captain and only member."""
+    with shared.db.transaction() as session:
+        team = service.create_team(session, asker, body.name)
+    response.headers["Location"] = f"/v1/teams/{team.id}"
+    return team
+
+
+@router.get("", responses={401: {}})
+def list_own_teams(shared: Shared, asker: Asker) -> schemas.Teams:
+    """Teams that one is in or invited to."""
+    with shared.db.reading() as session:
+        found = service.teams_of(session, asker)
+    return schemas.Teams(items=[schemas.Team.model_validate(team) for team in found])
+
+
+@router.get("/{team_id}", response_model=schemas.Team, responses={401: {}, 404: {}})
+def get_team(shared: Shared, asker: Asker, team_id: Id) -> TeamInfo:
+    """One team."""
+    with shared.db.reading() as session:
+        return service.team_info(session, team_id, asker)
+
+
+@router.patch("/{team_id}", response_model=schemas.Team, responses=REFUSALS)
+def hand_over(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamChange) -> TeamInfo:
+    """Make another member captain; captains only."""
+    with shared.db.transaction() as session:
+        return service.hand_over_team(session, asker, team_id, body.captain)
+
+
+@router.post("/{team_id}/invitations", response_model=schemas.Team, responses=REFUSALS)
+def invite(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamRequest) -> TeamInfo:
+    """Ask somebody to join; captains only."""
+    with shared.db.transaction() as session:
+        return service.invite_to_team(session, asker, team_id, body.name)
+
+
+@router.post("/{team_id}/join", response_model=schemas.Team, responses={401: {}, 404: {}})
+def join(shared: Shared, asker: Asker, team_id: Id) -> TeamInfo:
+    """Accept an invitation."""
+    with shared.db.transaction() as session:
+        return service.join_team(session, asker, team_id)
+
+
+@router.delete("/{team_id}/members/{name}", response_model=schemas.Team, responses=REFUSALS)
+def leave(shared: Shared, asker: Asker, team_id: Id, name: UserName) -> TeamInfo:
+    """Leave, or decline an invitation; the captain may remove anybody else. The team's bots stay with it."""
+    with shared.db.transaction() as session:
+        return service.leave_team(session, asker, team_id, name)

@@ -1,0 +1,174 @@
+"""Teams: who is in them, and what that lets them do with a bot."""
+
+from __future__ import annotations
+
+import pytest
+
+from league import errors, service
+from league.service.bots import Upload, own_bot
+from league.service.teams import MAX_MEMBERS, TeamInfo
+from league.service.users import Person
+from tests.league.world import GAME, SHA, World
+
+
+def team(world: World, captain: Person, name: str = "lovelace") -> int:
+    with world.db.transaction() as session:
+        return service.create_team(session, captain, name).id
+
+
+def add(world: World, captain: Person, team_id: int, who: Person) -> None:
+    with world.db.transaction() as session:
+        service.invite_to_team(session, captain, team_id, who.name)
+        service.join_team(session, who, team_id)
+
+
+def shown(world: World, team_id: int, asker: Person | None = None) -> TeamInfo:
+    with world.db.reading() as session:
+        return service.team_info(session, team_id, asker)
+
+
+def test_who_is_invited_joins_and_may_leave(world: World) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    team_id = team(world, ada)
+    with world.db.transaction() as session:
+        service.invite_to_team(session, ada, team_id, "BOB")
+    assert (shown(world, team_id, bob).members, shown(world, team_id, bob).invited) == (("ada",), ("bob",))
+    with world.db.transaction() as session:
+        service.join_team(session, bob, team_id)
+    assert shown(world, team_id).members == ("ada", "bob")
+    with world.db.transaction() as session:
+        service.leave_team(session, bob, team_id, "bob")
+    assert shown(world, team_id).members == ("ada",)
+    with world.db.reading() as session:
+        assert [found.id for found in service.teams_of(session, ada)] == [team_id]
+        assert service.teams_of(session, bob) == []
+
+
+def test_invitations_are_not_told_to_strangers(world: World) -> None:
+    ada, bob, eve = world.author("ada"), world.author("bob"), world.author("eve")
+    team_id = team(world, ada)
+    with world.db.transaction() as session:
+        service.invite_to_team(session, ada, team_id, bob.name)
+    assert shown(world, team_id, eve).invited == shown(world, team_id).invited == ()
+
+
+def test_nobody_joins_uninvited(world: World) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    team_id = team(world, ada)
+    with pytest.raises(errors.NotFound, match="invitation"), world.db.transaction() as session:
+        service.join_team(session, bob, team_id)
+
+
+def test_a_team_holds_only_so_many(world: World) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    team_id = team(world, ada)
+    for number in range(MAX_MEMBERS - 1):
+        add(world, ada, team_id, world.author(f"crowd{number}"))
+    with pytest.raises(errors.TooMany), world.db.transaction() as session:
+        service.invite_to_team(session, ada, team_id, bob.name)
+
+
+def test_a_teams_affairs_are_its_captains(world: World) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    team_id = team(world, ada)
+    add(world, ada, team_id, bob)
+    with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
+        service.invite_to_team(session, bob, team_id, "boss")
+    with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
+        service.leave_team(session, bob, team_id, "ada")
+    with pytest.raises(errors.WrongState, match="handed over"), world.db.transaction() as session:
+        service.leave_team(session, ada, team_id, "ada")
+    with world.db.transaction() as session:
+        service.hand_over_team(session, ada, team_id, "bob")
+        service.leave_team(session, ada, team_id, "ada")
+    assert (shown(world, team_id).captain, shown(world, team_id).members) == ("bob", ("bob",))
+
+
+def test_two_teams_have_two_names(world: World) -> None:
+    ada = world.author("ada")
+    team(world, ada, "Lovelace")
+    with pytest.raises(errors.NameTaken):
+        team(world, ada, "LOVELACE")
+
+
+def test_a_teams_bot_is_every_members_and_no_former_members(world: World) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    team_id = team(world, ada)
+    add(world, ada, team_id, bob)
+    _, bot_id = world.bot("shared", owner=bob)
+    with world.db.transaction() as session:
+        service.set_team(session, bob, bot_id, team_id)
+        version = service.add_version(session, ada, bot_id, Upload("bot.py", 10, SHA, "python", "main.py"))
+        assert version.number == 2
+        assert [bot.team for bot in service.bots_of(session, ada)] == ["lovelace"]
+        service.build_log(session, ada, bot_id, 1)
+        service.leave_team(session, bob, team_id, "bob")
+    with world.db.reading() as session:
+        with pytest.raises(errors.NotFound):
+            own_bot(session, bob, bot_id)
+        assert service.bots_of(session, bob) == []
+        assert service.bot_info(session, bot_id).author == "bob"
+
+
+def test_the_stderr_of_a_teams_bot_is_its_members_and_nobody_elses(world: World) -> None:
+    ada, bob, eve = world.author("ada"), world.author("bob"), world.author("eve")
+    team_id = team(world, ada)
+    add(world, ada, team_id, bob)
+    _, bot_id = world.bot("shared", owner=ada)
+    with world.db.transaction() as session:
+        service.set_team(session, ada, bot_id, team_id)
+    season_id = world.season(1)
+    with world.db.transaction() as session:
+        service.enter(session, bob, season_id, bot_id)
+    world.play_all()
+    with world.db.reading() as session:
+        match_id = service.matches(session, bot_id=bot_id)[0].id
+        assert [ending.bot for ending in service.endings(session, ada, match_id)] == ["shared"]
+        assert service.endings(session, bob, match_id) == service.endings(session, ada, match_id)
+        with pytest.raises(errors.NotFound):
+            service.endings(session, eve, match_id)
+
+
+def test_a_bot_changes_hands_only_between_seasons(world: World) -> None:
+    ada = world.author("ada")
+    team_id = team(world, ada)
+    _, bot_id = world.bot(owner=ada)
+    season_id = world.season(0)
+    with world.db.transaction() as session:
+        service.enter(session, ada, season_id, bot_id)
+    with pytest.raises(errors.WrongState, match="season"), world.db.transaction() as session:
+        service.set_team(session, ada, bot_id, team_id)
+
+
+def test_a_bot_is_given_only_to_a_team_that_one_is_in(world: World) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    team_id = team(world, ada)
+    _, bot_id = world.bot(owner=bob)
+    with pytest.raises(errors.NotFound, match="team of yours"), world.db.transaction() as session:
+        service.set_team(session, bob, bot_id, team_id)
+    with pytest.raises(errors.NotFound, match="team of yours"), world.db.transaction() as session:
+        service.create_bot(session, bob, GAME, "intruder", team_id)
+
+
+def test_only_the_captain_gives_a_teams_bot_back(world: World) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    team_id = team(world, ada)
+    add(world, ada, team_id, bob)
+    with world.db.transaction() as session:
+        bot_id = service.create_bot(session, bob, GAME, "shared", team_id).id
+    with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
+        service.set_team(session, bob, bot_id, None)
+    with world.db.transaction() as session:
+        assert service.set_team(session, ada, bot_id, None).team is None
+    with world.db.reading() as session:
+        assert own_bot(session, bob, bot_id).id == bot_id
+
+
+def test_a_team_has_one_bot_of_a_name(world: World) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    team_id = team(world, ada)
+    add(world, ada, team_id, bob)
+    with world.db.transaction() as session:
+        service.create_bot(session, ada, GAME, "shared", team_id)
+    with pytest.raises(errors.NameTaken), world.db.transaction() as session:
+        service.create_bot(session, bob, GAME, "Shared", team_id)
