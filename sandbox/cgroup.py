@@ -20,6 +20,9 @@ TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 SLACK_BYTES = 1024 * 1024
 """How near to its limit a container's peak means that it was reached: charges come in batches."""
 
+OWN_GROUPS = "deadheat"
+"""Where `join_unified` makes its groups, below the unified hierarchy's root."""
+
 SLOW_AGE_NS = 20_000_000
 """How old a slow reading may be where the beginning of a prompt is noted: short against every limit."""
 
@@ -172,6 +175,8 @@ def _paths(table: str, root: Path) -> dict[str, Path]:
         _, controllers, path = line.split(":", 2)
         for controller in controllers.split(","):
             if not controller:
+                if path == "/":  # everybody's: the runtime made none for its container
+                    continue
                 unified = root / "unified"
                 base = unified if unified.is_dir() else root
             else:
@@ -180,8 +185,37 @@ def _paths(table: str, root: Path) -> dict[str, Path]:
     return found
 
 
+def join_unified(pid: int, name: str, root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")) -> Path | None:
+    """Make a unified group for the container of `pid` where its runtime made groups of version 1 only: the kernel
+    measures pressure by unified groups, whichever version limits what is used.
+
+    Returns its directory, to be removed when the container is gone; None: there is one, or there cannot be any.
+    """
+    paths = _paths((proc / str(pid) / "cgroup").read_text(), root)
+    members, group = paths.get("cpuacct"), root / "unified" / OWN_GROUPS / name
+    if "" in paths or members is None or not (root / "unified").is_dir():
+        return None
+    moved: set[str] = set()
+    with contextlib.suppress(OSError):  # no right to: the container's meter will say that there is no pressure
+        group.mkdir(parents=True, exist_ok=True)
+        while fresh := set((members / "cgroup.procs").read_text().split()) - moved:
+            for process in fresh:
+                with contextlib.suppress(ProcessLookupError):  # it has ended
+                    (group / "cgroup.procs").write_text(process)
+            moved |= fresh
+    return group
+
+
+def sweep_unified(kept: Path, root: Path = Path("/sys/fs/cgroup")) -> None:
+    """Remove the groups of `join_unified` that a killed owner left: those without a namesake in `kept`."""
+    for group in (root / "unified" / OWN_GROUPS).glob("*/"):
+        if not (kept / group.name).exists():
+            with contextlib.suppress(OSError):  # somebody else's, and in use
+                group.rmdir()
+
+
 def _own(directory: Path | None, pid: int) -> Path | None:
-    """The unified group, if the container is really in it: beside some engines it is everybody's."""
+    """The unified group, if the container is really in it."""
     if directory is None:
         return None
     try:

@@ -18,7 +18,7 @@ from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportErr
 from league.config import Settings
 from sandbox.attribution import Blame, Counters, Evidence, between, while_watching
 from sandbox.box import Limits, Program
-from sandbox.cgroup import Cgroup, steal_ns
+from sandbox.cgroup import Cgroup, join_unified, steal_ns, sweep_unified
 from sandbox.docker import LABEL, DockerSandbox
 from sandbox.pipes import PipeTransport
 
@@ -116,7 +116,7 @@ def test_steal_is_read_for_the_boxs_own_cpus() -> None:
 def test_a_unified_group_that_is_everybodys_is_not_read(tmp_path: Path) -> None:
     """Beside some engines a container stays in the unified hierarchy's root: its pressure is the whole host's."""
     (tmp_path / "cgroup" / "unified").mkdir(parents=True)
-    (tmp_path / "cgroup" / "unified" / "cgroup.procs").write_text("1\n2\n")
+    (tmp_path / "cgroup" / "unified" / "cgroup.procs").write_text("1\n2\n7\n")
     (tmp_path / "cgroup" / "unified" / "cpu.pressure").write_text("full avg10=0.00 avg60=0.00 total=5\n")
     (tmp_path / "proc" / "7").mkdir(parents=True)
     (tmp_path / "proc" / "7" / "cgroup").write_text("0::/\n")
@@ -124,6 +124,29 @@ def test_a_unified_group_that_is_everybodys_is_not_read(tmp_path: Path) -> None:
     cgroup = Cgroup(7, root=tmp_path / "cgroup", proc=tmp_path / "proc")
     assert cgroup.counters().full_ns is None
     cgroup.close()
+
+
+def test_a_container_without_a_unified_group_gets_one(tmp_path: Path) -> None:
+    """As gVisor's runtime leaves it beside groups of version 1. The group's folder stands for the kernel's."""
+    root, proc = tmp_path / "cgroup", tmp_path / "proc"
+    (root / "unified").mkdir(parents=True)
+    (root / "cpuacct" / "x").mkdir(parents=True)
+    (root / "cpuacct" / "x" / "cgroup.procs").write_text("7\n")
+    (proc / "7").mkdir(parents=True)
+    (proc / "7" / "cgroup").write_text("2:cpuacct:/x\n0::/\n")
+    group = join_unified(7, "box-1", root, proc)
+    assert group == root / "unified" / "deadheat" / "box-1"
+    assert (group / "cgroup.procs").read_text() == "7"
+    (proc / "7" / "cgroup").write_text("2:cpuacct:/x\n0::/x\n")
+    assert join_unified(7, "box-2", root, proc) is None
+
+
+def test_groups_of_killed_owners_are_removed(tmp_path: Path) -> None:
+    for name in ("box-1", "box-2"):
+        (tmp_path / "cgroup" / "unified" / "deadheat" / name).mkdir(parents=True)
+    (tmp_path / "run" / "box-2").mkdir(parents=True)
+    sweep_unified(tmp_path / "run", tmp_path / "cgroup")
+    assert [group.name for group in (tmp_path / "cgroup" / "unified" / "deadheat").iterdir()] == ["box-2"]
 
 
 @pytest.mark.parametrize("version", ["v1 and unified", "v1 alone", "v2"])
