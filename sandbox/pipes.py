@@ -24,11 +24,11 @@ times out), a line is at most MAX_LINE_BYTES, one read takes at most READ_BYTES.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from time import monotonic_ns
 
 from engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError
@@ -54,6 +54,7 @@ class _Open:
 
     seat: Seat
     channel: Channel
+    ear: select.poll
     started_ns: int
     deadline_ns: int
     wake_ns: int
@@ -82,6 +83,7 @@ class PipeTransport:
         watch_factor: int = WATCH_FACTOR,
     ) -> None:
         self._channels = channels
+        self._ears = [_listening([channel.stdout_fd]) for channel in channels]
         self._late_bound_ns = late_bound_ns
         self._watch_factor = watch_factor
         self.convictions: list[dict[str, object]] = []
@@ -94,54 +96,53 @@ class PipeTransport:
             TransportError: "referee-late": we noticed too late to judge fairly; "host-starved": the bot was kept from
                 running; "host-unknown": it may have been.
         """
-        batches: dict[Seat, list[Message]] = {}
-        for message in messages:
-            batches.setdefault(message.seat, []).append(message)
         replies: dict[Seat, Reply] = {}
-        waiting: dict[int, _Open] = {}
-        for seat, batch in batches.items():
+        waiting: list[_Open] = []
+        for seat, batch in _by_seat(messages):
             self._send(seat, batch, replies, waiting)
-        self._wait(waiting, replies)
-        return replies
-
-    def _send(
-        self, seat: Seat, batch: Sequence[Message], replies: dict[Seat, Reply], waiting: dict[int, _Open]
-    ) -> None:
-        channel = self._channels[seat]
-        limit_ns = next((m.limit_ns for m in batch if m.limit_ns is not None), None)
-        if limit_ns is not None and (fault := _early(channel)) is not None:
-            replies[seat] = Reply(None, 0, fault)
-            return
-        if len(channel.unsent) < MAX_UNSENT_BYTES:
-            channel.unsent += "".join(m.line + "\n" for m in batch).encode("ascii")
-        before = Counters() if limit_ns is None else channel.meter.counters(fresh=False)
-        started_ns = monotonic_ns()
-        _flush(channel)
-        if limit_ns is not None:
-            write_ns = monotonic_ns() - started_ns
-            deadline_ns = started_ns + limit_ns
-            prompt = _Open(seat, channel, started_ns, deadline_ns, deadline_ns, write_ns, before)
-            waiting[channel.stdout_fd] = prompt
-
-    def _wait(self, waiting: dict[int, _Open], replies: dict[Seat, Reply]) -> None:
         while waiting:
-            ready = _sleep_until(min(prompt.wake_ns for prompt in waiting.values()), waiting.values())
+            ready = _sleep(waiting)
             woke_ns = monotonic_ns()
-            for prompt in list(waiting.values()):
+            undecided: list[_Open] = []
+            for prompt in waiting:
                 reply = self._decide(prompt, woke_ns, prompt.channel.stdout_fd in ready)
                 if reply is not None:
                     replies[prompt.seat] = reply
-                    del waiting[prompt.channel.stdout_fd]
-                elif prompt.channel.unsent:
+                    continue
+                undecided.append(prompt)
+                if prompt.channel.unsent:
                     _flush(prompt.channel)
+            waiting = undecided
+        return replies
+
+    def _send(self, seat: Seat, batch: Sequence[Message], replies: dict[Seat, Reply], waiting: list[_Open]) -> None:
+        channel, ear = self._channels[seat], self._ears[seat]
+        text, limit_ns = "", None
+        for message in batch:
+            text += message.line + "\n"
+            if message.limit_ns is not None:
+                limit_ns = message.limit_ns
+        if limit_ns is not None and (channel.unread or ear.poll(0)) and (fault := _early(channel)) is not None:
+            replies[seat] = Reply(None, 0, fault)
+            return
+        if len(channel.unsent) < MAX_UNSENT_BYTES:
+            channel.unsent += text.encode("ascii")
+        if limit_ns is None:
+            _flush(channel)
+            return
+        before = channel.meter.counters(fresh=False)
+        started_ns = monotonic_ns()
+        _flush(channel)
+        write_ns = monotonic_ns() - started_ns
+        deadline_ns = started_ns + limit_ns
+        waiting.append(_Open(seat, channel, ear, started_ns, deadline_ns, deadline_ns, write_ns, before))
 
     def _decide(self, prompt: _Open, woke_ns: int, readable: bool) -> Reply | None:
         """The reply of one seat, as soon as there is one."""
         if prompt.watched:
             return self._watch(prompt) if readable or woke_ns >= prompt.wake_ns else None
-        past = woke_ns > prompt.deadline_ns
         reply = self._look(prompt) if readable else None
-        if reply is None and past:
+        if reply is None and woke_ns > prompt.deadline_ns:
             return self._missed(prompt, woke_ns)
         return reply
 
@@ -206,6 +207,16 @@ class PipeTransport:
         )
 
 
+def _by_seat(messages: Sequence[Message]) -> Iterable[tuple[Seat, Sequence[Message]]]:
+    """The lines of each seat together, in their order."""
+    if len(messages) == 1:
+        return ((messages[0].seat, messages),)
+    batches: dict[Seat, list[Message]] = {}
+    for message in messages:
+        batches.setdefault(message.seat, []).append(message)
+    return batches.items()
+
+
 def _early(channel: Channel) -> Fault | None:
     """What the bot did before it was asked: nothing, spoke, or went away."""
     ended = not channel.unread and _read(channel)
@@ -238,28 +249,39 @@ def _spent(prompt: _Open) -> int | None:
 
 def _flush(channel: Channel) -> None:
     """Write what the pipe takes. A reader that is gone shows as end of file on its output, not here."""
-    with contextlib.suppress(BlockingIOError):
-        try:
-            while channel.unsent:
-                channel.unsent = channel.unsent[os.write(channel.stdin_fd, channel.unsent) :]
-        except BrokenPipeError:
-            channel.unsent = b""
+    try:
+        while channel.unsent:
+            channel.unsent = channel.unsent[os.write(channel.stdin_fd, channel.unsent) :]
+    except BlockingIOError:
+        pass
+    except BrokenPipeError:
+        channel.unsent = b""
 
 
-def _sleep_until(deadline_ns: int, prompts: Collection[_Open]) -> set[int]:
-    """Wait for output (or room for unsent input) until the deadline at the latest; the readable descriptors.
-
-    poll counts in whole milliseconds and Python rounds up: that would be up to 1 ms of lateness of our own making,
-    so poll gets the whole milliseconds only and select, which counts in microseconds, the rest.
-    """
-    reads = [p.channel.stdout_fd for p in prompts]
-    writes = [p.channel.stdin_fd for p in prompts if p.channel.unsent]
-    left_ns = max(0, deadline_ns - monotonic_ns())
-    if 0 < left_ns < NS_PER_MS and max(reads + writes) < 1024:
-        return set(select.select(reads, writes, [], left_ns / NS_PER_S)[0])
+def _listening(reads: Iterable[int], writes: Iterable[int] = ()) -> select.poll:
     poller = select.poll()
     for fd in reads:
         poller.register(fd, select.POLLIN)
     for fd in writes:
         poller.register(fd, select.POLLOUT)
-    return {fd for fd, _ in poller.poll(left_ns // NS_PER_MS)}
+    return poller
+
+
+_wake_ns = attrgetter("wake_ns")
+
+
+def _sleep(prompts: Sequence[_Open]) -> Container[int]:
+    """Wait for output (or room for unsent input) until one is to be looked at; the readable descriptors.
+
+    poll counts in whole milliseconds and Python rounds up: that would be up to 1 ms of lateness of our own making,
+    so poll gets the whole milliseconds only and select, which counts in microseconds, the rest.
+    """
+    first = prompts[0] if len(prompts) == 1 else min(prompts, key=_wake_ns)
+    left_ns = max(0, first.wake_ns - monotonic_ns())
+    if left_ns >= NS_PER_MS and len(prompts) == 1 and not first.channel.unsent:
+        return dict(first.ear.poll(left_ns // NS_PER_MS))  # nearly always: spare the lists and the poller
+    reads = [p.channel.stdout_fd for p in prompts]
+    writes = [p.channel.stdin_fd for p in prompts if p.channel.unsent]
+    if 0 < left_ns < NS_PER_MS and max(reads + writes) < 1024:
+        return select.select(reads, writes, [], left_ns / NS_PER_S)[0]
+    return dict(_listening(reads, writes).poll(left_ns // NS_PER_MS))

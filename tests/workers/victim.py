@@ -24,15 +24,15 @@ def die(*_: object, **__: object) -> None:
 
 
 def die_in_mid_match() -> None:
-    sleep_until = pipes._sleep_until
+    sleep = pipes._sleep
     waits = iter(range(40))  # the first match has 26 exchanges: the process dies inside the second one's
 
-    def the_last_wait(*arguments: object) -> set[int]:
+    def the_last_wait(*arguments: object) -> object:
         if next(waits, None) is None:
             die()
-        return sleep_until(*arguments)  # type: ignore[arg-type]
+        return sleep(*arguments)  # type: ignore[arg-type]
 
-    setattr(pipes, "_sleep_until", the_last_wait)  # noqa: B010  a private name
+    setattr(pipes, "_sleep", the_last_wait)  # noqa: B010  a private name
 
 
 def die_between_blobs_and_results() -> None:
