@@ -1,6 +1,6 @@
 """Appeals: an author doubts a match, the service looks at it again, an organiser rules.
 
-Only who owns a bot in a match may appeal, once at a time for each bot. What the appeal says is read by its author
+Only who owns a bot in a match (or is in its team) may appeal, once at a time for each bot. What the appeal says is read by its author
 and by organisers; that there is one, and how it was ruled, is in the audit log for everyone.
 """
 
@@ -19,6 +19,7 @@ from league.errors import NotFound, TooMany, WrongState
 from league.service import rulings
 from league.service.audit import record
 from league.service.storable import evidence_json, storable
+from league.service.teams import owned_by
 from league.service.users import Person
 from league.states import AppealState, MatchState, Role, SeasonState
 from league.tables import Appeal, Bot, Match, Participant, Season
@@ -56,7 +57,7 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
     bots = (
         select(Participant.bot_id)
         .join(Bot, col(Bot.id) == Participant.bot_id)
-        .where(Participant.match_id == match_id, Bot.owner_id == owner.id)
+        .where(Participant.match_id == match_id, owned_by(owner))
         .order_by(col(Participant.seat))
     )
     bot_id = session.exec(bots).first()
@@ -81,7 +82,7 @@ def open_appeal(
     """
     bot_id = appealable(session, owner, match_id)
     mine = select(Appeal.id).join(Bot, col(Bot.id) == Appeal.bot_id)
-    mine = mine.where(Bot.owner_id == owner.id, Appeal.state == AppealState.OPEN).limit(MAX_OPEN)
+    mine = mine.where(owned_by(owner), Appeal.state == AppealState.OPEN).limit(MAX_OPEN)
     if len(session.exec(mine).all()) >= MAX_OPEN:
         raise TooMany("open appeals of one author", MAX_OPEN)
     row = Appeal(
@@ -131,7 +132,7 @@ def withdraw_appeal(session: Session, owner: Person, appeal_id: int) -> AppealIn
         NotFound, WrongState.
     """
     row = _open(session, appeal_id)
-    if session.get_one(Bot, row.bot_id).owner_id != owner.id:
+    if session.exec(select(Bot.id).where(Bot.id == row.bot_id, owned_by(owner))).first() is None:
         raise NotFound("appeal", appeal_id)
     _close(session, row, AppealState.WITHDRAWN, owner.name, "")
     record(session, owner.name, "appeal-withdrawn", f"match/{row.match_id}", {"appeal": row.id})
@@ -150,7 +151,7 @@ def appeals(
     """The newest first, those with an id below `before`: an organiser sees all, an author the own ones."""
     statement = select(Appeal, Bot).join(Bot, col(Bot.id) == Appeal.bot_id)
     if asker.role is not Role.ORGANISER:
-        statement = statement.where(Bot.owner_id == asker.id)
+        statement = statement.where(owned_by(asker))
     if season_id is not None:
         statement = statement.where(Appeal.season_id == season_id)
     if state is not None:

@@ -19,6 +19,7 @@ from league.service.audit import record
 from league.service.bots import own_bot
 from league.service.play import drop_waiting
 from league.service.steps import insert_rows, touch_log
+from league.service.teams import owned_by
 from league.service.users import Person
 from league.states import Absence, MatchState, SeasonState
 from league.tables import AbsentEntry, Bot, Entry, Match, Participant, Season, Series, VoidedMatch
@@ -216,7 +217,7 @@ RESULT = {"id", "series_id", "number", "state", "rated", "transcript_sha256", "c
 def _note(session: Session, organiser: Person, action: str, match: Match, reason: str, **more: object) -> None:
     """Into the audit log, and whether the organiser has a bot in the match: everyone may know that."""
     bots = select(Bot.id).join(Participant, col(Participant.bot_id) == Bot.id)
-    own = session.exec(bots.where(Participant.match_id == match.id, Bot.owner_id == organiser.id)).first()
+    own = session.exec(bots.where(Participant.match_id == match.id, owned_by(organiser))).first()
     data = {"season": match.season_id, "reason": reason, "own_bot": own is not None, **more}
     record(session, organiser.name, action, f"match/{match.id}", data)
     touch_log(session, match.season_id)
