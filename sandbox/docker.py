@@ -48,6 +48,21 @@ ACK_TIMEOUT_S = 10
 a millisecond on an idle host; ten seconds mean that something of the container cannot be killed."""
 
 INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # init's alone; it drops them all before the bot starts
+MASKED = """
+/proc/acpi /proc/asound /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug /proc/scsi /proc/timer_list
+/proc/timer_stats /sys/devices/virtual/powercap /sys/firmware
+
+/proc/buddyinfo /proc/diskstats /proc/interrupts /proc/key-users /proc/locks /proc/pagetypeinfo /proc/pressure
+/proc/schedstat /proc/softirqs /proc/vmstat /proc/zoneinfo
+/proc/sys/fs/aio-nr /proc/sys/fs/dentry-state /proc/sys/fs/file-nr /proc/sys/fs/inode-nr /proc/sys/fs/inode-state
+
+/proc/sys/kernel/pty /dev/pts
+"""
+"""What a box does not see. First, as engines do by default, the machine and its keys. Then what is counted or listed
+over the whole host, where one bot can count in front of another: /proc/locks shows even the byte ranges of locks that
+are held in other containers. (Runtimes need /proc/stat and /proc/meminfo; those remain.) Last, terminals: a host has
+4096 for all."""
+
 FIFOS = ("ctl", "ack", "in", "out", "err")
 LABEL = "deadheat.box"
 ENVIRONMENT = {
@@ -56,6 +71,10 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
+CORE_BYTES = 1
+"""Too little for a core file, and the one limit that keeps the kernel from piping a crash into a program of the host,
+which it starts as root, outside of the box (core(5)). A bot cannot lower it, see `sandbox.seccomp`."""
+
 LOWEST_UID, UIDS = 2**20, 2**30
 """Every box gets a user at random from a billion, above every user that a host has; its group has the same number."""
 
@@ -272,7 +291,7 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         Mount("/bot", str(directory / "program"), type="bind", read_only=True),
     ]
     tmp = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777,nosuid,nodev,noexec"
-    return client.create_host_config(
+    config = client.create_host_config(
         runtime=runtime or None,
         network_mode="none",
         read_only=True,
@@ -290,13 +309,15 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         ulimits=[
             Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),
             Ulimit(name="fsize", soft=limits.file_bytes, hard=limits.file_bytes),
-            Ulimit(name="core", soft=0, hard=0),
+            Ulimit(name="core", soft=CORE_BYTES, hard=CORE_BYTES),
             Ulimit(name="msgqueue", soft=0, hard=0),
             Ulimit(name="memlock", soft=0, hard=0),
         ],
         log_config=LogConfig(type="none"),
         auto_remove=True,
     )
+    config["MaskedPaths"] = MASKED.split()  # the library has no argument for it
+    return config
 
 
 def copy_program(source: Path, target: Path) -> None:

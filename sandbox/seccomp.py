@@ -1,8 +1,9 @@
 """Which system calls a bot may make: a list of our own, stricter than any engine's default.
 
-Everything that is not named here does not exist for a bot (ENOSYS, so that runtimes fall back to older calls), and
-what opens doors is refused (EPERM). The engine's default of the field lets through AF_VSOCK and AF_NETLINK sockets,
-io_uring, memfd_secret and asynchronous I/O with its host-wide budget; here none of them remains. Left out on purpose:
+Everything that is not named here does not exist for a bot (ENOSYS, so that runtimes fall back to older calls; engines
+before 23.0 do not know that wish and say EPERM), and what opens doors is refused (EPERM). The engine's default of the
+field lets through AF_VSOCK and AF_NETLINK sockets, io_uring, memfd_secret and asynchronous I/O with its host-wide
+budget; here none of them remains. Left out on purpose:
 
 * ways out and ways in: namespaces, mounts, chroot, ptrace and reading other processes' memory, kernel modules, kexec,
   bpf, perf, userfaultfd, handles to files, quotas, swap, accounting, ports;
@@ -10,8 +11,15 @@ io_uring, memfd_secret and asynchronous I/O with its host-wide budget; here none
   asynchronous I/O, fanotify;
 * memory that belongs to no process (memfd_create, beyond what /tmp, pipes and sockets can hold): out of memory, the
   kernel must find a process of the bot that is larger than init;
+* what slows down others: evicting files that they are about to read (POSIX_FADV_DONTNEED), having the host write out
+  its disks (sync, syncfs), keeping tasks of others off a core (PR_SCHED_CORE), sharing equal pages with them
+  (MADV_MERGEABLE, PR_SET_MEMORY_MERGE);
+* the limit on core dumps, which must stay 1 (see `sandbox.docker`);
 * clocks: setting any of them;
 * network: sockets exist for AF_UNIX only.
+
+Arguments of 32 bits are compared as 64: so what is allowed is named by its value or as smaller than one, never as
+different from one, or a set upper half would slip through.
 
 init (images/init.c) runs under the same filter before it becomes the bot, so what it needs is here too: setuid,
 setgid, setgroups, capset and prctl. Without capabilities they are of no use to a bot.
@@ -23,28 +31,26 @@ import json
 from functools import cache
 
 _FILES = """
-access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fadvise64
-fallocate fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fremovexattr
-fsetxattr fstat fstatfs fsync ftruncate futimesat getcwd getdents getdents64 getxattr inotify_add_watch inotify_init
-inotify_init1 inotify_rm_watch ioctl lchown lgetxattr link linkat listxattr llistxattr lremovexattr lseek lsetxattr
-lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read
-readahead readlink readlinkat readv removexattr rename renameat renameat2 rmdir sendfile setxattr splice stat statfs
-statx symlink symlinkat sync sync_file_range syncfs tee truncate umask unlink unlinkat utime utimensat utimes vmsplice
-write writev
+access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fallocate fchdir
+fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fremovexattr fsetxattr fstat
+fstatfs fsync ftruncate futimesat getcwd getdents getdents64 getxattr inotify_add_watch inotify_init inotify_init1
+inotify_rm_watch ioctl lchown lgetxattr link linkat listxattr llistxattr lremovexattr lseek lsetxattr lstat mkdir
+mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readahead
+readlink readlinkat readv removexattr rename renameat renameat2 rmdir sendfile setxattr splice stat statfs statx
+symlink symlinkat sync_file_range tee truncate umask unlink unlinkat utime utimensat utimes vmsplice write writev
 """
 _MEMORY = """
-brk get_mempolicy madvise mbind membarrier mincore mlock mlock2 mlockall mmap mprotect mremap msync
-munlock munlockall munmap pkey_alloc pkey_free pkey_mprotect process_madvise rseq set_mempolicy
+brk get_mempolicy mbind membarrier mincore mlock mlock2 mlockall mmap mprotect mremap msync munlock munlockall munmap
+pkey_alloc pkey_free pkey_mprotect rseq set_mempolicy
 """
 _PROCESSES = """
 arch_prctl capget capset execve execveat exit exit_group fork futex futex_requeue futex_wait futex_waitv futex_wake
 get_robust_list getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority getresgid getresuid
 getrlimit getrusage getsid gettid getuid kill landlock_add_rule landlock_create_ruleset landlock_restrict_self
-pidfd_open pidfd_send_signal prctl prlimit64 restart_syscall sched_get_priority_max sched_get_priority_min
-sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity
-sched_setattr sched_setparam sched_setscheduler sched_yield seccomp set_robust_list set_tid_address setfsgid setfsuid
-setgid setgroups setpgid setpriority setregid setresgid setresuid setreuid setrlimit setsid setuid sysinfo tgkill
-times tkill uname vfork wait4 waitid
+pidfd_open pidfd_send_signal restart_syscall sched_get_priority_max sched_get_priority_min sched_getaffinity
+sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam
+sched_setscheduler sched_yield seccomp set_robust_list set_tid_address setfsgid setfsuid setgid setgroups setpgid
+setpriority setregid setresgid setresuid setreuid setsid setuid sysinfo tgkill times tkill uname vfork wait4 waitid
 """
 _SIGNALS_AND_TIME = """
 alarm clock_getres clock_gettime clock_nanosleep getitimer gettimeofday nanosleep pause rt_sigaction rt_sigpending
@@ -62,6 +68,11 @@ _AF_UNIX = 1
 _NAMESPACES = 0x7E02_0080  # every CLONE_NEW* flag
 _PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFF_FFFF)  # Linux, its 32-bit and legacy variants, and "tell me"
 _EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
+
+_FADV_DONTNEED, _FADV_NOREUSE = 4, 5
+_MADV_MERGEABLE, _MADV_LAST = 12, 25
+_RLIMIT_CORE, _RLIMITS = 4, 16
+_PR_SCHED_CORE, _PR_GET_AUXV, _PR_SET_VMA = 62, 0x4155_5856, 0x5356_4D41  # the last names memory, for debuggers
 
 _REFUSED = """
 acct add_key adjtimex bpf chroot clock_adjtime clock_settime delete_module finit_module init_module ioperm iopl
@@ -92,7 +103,13 @@ def profile() -> str:
         },
         {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
     ]
-    rules += [_if_argument(["personality"], 0, value, "SCMP_CMP_EQ") for value in _PERSONALITIES]
+    rules += _only("personality", 0, 0, *_PERSONALITIES)
+    rules += _only("fadvise64", 3, _FADV_DONTNEED, _FADV_NOREUSE)
+    rules += _only("madvise", 2, _MADV_MERGEABLE, *range(_MADV_MERGEABLE + 1, _MADV_LAST + 1))
+    rules += _only("setrlimit", 0, _RLIMIT_CORE, *range(_RLIMIT_CORE + 1, _RLIMITS))
+    rules += _only("prlimit64", 1, _RLIMIT_CORE, *range(_RLIMIT_CORE + 1, _RLIMITS))
+    rules.append(_if_argument(["prlimit64"], 2, 0, "SCMP_CMP_EQ"))  # it only asks
+    rules += _only("prctl", 0, _PR_SCHED_CORE, _PR_GET_AUXV, _PR_SET_VMA)
     return json.dumps(
         {
             "defaultAction": "SCMP_ACT_ERRNO",
@@ -100,6 +117,12 @@ def profile() -> str:
             "syscalls": rules,
         }
     )
+
+
+def _only(name: str, index: int, below: int, *values: int) -> list[dict[str, object]]:
+    """Allow a call if this argument is smaller than `below` or one of `values`."""
+    smaller = [_if_argument([name], index, below, "SCMP_CMP_LT")] if below else []
+    return smaller + [_if_argument([name], index, value, "SCMP_CMP_EQ") for value in values]
 
 
 def _if_argument(names: list[str], index: int, value: int, operator: str) -> dict[str, object]:

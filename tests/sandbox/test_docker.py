@@ -124,7 +124,7 @@ def stop(box: Box, grace_ns: int = NS_PER_S) -> Exit:
         ),
         ("sorted(p.name for p in pathlib.Path('/sys/class/net').iterdir())", "['lo']"),
         ("resource.getrlimit(resource.RLIMIT_NOFILE)", "(256, 256)"),
-        ("resource.getrlimit(resource.RLIMIT_CORE)", "(0, 0)"),
+        ("resource.getrlimit(resource.RLIMIT_CORE)", "(1, 1)"),
         ("resource.getrlimit(resource.RLIMIT_FSIZE)", f"({64 * 2**20}, {64 * 2**20})"),
         ("[l.split()[3:5] for l in text('/proc/self/limits').splitlines() if 'msgqueue' in l]", "[['0', '0']]"),
         ("text('/proc/self/oom_score_adj').strip()", "'1000'"),

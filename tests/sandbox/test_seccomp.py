@@ -28,6 +28,14 @@ def test_no_call_is_both_allowed_and_refused() -> None:
     assert not set(allowed) & {*names("SCMP_ACT_ERRNO", whatever_arguments=True), "socket", "clone", "clone3"}
 
 
+def test_what_is_allowed_by_an_argument_is_named_by_its_value_or_a_bound() -> None:
+    """What is merely different from a refused value may be that value with its upper half set."""
+    operators = {
+        comparison["op"] for rule in RULES if rule["action"] == "SCMP_ACT_ALLOW" for comparison in rule.get("args", [])
+    }
+    assert operators == {"SCMP_CMP_EQ", "SCMP_CMP_LT", "SCMP_CMP_MASKED_EQ"}
+
+
 def test_every_namespace_flag_of_clone_is_masked() -> None:
     (rule,) = [rule for rule in RULES if rule["names"] == ["clone"]]
     flags = [0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000]
