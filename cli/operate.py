@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +30,8 @@ again, so nothing is lost by the bound."""
 
 RESTART_SECONDS = 1.0
 ORGANISER = "organiser"
+PLAY = "play"  # the queue whose workers judge, see workers.queue
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 PR_SET_PDEATHSIG = 1
 
 
@@ -38,6 +40,8 @@ def register(app: typer.Typer) -> None:
     app.command()(serve)
     app.command()(api)
     app.command()(worker)
+    app.command(hidden=True)(jobs)
+    app.command(hidden=True)(keeper)
     app.command()(scheduler)
     app.command()(migrate)
     app.command("check-host")(check_host)
@@ -49,13 +53,14 @@ def serve() -> None:
     _check_port(settings)
     _check_sandbox(settings)
     token_file = _prepare(settings)
-    environment = _metrics_environment(settings, fresh=True)
+    _arrive(settings)
     slots = _slot_count(settings)
-    tree = Tree(environment)
+    tree = Tree(_metrics_environment(settings, fresh=True), STOP_SECONDS)
     tree.add("api", ["api"])
-    tree.add("control", ["worker", "--queues", "control", "--concurrency", "1"])
-    tree.add("build", ["worker", "--queues", "build", "--concurrency", "1"])
-    tree.add("play", ["worker", "--queues", "play", "--concurrency", str(slots)])
+    tree.add("control", _jobs("control", 1))
+    tree.add("build", _jobs("build", 1))
+    tree.add("play", _jobs(PLAY, slots))
+    tree.add("keeper", ["keeper"])
     tree.add("scheduler", ["scheduler"])
     err.print(f"Deadheat at [bold]http://{settings.host}:{settings.port}/[/]  (organiser's token: {token_file})")
     err.print(f"{slots} match{'es' if slots > 1 else ''} at a time. Stop with Ctrl-C.")
@@ -85,11 +90,26 @@ def worker(
     concurrency: Annotated[int, typer.Option(min=0, help="Jobs at a time; 0: one more than this host has slots.")] = 0,
     metrics_port: Annotated[int, typer.Option(help="Serve this host's metrics on that port; 0: do not.")] = 0,
 ) -> None:
-    """Run a worker: takes jobs from the queue until it is told to stop; SIGTERM lets it finish its series."""
+    """Run a worker: takes jobs from the queue until it is told to stop; SIGTERM lets it finish its series.
+
+    Where it plays, this machine is checked first (see `check-host`), and again whenever its fitness is in doubt.
+    """
     settings = Settings()
     _set_multiprocess(settings)
     if metrics_port:
         _serve_metrics(metrics_port)
+    tree = Tree(dict(os.environ))
+    if PLAY in queues.split(","):
+        _arrive(settings)
+        tree.add("keeper", ["keeper"])
+    tree.add("jobs", _jobs(queues, concurrency or _slot_count(settings) + 1))
+    tree.run()
+
+
+def jobs(queues: str, concurrency: int) -> None:
+    """Take jobs from these queues: the part of a worker that does the work."""
+    settings = Settings()
+    _set_multiprocess(settings)
     from workers.tasks import app
 
     app.worker_main(
@@ -97,7 +117,7 @@ def worker(
             "--quiet",
             "worker",
             f"--queues={queues}",
-            f"--concurrency={concurrency or _slot_count(settings) + 1}",
+            f"--concurrency={concurrency}",
             f"--hostname={queues.replace(',', '-')}-{os.getpid()}@%h",
             f"--loglevel={settings.log_level}",
             "--pool=prefork",
@@ -106,6 +126,18 @@ def worker(
             "--without-heartbeat",
         ]
     )
+
+
+def keeper() -> None:
+    """Keep this machine's fitness to judge known: the part of a worker that looks after its host."""
+    settings = Settings()
+    _set_multiprocess(settings)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # leaves every `with`: no container stays behind
+    from workers.context import context
+    from workers.keeper import Keeper
+
+    logging.basicConfig(level=settings.log_level, format=LOG_FORMAT)
+    Keeper(context()).run()
 
 
 def scheduler() -> None:
@@ -126,30 +158,34 @@ def migrate() -> None:
 
 
 def check_host(
-    as_json: Annotated[bool, typer.Option("--json", help="The findings as one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Facts and findings as one JSON object.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="As a worker does when it starts: two seconds, not ten.")
+    ] = False,
 ) -> None:
-    """Say whether this machine is fit to judge; exit code 1 if it is not."""
+    """Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot where it plays."""
+    from engine.core import TransportError
     from sandbox import check
-    from sandbox.box import SandboxError
-    from sandbox.docker import DockerSandbox
+    from sandbox.fitness import Level
+    from workers.context import Context
 
-    settings = Settings()
+    context = Context(Settings())
     try:
-        sandbox = DockerSandbox(settings.image, settings.data_dir / "run")
-        findings = check.check_host(sandbox)
-    except SandboxError as error:
+        sandbox = context.sandbox
+        with context.slots.take() as cpus:
+            report = check.check_host(sandbox, cpus, check.QUICK_ROUNDS if quick else check.FULL_ROUNDS)
+    except TransportError as error:
         fail(error.detail)
-    fit = check.fit(findings)
     if as_json:
-        print(json.dumps({"fit": fit, "findings": [asdict(finding) for finding in findings]}))
+        print(json.dumps(report.as_dict()))
     else:
-        for finding in findings:
-            colour = {check.Level.GOOD: "green", check.Level.REMARK: "yellow", check.Level.UNFIT: "red"}[finding.level]
+        for finding in report.findings:
+            colour = {Level.GOOD: "green", Level.REMARK: "magenta", Level.UNFIT: "red"}[finding.level]
             out.print(f"[{colour}]{finding.level:>6}[/]  {finding.text}", soft_wrap=True)
             if finding.mend:
                 out.print(f"        mend: {finding.mend}", soft_wrap=True)
-        out.print("This machine is fit to judge." if fit else "[red]This machine is NOT fit to judge.[/]")
-    if not fit:
+        out.print("This machine is fit to judge." if report.fit else "[red]This machine is NOT fit to judge.[/]")
+    if not report.fit:
         raise typer.Exit(1)
 
 
@@ -168,6 +204,7 @@ class Tree:
     """Children that are started again when they end, and that end with us."""
 
     environment: dict[str, str]
+    stop_seconds: float | None = None  # how long children may take to stop; None: as long as they like
     children: list[Child] = field(default_factory=list)
     stopping: bool = False
 
@@ -208,10 +245,10 @@ class Tree:
         running = [child.process for child in self.children if child.process is not None]
         for process in running:
             process.terminate()
-        give_up_at = time.monotonic() + STOP_SECONDS
+        give_up_at = None if self.stop_seconds is None else time.monotonic() + self.stop_seconds
         for process in running:
             try:
-                process.wait(max(0.1, give_up_at - time.monotonic()))
+                process.wait(None if give_up_at is None else max(0.1, give_up_at - time.monotonic()))
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
@@ -219,6 +256,26 @@ class Tree:
 
 def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _jobs(queues: str, concurrency: int) -> list[str]:
+    return ["jobs", queues, str(concurrency)]
+
+
+def _arrive(settings: Settings) -> None:
+    """Before any worker of this machine starts: what was known of its fitness is known no more."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from workers.context import Context
+    from workers.keeper import arrive
+
+    context = Context(settings)
+    try:
+        arrive(context)
+    except SQLAlchemyError as error:
+        fail(f"the database does not answer, or has another schema (see `deadheat migrate`): {error}")
+    finally:
+        context.database.close()
 
 
 def _check_port(settings: Settings) -> None:

@@ -75,6 +75,13 @@ class Settings(BaseSettings):
     runtime: str = Field(default="", description="The engine's runtime for bots, e.g. `runsc`; empty: its default.")
     slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (a match each); empty: found out.")
 
+    canary_seconds: float = Field(default=300, gt=0, description="A machine that plays proves its fitness this often,")
+    canary_series: int = Field(default=50, ge=1, description="and after so many series.")
+    recheck_seconds: float = Field(default=60, ge=0, description="Pause before an unfit machine is checked again.")
+    judge_unfit: bool = Field(
+        default=False, description="Let unfit machines judge all the same; each of their attempts then says so."
+    )
+
     metrics_dir: Path | None = Field(
         default=None,
         description="Directory in which the processes of one host add up their metrics; none: one process.",

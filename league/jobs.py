@@ -14,6 +14,14 @@ from engine.core import Fault, Result, Seat
 
 
 @dataclass(frozen=True, slots=True)
+class Host:
+    """A machine that plays: its name, and which of its starts. What was found out before a reboot is not known."""
+
+    name: str
+    boot: str
+
+
+@dataclass(frozen=True, slots=True)
 class BuildJob:
     """An uploaded source archive to build and try."""
 
@@ -65,6 +73,8 @@ class SeriesJob:
     game: str
     programs: Mapping[int, ProgramRef]  # by version id
     matches: tuple[MatchJob, ...]
+    host: Host = Host("", "")  # where it was claimed; nowhere in tests without a database
+    unfit: tuple[str, ...] = ()  # why that host should not judge; only where DEADHEAT_JUDGE_UNFIT lets it
     waited_seconds: float = 0.0  # from queued to claimed
 
 

@@ -110,6 +110,14 @@ class AppealState(StrEnum):
     WITHDRAWN = "withdrawn"
 
 
+class Fitness(StrEnum):
+    """What is known of a machine that plays. Any may follow any other: it is found anew with each look."""
+
+    UNCHECKED = "unchecked"  # it just started, and its check is not done
+    FIT = "fit"
+    UNFIT = "unfit"  # must not judge; `reasons` say why
+
+
 class Absence(StrEnum):
     """Why an entered bot does not take part (any more)."""
 

@@ -39,6 +39,7 @@ from league.states import (
     ChallengeState,
     FinalsFormat,
     FinalsLog,
+    Fitness,
     MatchState,
     Purpose,
     Ranks,
@@ -544,6 +545,38 @@ class JudgingEnvironment(SQLModel, table=True):
     document: dict[str, Any] = Field(sa_column=_json())
     worker: str = Field(max_length=128)
     described_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class WorkerHost(SQLModel, table=True):
+    """A machine that plays, and whether it may judge (see `league.service.workers`). A fit one has no `reasons`."""
+
+    __tablename__ = "worker_host"
+    __table_args__ = (
+        CheckConstraint("fitness = 'unchecked' OR checked_at IS NOT NULL", name="checked"),
+        CheckConstraint("steal_share BETWEEN 0 AND 1", name="steal_share"),
+    )
+
+    name: str = Field(primary_key=True, max_length=128)
+    boot: str = Field(max_length=64)  # which start of the machine all this is true of
+    image: str = Field(default="", max_length=256)  # what it opens boxes with
+    fitness: Fitness = Field(default=Fitness.UNCHECKED, sa_column=_word(Fitness, "fitness"))
+    since_at: datetime = Field(sa_type=UtcDateTime)  # since when it has that fitness
+    reasons: list[str] = Field(default_factory=list, sa_column=_json())
+    report: dict[str, Any] = Field(default_factory=dict, sa_column=_json())  # of the newest check
+    evidence: dict[str, Any] = Field(default_factory=dict, sa_column=_json())  # of the newest canary that went wrong
+    first_seen_at: datetime = Field(sa_type=UtcDateTime)
+    last_seen_at: datetime = Field(sa_type=UtcDateTime)
+    unfit_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # when it was last found unfit
+    checked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    check_due_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # None: no further check is wanted
+    canary_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    steal_share: float = 0.0  # of its CPUs' time, taken by the hypervisor lately
+    series: int = 0  # finished there
+    series_since_canary: int = 0
+    voids: int = 0  # attempts at those series' matches
+    canaries: int = 0
+    canary_voids: int = 0
+    canary_failures: int = 0
 
 
 class VoidedMatch(SQLModel, table=True):

@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 CPUS_PER_SLOT = 2
@@ -46,8 +46,8 @@ class Slots:
         self.slots = plan(spec, sorted(os.sched_getaffinity(0)))
 
     @contextlib.contextmanager
-    def take(self) -> Iterator[tuple[int, ...]]:
-        """Wait for a free slot and own it; its CPU numbers."""
+    def take(self, waiting: Callable[[], None] = lambda: None) -> Iterator[tuple[int, ...]]:
+        """Wait for a free slot and own it; its CPU numbers. `waiting` is called again and again meanwhile."""
         while True:
             for slot in self.slots:
                 fd = self._try(slot)
@@ -57,6 +57,7 @@ class Slots:
                     finally:
                         os.close(fd)
                     return
+            waiting()
             time.sleep(RETRY_SECONDS)
 
     def _try(self, slot: tuple[int, ...]) -> int | None:

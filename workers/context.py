@@ -14,6 +14,7 @@ from pathlib import Path
 from league.blobs import Blobs
 from league.config import Settings
 from league.database import Database
+from league.jobs import Host
 from sandbox.box import Sandbox
 from sandbox.docker import DockerSandbox
 from sandbox.folders import locked_folder, sweep_folders
@@ -23,6 +24,9 @@ from sandbox.slots import Slots
 log = logging.getLogger(__name__)
 
 PLAY, BUILD = "play", "build"  # what folders are for
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+"""A name that the kernel gives to each of its starts."""
 
 BOTS = Path(__file__).resolve().parent.parent / "bots"
 """The house bots, by game and name."""
@@ -71,10 +75,15 @@ class Context:
         with locked_folder(self.run_dir, purpose) as path:
             yield path
 
+    @cached_property
+    def host(self) -> Host:
+        """This machine; two of one name are told apart, but not wanted."""
+        return Host(socket.gethostname(), BOOT_ID.read_text().strip())
+
     @property
     def worker(self) -> str:
         """How this process signs its work."""
-        return f"{socket.gethostname()}:{os.getpid()}"
+        return f"{self.host.name}:{os.getpid()}"
 
 
 @cache

@@ -6,7 +6,7 @@ PROMETHEUS_MULTIPROC_DIR (see prometheus_client), which `deadheat serve` and `de
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from prometheus_client import Counter, Histogram
 
@@ -30,9 +30,15 @@ prompts = Counter("deadheat_prompts_total", "Prompts sent to bots in finished ma
 faults = Counter("deadheat_faults_total", "Bots' failures by cause.", ["game", "command", "fault"])
 matches = Counter("deadheat_matches_total", "Finished matches by how they ended.", ["game", "outcome"])
 attempts = Counter("deadheat_attempts_total", "Attempts at matches: played, or void by cause.", ["game", "cause"])
+stolen_seconds = Histogram(
+    "deadheat_stolen_seconds",
+    "Time in which a bot that missed a deadline was kept from running, by whose fault that made it.",
+    ["game", "blame"],
+    buckets=_SECONDS,
+)
 abandoned = Counter("deadheat_abandoned_total", "Matches given up after repeated void attempts.", ["game"])
 referee_late_seconds = Histogram(
-    "deadheat_referee_late_seconds", "How late the referee woke at deadlines that passed.", buckets=_LATENESS
+    "deadheat_referee_late_seconds", "How late the referee woke at deadlines that passed.", ["game"], buckets=_LATENESS
 )
 sandbox_open_seconds = Histogram("deadheat_sandbox_open_seconds", "Time to open all boxes of a series.")
 queue_wait_seconds = Histogram(
@@ -42,6 +48,9 @@ queue_wait_seconds = Histogram(
     buckets=(0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000),
 )
 builds = Counter("deadheat_builds_total", "Builds by outcome.", ["language", "outcome"])
+canaries = Counter("deadheat_canaries_total", "Canary matches by outcome: right, wrong, void.", ["outcome"])
+host_checks = Counter("deadheat_host_checks_total", "Checks of this machine by outcome.", ["fitness"])
+turned_away = Counter("deadheat_turned_away_total", "Series left to another machine because this one may not judge.")
 task_failures = Counter("deadheat_task_failures_total", "Tasks that failed by our doing.", ["task", "cause"])
 
 
@@ -54,7 +63,7 @@ def record(transcript: Transcript) -> None:
         reply_seconds.labels(game, command).observe(reply.elapsed_ns / NS_PER_S)
         deadline_used_ratio.labels(game, command).observe(reply.elapsed_ns / max(1, prompt.limit_ns))
         if reply.fault is Fault.TIMEOUT:  # else nobody had to wake up at a certain instant
-            referee_late_seconds.observe(reply.late_ns / NS_PER_S)
+            referee_late_seconds.labels(game).observe(reply.late_ns / NS_PER_S)
         if reply.cpu_ns is not None:
             reply_cpu_seconds.labels(game, command).observe(reply.cpu_ns / NS_PER_S)
     for seat, fault in transcript.result.faults.items():
@@ -64,11 +73,24 @@ def record(transcript: Transcript) -> None:
     matches.labels(game, outcome).inc()
 
 
-def record_void(error: TransportError) -> None:
-    """Count how late the referee was in an attempt that is void for it."""
+def record_convictions(game: str, convictions: Iterable[Mapping[str, object]]) -> None:
+    """Count the evidence of time-outs that stand: see `sandbox.attribution.Evidence`."""
+    for evidence in convictions:
+        _record_stolen(game, "bot", evidence)
+
+
+def record_void(game: str, error: TransportError) -> None:
+    """Count the evidence of an attempt that is void: how late the referee was, or what was stolen from a bot."""
     late_ns = error.evidence.get("late_ns")
     if isinstance(late_ns, int):
-        referee_late_seconds.observe(late_ns / NS_PER_S)
+        referee_late_seconds.labels(game).observe(late_ns / NS_PER_S)
+    _record_stolen(game, "host", error.evidence)
+
+
+def _record_stolen(game: str, blame: str, evidence: Mapping[str, object]) -> None:
+    stolen_ns = evidence.get("stolen_ns")
+    if isinstance(stolen_ns, int):
+        stolen_seconds.labels(game, blame).observe(stolen_ns / NS_PER_S)
 
 
 def record_attempts(game: str, causes: Iterable[str]) -> None:

@@ -2,7 +2,8 @@
 
 Theory of operation
 -------------------
-`claim` takes the row by compare-and-set and gives the job a new attempt number and a lease. `run` plays without a
+First of all, now and then, a canary match (`workers.canary`) shows that this machine still judges as it should. `claim`
+takes the row by compare-and-set and gives the job a new attempt number and a lease. `run` plays without a
 database connection, except that the lease is renewed between exchanges, when no bot's clock runs: no thread of ours
 ever competes with the referee. `store` writes transcripts to the blob store, where writing twice is harmless.
 `finish` writes all results in one transaction, and only if the row still carries our attempt number.
@@ -34,10 +35,11 @@ from league.jobs import (
     MatchOutcome,
     SeriesJob,
 )
-from league.service import claim_series, finish_series, release_series, renew_series
+from league.service import claim_series, finish_series, release_series, renew_series, turn_away
 from sandbox.arena import Arena, Played
 from sandbox.box import Program, bot_limits
 from workers import metrics
+from workers.canary import play_canary_when_due
 from workers.context import PLAY, Context
 from workers.programs import fetch_program
 
@@ -65,35 +67,54 @@ class Run:
     attempts: tuple[AttemptRecord, ...]
 
 
-def play_series(context: Context, series_id: int) -> None:
-    """Carry out one series, if it is still there to be carried out."""
+def play_series(context: Context, series_id: int) -> bool:
+    """Carry out one series, if it is still there to be carried out; False: it is, but by another machine."""
+    tried: list[tuple[int, AttemptRecord]] = []
     with context.slots.take() as cpus:
+        play_canary_when_due(context, cpus)
         job = claim(context, series_id)
         if job is None:
-            return
+            return not turned_away(context, series_id)
         metrics.queue_wait_seconds.labels("play").observe(job.waited_seconds)
         log.info("series %d attempt %d: %d matches of %s", job.series_id, job.attempt, len(job.matches), job.game)
         try:
             heartbeat = Heartbeat(context, lambda session: renew_series(session, job))
-            runs = run(context, job, cpus, heartbeat)
+            runs = run(context, job, cpus, heartbeat, lambda *attempt: tried.append(attempt))
             outcomes = store(context, runs, heartbeat)
         except LeaseLost:
             log.warning("series %d: the lease of attempt %d was lost", job.series_id, job.attempt)
-            return
+            return True
         except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the series is played again
-            give_back(context, job, error)
-            return
+            give_back(context, job, error, tried)
+            return True
     finish(context, job, runs, outcomes)
+    return True
 
 
 def claim(context: Context, series_id: int) -> SeriesJob | None:
-    """Take the series, or None: done, taken, or not there any more."""
+    """Take the series, or None: done, taken, not there any more, or not for this machine."""
     with context.database.transaction() as session:
-        return claim_series(session, series_id, context.worker)
+        return claim_series(session, series_id, context.worker, context.host)
 
 
-def run(context: Context, job: SeriesJob, cpus: Sequence[int], heartbeat: Callable[[], None]) -> list[Run]:
-    """Play every match of the series in one set of boxes.
+def turned_away(context: Context, series_id: int) -> bool:
+    """Whether the series waits for a machine that is fit to judge, as this one is not."""
+    with context.database.transaction() as session:
+        turned = turn_away(session, series_id, context.host)
+    if turned:
+        metrics.turned_away.inc()
+        log.info("series %d is left to another machine: this one may not judge", series_id)
+    return turned
+
+
+def run(
+    context: Context,
+    job: SeriesJob,
+    cpus: Sequence[int],
+    heartbeat: Callable[[], None],
+    note: Callable[[int, AttemptRecord], None] = lambda *_: None,
+) -> list[Run]:
+    """Play every match of the series in one set of boxes; `note` hears of void attempts at once, with the match's id.
 
     Raises:
         LeaseLost: the series is not ours any more.
@@ -111,7 +132,7 @@ def run(context: Context, job: SeriesJob, cpus: Sequence[int], heartbeat: Callab
             for match in job.matches:
                 seating = [players.index(version) for version in match.seats]
                 attempts = context.settings.match_attempts
-                runs.append(play_match(arena, job, programs, match, seating, attempts, heartbeat))
+                runs.append(play_match(arena, job, programs, match, seating, attempts, heartbeat, note))
             return runs
 
 
@@ -123,6 +144,7 @@ def play_match(
     seating: Sequence[int],
     max_attempts: int,
     between: Callable[[], None],
+    note: Callable[[int, AttemptRecord], None],
 ) -> Run:
     """One match: again with the same seed while attempts are void, at most `max_attempts` times."""
     game = GAMES[job.game]
@@ -138,10 +160,10 @@ def play_match(
             played = arena.play(game, seating, match.seed, about, between)
         except TransportError as error:
             log.warning("match %d is void: %s: %s %s", match.match_id, error.cause, error.detail, error.evidence)
-            metrics.record_void(error)
-            attempts.append(
-                AttemptRecord(started_at_ns, time.time_ns(), error.cause, error.detail[:MAX_DETAIL], error.evidence)
-            )
+            metrics.record_void(job.game, error)
+            detail = error.detail[:MAX_DETAIL]
+            attempts.append(AttemptRecord(started_at_ns, time.time_ns(), error.cause, detail, error.evidence))
+            note(match.match_id, attempts[-1])
             wait_for_quiet(len(attempts), between)
         else:
             evidence = {"timeouts": list(played.convictions)} if played.convictions else {}
@@ -186,7 +208,7 @@ def finish(context: Context, job: SeriesJob, runs: Sequence[Run], outcomes: Sequ
     with context.database.transaction() as session:
         taken = finish_series(session, job, context.worker, outcomes)
     if not taken:
-        log.warning("series %d: attempt %d came too late and changes nothing", job.series_id, job.attempt)
+        log.warning("series %d: the results of attempt %d are not taken", job.series_id, job.attempt)
         return
     for item in runs:
         metrics.record_attempts(job.game, (attempt.cause for attempt in item.attempts))
@@ -194,16 +216,20 @@ def finish(context: Context, job: SeriesJob, runs: Sequence[Run], outcomes: Sequ
             metrics.abandoned.labels(job.game).inc()
         else:
             metrics.record(item.played.transcript)
+            metrics.record_convictions(job.game, item.played.convictions)
 
 
-def give_back(context: Context, job: SeriesJob, error: Exception) -> None:
-    """Our failure: the series goes back to the queue with its reason in the ledger."""
+def give_back(
+    context: Context, job: SeriesJob, error: Exception, tried: Sequence[tuple[int, AttemptRecord]] = ()
+) -> None:
+    """Our failure: the series goes back to the queue with its reason, and its void attempts, in the ledger."""
     cause = error.cause if isinstance(error, TransportError) else type(error).__name__
     log.error("series %d attempt %d failed: %s", job.series_id, job.attempt, cause, exc_info=error)
     metrics.task_failures.labels("play", cause).inc()
     evidence = dict(error.evidence) if isinstance(error, TransportError) else {}
     with context.database.transaction() as session:
-        release_series(session, job, context.worker, cause, str(error)[:MAX_DETAIL], evidence)
+        release_series(session, job, context.worker, cause, str(error)[:MAX_DETAIL], evidence, tried)
+    metrics.record_attempts(job.game, (attempt.cause for _, attempt in tried))
 
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:

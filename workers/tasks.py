@@ -7,11 +7,12 @@ database's word (see workers.queue).
 from __future__ import annotations
 
 import logging
+import time
 import warnings
 from typing import Any
 
 from celery.exceptions import SecurityWarning
-from celery.signals import setup_logging, worker_process_init, worker_ready
+from celery.signals import celeryd_init, setup_logging, worker_process_init, worker_ready
 
 from league import service
 from league.config import Settings
@@ -23,6 +24,9 @@ from workers.queue import celery_app, enqueue_build, enqueue_environment, enqueu
 
 app = celery_app(Settings())
 
+STEP_ASIDE_SECONDS = 5
+"""For this long a process that may not play leaves messages to the machines that may."""
+
 
 @setup_logging.connect
 def _log_to_stderr(**_: Any) -> None:
@@ -30,6 +34,10 @@ def _log_to_stderr(**_: Any) -> None:
     if Settings().log_level != "DEBUG":  # they tell of every nudge, ten times a minute without any work
         for chatty in ("celery", "kombu"):
             logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+@celeryd_init.connect
+def _root_is_no_mistake(**_: Any) -> None:
     # A worker that confines bots must be root (see docs/operators.md), and Celery warns of it at every start.
     warnings.filterwarnings("ignore", category=SecurityWarning)
 
@@ -58,8 +66,10 @@ def build(version_id: int) -> None:
 
 @app.task(name="deadheat.play")
 def play(series_id: int) -> None:
-    """Play one series."""
-    play_series(context(), series_id)
+    """Play one series. Where this machine may not judge, another one is told, and this one steps aside."""
+    if not play_series(context(), series_id):
+        enqueue_series(series_id)
+        time.sleep(STEP_ASIDE_SECONDS)
 
 
 @app.task(name="deadheat.tick")

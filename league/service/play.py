@@ -5,7 +5,8 @@ Theory of operation
 The queue's messages may be lost, doubled or late; nothing here trusts them. A message names a series, and
 
 * `claim_series` turns `queued` into `running` by compare-and-set, raises `attempt` and takes a lease. A second
-  delivery finds the row running and gets None.
+  delivery finds the row running and gets None. So does a machine that may not judge: that it may is a condition of
+  the same statement (see `league.service.workers`).
 * The worker renews the lease while it plays. When it dies, `league.service.sweep` finds the lease expired and puts
   the row back; whoever claims it next has a higher attempt.
 * `finish_series` first closes the row by compare-and-set on id, state *and attempt*, in the same transaction that
@@ -26,10 +27,11 @@ from sqlmodel import Session, col, select, update
 
 from engine.core import NS_PER_S, Points
 from league.database import now, settings_of
-from league.jobs import MatchJob, MatchOutcome, ProgramRef, SeriesJob
+from league.jobs import AttemptRecord, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from league.service.audit import SYSTEM, record
 from league.service.steps import insert_rows, move, touch_log
 from league.service.storable import evidence_json, storable, storable_tail
+from league.service.workers import count_series, found_unfit, may_judge, unfit_reasons
 from league.states import MatchState, SeriesState
 from league.tables import (
     Attempt,
@@ -49,9 +51,15 @@ log = logging.getLogger(__name__)
 PLAYED = "played"
 """The cause of the one attempt at a match that became its result."""
 
+HOST_UNFIT = "host-unfit"
+"""The cause of a series whose machine was found unfit while it was played, and its key in the evidence of a match that
+was judged all the same (`DEADHEAT_JUDGE_UNFIT`)."""
 
-def claim_series(session: Session, series_id: int, worker: str) -> SeriesJob | None:
-    """Take a series that waits; None: it does not exist, does not wait, or another worker was quicker."""
+
+def claim_series(session: Session, series_id: int, worker: str, host: Host) -> SeriesJob | None:
+    """Take a series that waits; None: it does not exist, does not wait, another worker was quicker, or the worker's
+    machine may not judge.
+    """
     at = now(session)
     taken = move(
         session,
@@ -59,12 +67,13 @@ def claim_series(session: Session, series_id: int, worker: str) -> SeriesJob | N
         series_id,
         SeriesState.QUEUED,
         SeriesState.RUNNING,
+        may_judge(session, host),
         attempt=Series.attempt + 1,
         worker=worker,
         lease_until=at + timedelta(seconds=settings_of(session).lease_seconds),
         started_at=at,
     )
-    return _job(session, series_id, at) if taken else None
+    return _job(session, series_id, host, at) if taken else None
 
 
 def renew_series(session: Session, job: SeriesJob) -> bool:
@@ -79,13 +88,18 @@ def renew_series(session: Session, job: SeriesJob) -> bool:
 
 
 def finish_series(session: Session, job: SeriesJob, worker: str, outcomes: Sequence[MatchOutcome]) -> bool:
-    """Write every result of the series; False: too late, nothing was changed.
+    """Write every result of the series; False: too late, nothing was changed, or the machine was found unfit
+    meanwhile, and the series is played again.
 
     `outcomes` has one outcome for each match of the job.
     """
     wanted = {match.match_id for match in job.matches}
     assert {outcome.match_id for outcome in outcomes} == wanted and len(outcomes) == len(wanted)
     at = now(session)
+    if reasons := found_unfit(session, job):
+        voids = [(outcome.match_id, attempt) for outcome in outcomes for attempt in outcome.attempts]
+        release_series(session, job, worker, HOST_UNFIT, " ".join(reasons), {}, voids)
+        return False
     mine = col(Series.attempt) == job.attempt
     if not move(
         session,
@@ -102,7 +116,9 @@ def finish_series(session: Session, job: SeriesJob, worker: str, outcomes: Seque
     season_id = session.exec(select(Series.season_id).where(Series.id == job.series_id)).one()
     _write_results(session, outcomes, at)
     _write_details(session, outcomes)
-    _write_ledger(session, job, worker, season_id, outcomes)
+    tried = [(outcome.match_id, attempt) for outcome in outcomes for attempt in outcome.attempts]
+    _write_ledger(session, job, worker, season_id, tried)
+    count_series(session, job.host, sum(attempt.cause != PLAYED for _, attempt in tried))
     for outcome in outcomes:
         if outcome.result is None:
             cause = outcome.attempts[-1].cause if outcome.attempts else "unknown"
@@ -112,10 +128,22 @@ def finish_series(session: Session, job: SeriesJob, worker: str, outcomes: Seque
 
 
 def release_series(
-    session: Session, job: SeriesJob, worker: str, cause: str, detail: str, evidence: Mapping[str, object]
+    session: Session,
+    job: SeriesJob,
+    worker: str,
+    cause: str,
+    detail: str,
+    evidence: Mapping[str, object],
+    tried: Sequence[tuple[int, AttemptRecord]] = (),
 ) -> None:
-    """We failed: back to the queue for the sweeper to enqueue after a pause; nothing where the lease is lost."""
-    give_back_series(session, job.series_id, job.attempt, worker, cause, detail, evidence)
+    """We failed: back to the queue for the sweeper to enqueue after a pause; nothing where the lease is lost.
+
+    `tried` are attempts at its matches by id; those that were void stay in the ledger.
+    """
+    if give_back_series(session, job.series_id, job.attempt, worker, cause, detail, evidence):
+        season_id = session.exec(select(Series.season_id).where(Series.id == job.series_id)).one()
+        voids = [(match_id, attempt) for match_id, attempt in tried if attempt.cause != PLAYED]
+        _write_ledger(session, job, worker, season_id, voids)
 
 
 def give_back_series(
@@ -187,7 +215,7 @@ def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *con
         )
 
 
-def _job(session: Session, series_id: int, at: datetime) -> SeriesJob:
+def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:
     statement = select(Series, Season.game).join(Season, col(Season.id) == Series.season_id)
     series, game = session.exec(statement.where(Series.id == series_id)).one()
     matches = session.exec(
@@ -208,6 +236,8 @@ def _job(session: Session, series_id: int, at: datetime) -> SeriesJob:
         game=game,
         programs=_programs(session, {version for seated in seats.values() for version in seated}),
         matches=tuple(MatchJob(match_id, seed, tuple(seats[match_id])) for match_id, seed in matches),
+        host=host,
+        unfit=unfit_reasons(session, host),
         waited_seconds=(at - series.queued_at).total_seconds(),
     )
 
@@ -298,23 +328,24 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
 
 
 def _write_ledger(
-    session: Session, job: SeriesJob, worker: str, season_id: int, outcomes: Sequence[MatchOutcome]
+    session: Session, job: SeriesJob, worker: str, season_id: int, tried: Sequence[tuple[int, AttemptRecord]]
 ) -> None:
+    """The attempts at matches, each with the id of its match."""
+    judge = {HOST_UNFIT: list(job.unfit)} if job.unfit else {}
     ledger = [
         {
             "season_id": season_id,
             "series_id": job.series_id,
-            "match_id": outcome.match_id,
+            "match_id": match_id,
             "attempt": job.attempt,
             "worker": worker,
             "cause": storable(attempt.cause, 64),
             "detail": storable(attempt.detail),
-            "evidence": evidence_json(attempt.evidence),
+            "evidence": evidence_json({**attempt.evidence, **judge}),
             "started_at": _instant(attempt.started_at_ns),
             "finished_at": _instant(attempt.finished_at_ns),
         }
-        for outcome in outcomes
-        for attempt in outcome.attempts
+        for match_id, attempt in tried
     ]
     insert_rows(session, Attempt, ledger)
 

@@ -6,7 +6,7 @@ import atexit
 import itertools
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -22,6 +22,7 @@ from league.jobs import (
     BuildOutcome,
     Ending,
     FaultRecord,
+    Host,
     Latency,
     MatchJob,
     MatchOutcome,
@@ -34,19 +35,23 @@ from league.states import Role, SeasonState
 GAME = "yacht-auction"
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SHA = "a" * 64
+HOST = Host("machine", "boot")
 
 
 class Clock:
-    """Stands still until it is turned."""
+    """Stands still until it is turned; who listens is then called."""
 
     def __init__(self) -> None:
         self.now = START
+        self.listeners: list[Callable[[], None]] = []
 
     def __call__(self) -> datetime:
         return self.now
 
     def turn(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
+        for listener in self.listeners:
+            listener()
 
 
 @dataclass
@@ -55,6 +60,7 @@ class World:
 
     settings: Settings
     clock: Clock = field(default_factory=Clock)
+    host: Host = HOST
 
     def __post_init__(self) -> None:
         self._connected: list[Database] = []
@@ -66,6 +72,15 @@ class World:
             service.ensure_organiser(session, "boss")
         self.boss = Person(1, "boss", Role.ORGANISER)
         self._numbers = itertools.count(1)
+        with self.db.transaction() as session:
+            service.host_arrives(session, self.host, "image")
+            service.record_check(session, self.host, {}, (), 0)
+        self.clock.listeners.append(self.beat)
+
+    def beat(self) -> None:
+        """The keeper of the one machine that plays, which is fit and always there."""
+        with self.db.transaction() as session:
+            service.host_seen(session, self.host)
 
     def connect(self) -> Database:
         """Another connection to the same database, as another process would have."""
@@ -128,7 +143,7 @@ class World:
 
     def claim(self, series_id: int, worker: str = "w1", db: Database | None = None) -> SeriesJob | None:
         with (db or self.db).transaction() as session:
-            return service.claim_series(session, series_id, worker)
+            return service.claim_series(session, series_id, worker, self.host)
 
     def finish(
         self,

@@ -20,6 +20,7 @@ class PlayingWorld(World):
 
     def __post_init__(self) -> None:
         self.context = Context(self.settings)
+        self.host = self.context.host
         self.program = self.context.blobs.put(packed(BOTS / GAME / "random"))
         super().__post_init__()
         self.context.__dict__["database"] = self.connect()  # with the world's clock

@@ -1,0 +1,193 @@
+"""May this host judge? What the facts about it mean: the rule as a pure function, with a mend for what is amiss.
+
+Theory of operation
+-------------------
+The clock guards verdicts by itself: what a host takes from a bot is seen, the attempt is void and played again. So a
+busy, shared or slow machine judges as justly as a quiet one, only dearer, and what makes it dearer is a *remark*.
+*Unfit* is a host where that guard is missing, wrong, or has no end:
+
+* nothing tells whether a bot was kept from running, so every missed deadline would end as unknown;
+* its clock counts in ticks, which are longer than what verdicts turn on;
+* the verdict over a reference bot was wrong;
+* more than `MAX_VOID_SHARE` of the verdicts over them were void.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from engine.core import NS_PER_MS
+
+MAX_VOID_SHARE = 0.5
+"""A match has five attempts: up to here at least 31 of 32 matches that turn on a deadline end with a verdict."""
+
+BUSY_VOID_SHARE = 0.05
+MAX_STEAL_SHARE = 0.02
+TICKING_CLOCKS = frozenset({"jiffies", "refined-jiffies", "pit"})
+SLOW_CLOCKS = frozenset({"acpi_pm", "hpet"})
+
+Percentiles = tuple[int, int, int]
+"""Median, 99th percentile and worst."""
+
+
+class Level(StrEnum):
+    """How much a finding matters."""
+
+    GOOD = "good"
+    REMARK = "remark"  # judging is just, but dearer or rarer than it could be
+    UNFIT = "unfit"  # must not judge
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at; `mend` says what an operator can do."""
+
+    level: Level
+    text: str
+    mend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What was found out about a host. The defaults are those of a host with which nothing is wrong.
+
+    `innocent` and `guilty` count the prompts to reference bots that should be in time and too late; of the first
+    `convicted`, of the second `acquitted`, of both `voids` came out otherwise. `signals` are the counters that speak
+    for waiting (see `sandbox.attribution`).
+    """
+
+    cgroups: str = "2"  # or "1", or "1+2": version 1 with a unified hierarchy beside it
+    signals: tuple[str, ...] = ("pressure", "run-delay")
+    clock: str = "tsc"
+    realtime: bool = True
+    governors: tuple[str, ...] = ()
+    swap: bool = False
+    shared_cores: str = ""
+    innocent: int = 60
+    guilty: int = 60
+    convicted: int = 0
+    acquitted: int = 0
+    voids: int = 0
+    late_ns: Percentiles = (30_000, 100_000, 200_000)  # the referee, at deadlines
+    trip_ns: Percentiles = (40_000, 100_000, 200_000)  # prompt to reply of a bot that answers at once
+    steal_share: float = 0.0
+    busy_share: float = 0.0  # of all CPUs, while the reference bots played
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A host's facts with what they mean."""
+
+    facts: Facts
+    findings: tuple[Finding, ...]
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it must not judge; empty: it may."""
+        return tuple(finding.text for finding in self.findings if finding.level is Level.UNFIT)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What makes judging dearer."""
+        return tuple(finding.text for finding in self.findings if finding.level is Level.REMARK)
+
+    @property
+    def fit(self) -> bool:
+        """Whether rated matches may be judged there."""
+        return not self.reasons
+
+    def as_dict(self) -> dict[str, object]:
+        """As JSON can say it."""
+        return {"fit": self.fit, "facts": asdict(self.facts), "findings": [asdict(found) for found in self.findings]}
+
+
+def judged(facts: Facts) -> Report:
+    """What the facts mean."""
+    return Report(facts, (*_of_the_kernel(facts), *_of_the_machine(facts), *_of_verdicts(facts), *_of_times(facts)))
+
+
+def _of_the_kernel(facts: Facts) -> Iterator[Finding]:
+    names = {"2": "version 2", "1+2": "version 1, with a unified hierarchy beside it", "1": "version 1 alone"}
+    mend = "boot with systemd.unified_cgroup_hierarchy=1"
+    yield _either(facts.cgroups != "1", f"Control groups {names[facts.cgroups]}.", Level.REMARK, mend)
+    psi = "boot with psi=1, on a kernel with CONFIG_PSI and a unified cgroup hierarchy"
+    if not facts.signals:
+        text = "Nothing tells whether a bot was kept from running (no cpu.pressure, no schedstat)."
+        yield Finding(Level.UNFIT, text, f"{psi}, or with CONFIG_SCHED_INFO")
+    elif "pressure" not in facts.signals:
+        yield Finding(Level.REMARK, "No cpu.pressure: children of a bot that wait for a CPU are not seen.", psi)
+    elif "run-delay" not in facts.signals:
+        text = "No schedstat: waits of a bot that are shorter than a tick are not seen."
+        yield Finding(Level.REMARK, text, "use a kernel with CONFIG_SCHED_INFO")
+    else:
+        yield Finding(Level.GOOD, "Stolen time is seen: by the container's pressure and by run-queue delay.")
+    mend = "let the kernel use the processor's own counter (clocksource=tsc)"
+    if facts.clock in TICKING_CLOCKS:
+        yield Finding(Level.UNFIT, f"The clock counts in ticks of the timer ({facts.clock}).", mend)
+    elif facts.clock in SLOW_CLOCKS:
+        yield Finding(Level.REMARK, f"Reading the clock is slow ({facts.clock}).", mend)
+
+
+def _of_the_machine(facts: Facts) -> Iterator[Finding]:
+    if facts.realtime:
+        yield Finding(Level.GOOD, "The referee may run before everything else (SCHED_FIFO).")
+    else:
+        mend = "run the worker as root or with CAP_SYS_NICE"
+        yield Finding(Level.REMARK, "The referee may not use SCHED_FIFO.", mend)
+    if set(facts.governors) - {"performance"}:
+        mend = "cpupower frequency-set --governor performance"
+        yield Finding(Level.REMARK, f"CPUs change their speed (governor {', '.join(facts.governors)}).", mend)
+    else:
+        yield Finding(Level.GOOD, "CPUs keep their speed, or their host decides.")
+    if facts.swap:
+        yield Finding(Level.REMARK, "This host swaps: the referee itself may be paged out.", "swapoff --all")
+    else:
+        yield Finding(Level.GOOD, "No swap.")
+    if facts.shared_cores:
+        text = f"CPUs {facts.shared_cores} share a core: opponents on them slow each other."
+        yield Finding(Level.REMARK, text, "switch SMT off, or name one CPU of each core in DEADHEAT_SLOTS")
+    text = f"The hypervisor took {100 * facts.steal_share:.1f} % of this machine's time."
+    yield _either(facts.steal_share <= MAX_STEAL_SHARE, text, Level.REMARK, "use a machine whose CPUs are not shared")
+
+
+def _of_verdicts(facts: Facts) -> Iterator[Finding]:
+    prompts = facts.innocent + facts.guilty
+    mend = "find out what else runs here, and send us the report (--json)"
+    if facts.convicted:
+        text = f"Of {facts.innocent} reference bots that were in time {facts.convicted} were called late."
+        yield Finding(Level.UNFIT, text, mend)
+    if facts.acquitted:
+        text = f"Of {facts.guilty} reference bots that were late {facts.acquitted} were called in time."
+        yield Finding(Level.UNFIT, text, mend)
+    if not facts.convicted and not facts.acquitted:
+        yield Finding(Level.GOOD, f"None of {prompts} known verdicts was wrong.")
+    mend = "give the bots CPUs of their own, and this machine less other work"
+    text = f"{facts.voids} of {prompts} known verdicts were void: bots are kept from running"
+    if facts.voids > MAX_VOID_SHARE * prompts:
+        yield Finding(Level.UNFIT, f"{text}, too often to end every match.", mend)
+    elif facts.voids > BUSY_VOID_SHARE * prompts:
+        yield Finding(Level.REMARK, f"{text} (CPUs busy for {100 * facts.busy_share:.0f} %).", mend)
+
+
+def _of_times(facts: Facts) -> Iterator[Finding]:
+    mend = "let the worker use SCHED_FIFO (CAP_SYS_NICE), and keep a CPU for it"
+    punctual = facts.late_ns[1] <= NS_PER_MS
+    yield _either(punctual, f"The referee is late by {_us(facts.late_ns)}.", Level.REMARK, mend)
+    yield Finding(Level.GOOD, f"A chatterer's round trip takes {_us(facts.trip_ns)}.")
+
+
+def _either(good: bool, text: str, otherwise: Level, mend: str) -> Finding:
+    return Finding(Level.GOOD, text) if good else Finding(otherwise, text, mend)
+
+
+def percentiles(values: Sequence[int]) -> Percentiles:
+    """Of any values; zeros where there are none."""
+    ordered = sorted(values) or [0]
+    return ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], ordered[-1]
+
+
+def _us(values: Percentiles) -> str:
+    middle, high, worst = (value / 1000 for value in values)
+    return f"{middle:.0f} us (median), {high:.0f} us (99 %), {worst:.0f} us at most"

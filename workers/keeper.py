@@ -1,0 +1,128 @@
+"""Keep a machine's fitness to judge known: one keeper for each machine that plays, in a process of its own.
+
+Theory of operation
+-------------------
+The keeper says "still here" every few seconds; a machine whose keeper is silent for a lease's time is given no series.
+It has the machine checked (`sandbox.check`) when that is due: quickly when its worker starts, thoroughly at once if
+that finds it unfit, and again after each pause for as long as it is; and when a canary match (`workers.canary`) went
+wrong or had no end. A check takes a slot like any match, so neither spoils the other.
+
+The keeper decides nothing: it records what was found, and the statement that claims a series asks for it. It shares
+no process with a referee, for it waits for the database.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import asdict
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from engine.core import TransportError
+from league.service import due_check, host_arrives, host_seen, record_check
+from league.states import Fitness
+from sandbox.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, shares, stat
+from sandbox.docker import DockerSandbox
+from sandbox.fitness import Level, Report
+from workers import metrics
+from workers.context import Context
+
+log = logging.getLogger(__name__)
+
+
+def arrive(context: Context) -> None:
+    """To be called before a machine's worker starts: until its keeper has had it checked, it may not judge."""
+    with context.database.transaction() as session:
+        host_arrives(session, context.host, context.settings.image)
+
+
+class Keeper:
+    """See the top of the file."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._stat = stat()
+        self._beat_at = 0.0
+
+    def run(self) -> None:
+        """Until the process is told to stop."""
+        while True:
+            try:
+                self.look()
+            except SQLAlchemyError as error:
+                log.warning("the database does not answer, trying again: %s", error)
+            time.sleep(self._context.settings.heartbeat_seconds)
+
+    def look(self) -> None:
+        """Say that the machine is here, and have it checked for as long as that is due."""
+        self._beat_at = 0.0
+        self.beat()
+        while (known := self._due()) is not None:
+            self.check(thoroughly=known is Fitness.UNFIT)
+
+    def beat(self) -> None:
+        """Say that the machine is here, if that was not said a moment ago."""
+        if time.monotonic() < self._beat_at:
+            return
+        before, self._stat = self._stat, stat()
+        steal_share, _ = shares(before, self._stat)
+        with self._context.database.transaction() as session:
+            known = host_seen(session, self._context.host, steal_share)
+        self._beat_at = time.monotonic() + self._context.settings.heartbeat_seconds
+        if not known:
+            name = self._context.host.name
+            log.error("nothing is known of machine %s any more: does another one of that name play?", name)
+            arrive(self._context)
+
+    def check(self, thoroughly: bool) -> None:
+        """Have the machine checked, and record what was found."""
+        settings = self._context.settings
+        began_at = time.monotonic()
+        report = self._report(FULL_ROUNDS if thoroughly else QUICK_ROUNDS)
+        found = {"fit": False} if isinstance(report, str) else report.as_dict() | self._image()
+        reasons = (f"It could not be checked: {report}",) if isinstance(report, str) else report.reasons
+        with self._context.database.transaction() as session:
+            again_seconds = settings.recheck_seconds if thoroughly or isinstance(report, str) else 0.0
+            record_check(session, self._context.host, found, reasons, again_seconds)
+        fitness = Fitness.UNFIT if reasons else Fitness.FIT
+        metrics.host_checks.labels(fitness.value).inc()
+        self._tell(report, reasons, again_seconds, time.monotonic() - began_at)
+
+    def _due(self) -> Fitness | None:
+        with self._context.database.reading() as session:
+            return due_check(session, self._context.host)
+
+    def _report(self, rounds: int) -> Report | str:
+        """What the check found, or why there was none."""
+        try:
+            sandbox = self._context.sandbox
+            with self._context.slots.take(self.beat) as cpus:
+                return check_host(sandbox, cpus, rounds, self.beat)
+        except TransportError as error:
+            return error.detail
+
+    def _image(self) -> dict[str, object]:
+        sandbox = self._context.sandbox
+        return {"image": asdict(sandbox.image())} if isinstance(sandbox, DockerSandbox) else {}
+
+    def _tell(self, report: Report | str, reasons: tuple[str, ...], again_seconds: float, seconds: float) -> None:
+        """To the operator, in the terminal and the log."""
+        name = self._context.host.name
+        if isinstance(report, Report):
+            for finding in report.findings:
+                if finding.level is Level.REMARK:
+                    log.info("%s: %s (To mend it: %s.)", name, finding.text, finding.mend)
+        if not reasons:
+            log.info("machine %s is fit to judge (checked in %.1f s)", name, seconds)
+            return
+        judges = "It judges all the same, for DEADHEAT_JUDGE_UNFIT is set."
+        if not self._context.settings.judge_unfit:
+            judges = "It builds, but plays nothing that counts (DEADHEAT_JUDGE_UNFIT=true would let it)."
+        log.error(
+            "machine %s is NOT FIT to judge: %s %s It is checked again in %.0f s; `deadheat check-host` tells more.",
+            name,
+            " ".join(reasons),
+            judges,
+            again_seconds,
+        )
