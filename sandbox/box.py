@@ -58,23 +58,47 @@ def bot_limits(cpus: Sequence[int], player: int) -> Limits:
 class Meter(Protocol):
     """Reads one box's counters; all count from any origin, None cannot be measured."""
 
-    def cpu_ns(self) -> int | None:
-        """CPU time used so far; cheap enough for every reply."""
+    def mark(self) -> None:
+        """A prompt begins: note everything that attribution needs. Cheap enough for every prompt."""
 
-    def counters(self, fresh: bool = True) -> Counters:
-        """Everything that attribution needs; not `fresh`: cheap enough for every prompt."""
+    def spent_ns(self) -> int | None:
+        """CPU time used since the mark; cheap enough for every reply."""
+
+    def marked(self) -> Counters:
+        """What was noted at the mark."""
+
+    def counters(self) -> Counters:
+        """Everything that attribution needs, as it is now."""
+
+
+NOTHING = Counters()
 
 
 class NoMeter:
-    """Measures nothing."""
+    """Measures nothing. Simple meters build on it, and tell `cpu_ns` and `counters`."""
+
+    _marked = NOTHING
 
     def cpu_ns(self) -> int | None:
-        """See `Meter`."""
+        """CPU time used so far."""
         return None
 
-    def counters(self, fresh: bool = True) -> Counters:
+    def counters(self) -> Counters:
         """See `Meter`."""
-        return Counters()
+        return NOTHING
+
+    def mark(self) -> None:
+        """See `Meter`."""
+        self._marked = self.counters()
+
+    def marked(self) -> Counters:
+        """See `Meter`."""
+        return self._marked
+
+    def spent_ns(self) -> int | None:
+        """See `Meter`."""
+        before_ns, now_ns = self._marked.cpu_ns, self.cpu_ns()
+        return None if before_ns is None or now_ns is None else now_ns - before_ns
 
 
 @dataclass(slots=True)

@@ -18,8 +18,8 @@ from typing import IO
 
 from engine.core import NS_PER_S
 from sandbox.attribution import Counters
-from sandbox.box import STDERR_KEPT_BYTES, Box, Channel, Exit, Limits, Program, SandboxError
-from sandbox.cgroup import Leader
+from sandbox.box import STDERR_KEPT_BYTES, Box, Channel, Exit, Limits, NoMeter, Program, SandboxError
+from sandbox.cgroup import Leader, leader_times
 
 MAX_STDERR_BYTES = 64 * 1024 * 1024
 REAP_TIMEOUT_S = 10
@@ -102,7 +102,7 @@ class LocalBox:
             self.stopped()
 
 
-class ProcessMeter:
+class ProcessMeter(NoMeter):
     """Counters of one plain process; its children are not seen. See `sandbox.box.Meter`."""
 
     def __init__(self, pid: int) -> None:
@@ -110,15 +110,15 @@ class ProcessMeter:
         self._clock = (~pid << 3) | 2  # Linux's clock of another process's CPU time, see clock_getcpuclockid(3)
 
     def cpu_ns(self) -> int | None:
-        """See `sandbox.box.Meter`."""
+        """CPU time used so far."""
         try:
             return time.clock_gettime_ns(self._clock)
         except OSError:  # it has exited and was reaped
             return None
 
-    def counters(self, fresh: bool = True) -> Counters:
+    def counters(self) -> Counters:
         """See `sandbox.box.Meter`."""
-        leader_cpu_ns, delay_ns = self._leader.times()
+        leader_cpu_ns, delay_ns = leader_times(self._leader.text())
         return Counters(cpu_ns=self.cpu_ns(), leader_cpu_ns=leader_cpu_ns, delay_ns=delay_ns)
 
     def close(self) -> None:

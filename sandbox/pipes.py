@@ -32,7 +32,7 @@ from operator import attrgetter
 from time import monotonic_ns
 
 from engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError
-from sandbox.attribution import NOISE_NS, WATCH_FACTOR, Blame, Counters, Evidence, between, while_watching
+from sandbox.attribution import NOISE_NS, WATCH_FACTOR, Blame, Evidence, between, while_watching
 from sandbox.box import Channel
 
 READ_BYTES = 64 * 1024
@@ -59,7 +59,6 @@ class _Open:
     deadline_ns: int
     wake_ns: int
     write_ns: int
-    before: Counters
     watched: bool = False
     late_ns: int = 0
 
@@ -67,10 +66,14 @@ class _Open:
     def limit_ns(self) -> int:
         return self.deadline_ns - self.started_ns
 
+    def failed(self, fault: Fault, stamp_ns: int, late_ns: int) -> Reply:
+        """The reply of a bot that gave none."""
+        return Reply(None, stamp_ns - self.started_ns, fault, self.channel.meter.spent_ns(), late_ns)
+
     def evidence(self, at_ns: int) -> Evidence:
         """What happened to the seat until now."""
-        after = self.channel.meter.counters()
-        return between(self.before, after, self.limit_ns, at_ns - self.started_ns, self.write_ns)
+        meter = self.channel.meter
+        return between(meter.marked(), meter.counters(), self.limit_ns, at_ns - self.started_ns, self.write_ns)
 
 
 class PipeTransport:
@@ -130,12 +133,12 @@ class PipeTransport:
         if limit_ns is None:
             _flush(channel)
             return
-        before = channel.meter.counters(fresh=False)
+        channel.meter.mark()
         started_ns = monotonic_ns()
         _flush(channel)
         write_ns = monotonic_ns() - started_ns
         deadline_ns = started_ns + limit_ns
-        waiting.append(_Open(seat, channel, ear, started_ns, deadline_ns, deadline_ns, write_ns, before))
+        waiting.append(_Open(seat, channel, ear, started_ns, deadline_ns, deadline_ns, write_ns))
 
     def _decide(self, prompt: _Open, woke_ns: int, readable: bool) -> Reply | None:
         """The reply of one seat, as soon as there is one."""
@@ -151,12 +154,11 @@ class PipeTransport:
         channel = prompt.channel
         ended = _read(channel)
         stamp_ns = monotonic_ns()
-        elapsed_ns = stamp_ns - prompt.started_ns
         if ended:
-            return Reply(None, elapsed_ns, _gone(channel), _spent(prompt), prompt.write_ns)
+            return prompt.failed(_gone(channel), stamp_ns, prompt.write_ns)
         end = channel.unread.find(b"\n")
         if end > MAX_LINE_BYTES or (end < 0 and len(channel.unread) > MAX_LINE_BYTES):
-            return Reply(None, elapsed_ns, Fault.OVERFLOW, _spent(prompt), prompt.write_ns)
+            return prompt.failed(Fault.OVERFLOW, stamp_ns, prompt.write_ns)
         if end < 0:
             return None
         if stamp_ns > prompt.deadline_ns:
@@ -165,7 +167,7 @@ class PipeTransport:
             return None
         line = channel.unread[:end].decode("utf-8", "surrogateescape")
         del channel.unread[: end + 1]
-        return Reply(line, elapsed_ns, None, _spent(prompt), prompt.write_ns)
+        return Reply(line, stamp_ns - prompt.started_ns, None, channel.meter.spent_ns(), prompt.write_ns)
 
     def _missed(self, prompt: _Open, woke_ns: int) -> Reply | None:
         """Nothing came in time: watch on, unless we are in no position to tell."""
@@ -180,7 +182,7 @@ class PipeTransport:
         ended = _read(prompt.channel)
         stamp_ns = monotonic_ns()
         if ended:
-            return Reply(None, stamp_ns - prompt.started_ns, _gone(prompt.channel), _spent(prompt), prompt.late_ns)
+            return prompt.failed(_gone(prompt.channel), stamp_ns, prompt.late_ns)
         answered = b"\n" in prompt.channel.unread or len(prompt.channel.unread) > MAX_LINE_BYTES
         evidence = prompt.evidence(stamp_ns)
         blame = while_watching(evidence, answered, self._watch_factor)
@@ -190,8 +192,7 @@ class PipeTransport:
             return None
         if blame is Blame.BOT:
             self.convictions.append(told)
-            late_ns = max(prompt.late_ns, prompt.write_ns)
-            return Reply(None, evidence.wall_ns, Fault.TIMEOUT, _spent(prompt), late_ns)
+            return prompt.failed(Fault.TIMEOUT, stamp_ns, max(prompt.late_ns, prompt.write_ns))
         detail = f"seat {prompt.seat} was kept from running for {evidence.stolen_ns / NS_PER_MS:.1f} ms"
         raise TransportError(f"host-{'starved' if blame is Blame.HOST else 'unknown'}", detail, **told)
 
@@ -240,11 +241,6 @@ def _gone(channel: Channel) -> Fault:
     if blame is Blame.HOST:
         raise TransportError("host-memory", "this host ran out of memory and killed a bot")
     return Fault.MEMORY if blame is Blame.BOT else Fault.EXITED
-
-
-def _spent(prompt: _Open) -> int | None:
-    now_ns = prompt.channel.meter.cpu_ns()
-    return None if now_ns is None or prompt.before.cpu_ns is None else now_ns - prompt.before.cpu_ns
 
 
 def _flush(channel: Channel) -> None:
