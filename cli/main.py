@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from cli import client, local, operate, organise
+from cli import client, local, operate, organise, workers
+from cli.sprt import sprt
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -16,6 +17,8 @@ local.register(app)
 client.register(app)
 organise.register(app)
 operate.register(app)
+workers.register(app)
+app.command()(sprt)
 
 if __name__ == "__main__":
     app()

@@ -1,0 +1,56 @@
+"""Is one bot stronger than another? The sequential test on counted results."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cli.console import fail, out
+
+if TYPE_CHECKING:
+    from league.sprt import State
+
+
+def sprt(
+    elo0: Annotated[float, typer.Option(help="H0: the difference is this.")],
+    elo1: Annotated[float, typer.Option(help="H1: it is this.")],
+    counts: Annotated[str, typer.Option(help="L,D,W of games, or LL,LD,DD,WD,WW of pairs (WL counts as DD).")],
+    model: Annotated[
+        Literal["normalized", "logistic"], typer.Option(help="What elo0 and elo1 measure.")
+    ] = "normalized",
+    alpha: Annotated[float, typer.Option(help="Share of wrong verdicts under H0.")] = 0.05,
+    beta: Annotated[float, typer.Option(help="Share of wrong verdicts under H1.")] = 0.05,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+) -> None:
+    """Say whether results so far accept H1, reject it, or call for more games."""
+    from league.sprt import Model, Terms, test  # scipy takes longer to import than most verbs to run
+
+    try:
+        state = test(_numbers(counts), Terms(elo0, elo1, Model(model), alpha, beta))
+    except ValueError as error:
+        fail(str(error), 2)
+    if as_json:
+        print(json.dumps(asdict(state)))
+    else:
+        _show(state, elo0, elo1)
+
+
+def _numbers(text: str) -> list[int]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() and len(part) < 20 for part in parts):
+        raise ValueError("counts are whole numbers with commas between them, such as 10,20,30")
+    return [int(part) for part in parts]
+
+
+def _show(state: State, elo0: float, elo1: float) -> None:
+    score = "" if state.score is None else f", score {100 * state.score:.2f} %"
+    out.print(f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}] after {state.games} games{score}")
+    said = {
+        "accept": f"H1 is accepted: the difference is {elo1:g} rather than {elo0:g} Elo.",
+        "reject": f"H1 is rejected: the difference is {elo0:g} rather than {elo1:g} Elo.",
+        "continue": "Undecided: more games are needed.",
+    }
+    out.print(said[state.verdict.value])
