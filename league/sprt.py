@@ -27,7 +27,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,7 +163,7 @@ def _given_mean(values: Vector, observed: Vector, mean: float) -> Vector:
         xtol=1e-15,
         rtol=8.9e-16,
     )
-    return cast(Vector, observed / (1 + x * away))
+    return observed / (1 + x * away)
 
 
 def _given_t(scores: Vector, observed: Vector, t: float) -> Vector:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,12 +76,10 @@ def test_counts_that_are_none(counts: Sequence[int], sentence: str) -> None:
         sprt.test(counts, Terms(0, 5))
 
 
-@pytest.mark.parametrize(
-    "terms", [{"elo0": 5, "elo1": 5}, {"elo0": 0, "elo1": math.nan}, {"elo0": 0, "elo1": 1001}, {"alpha": 0.5}]
-)
-def test_terms_that_make_no_test(terms: dict[str, float]) -> None:
+@pytest.mark.parametrize(("elo0", "elo1", "alpha"), [(5, 5, 0.05), (0, math.nan, 0.05), (0, 1001, 0.05), (0, 5, 0.5)])
+def test_terms_that_make_no_test(elo0: float, elo1: float, alpha: float) -> None:
     with pytest.raises(ValueError, match="must"):
-        Terms(**{"elo0": 0.0, "elo1": 5.0, **terms})
+        Terms(elo0, elo1, alpha=alpha)
 
 
 COUNTS = st.one_of(*(st.lists(st.integers(0, 2000), min_size=size, max_size=size) for size in (3, 5)))
@@ -108,7 +107,7 @@ def test_each_hypothesis_is_given_its_best_distribution(counts: list[int], elo: 
     assert found.min() > 0
     assert miss(found) == pytest.approx(0, abs=1e-8)
     best = observed @ np.log(found)
-    constraints = [{"type": "eq", "fun": miss}, {"type": "eq", "fun": lambda chances: chances.sum() - 1}]
+    constraints: Any = [{"type": "eq", "fun": miss}, {"type": "eq", "fun": lambda chances: chances.sum() - 1}]
     other = minimize(
         lambda chances: -observed @ np.log(np.maximum(chances, 1e-300)),
         found,
