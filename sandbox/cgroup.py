@@ -148,8 +148,8 @@ class Cgroup:
             delay_ns=delay_ns,
         )
 
-    def follow_leader(self) -> None:
-        """Find the bot's first process: the oldest one but the container's own first."""
+    def follow_leader(self) -> int | None:
+        """Find the bot's first process: the oldest one but the container's own first. Its process id on this host."""
         if self._leader is not None:
             self._leader.close()
         try:  # init's child; without CONFIG_PROC_CHILDREN the oldest process but init
@@ -157,7 +157,9 @@ class Cgroup:
             found = [int(pid) for pid in children]
         except OSError:
             found = [pid for pid in self._pids() if pid != self._pid]
-        self._leader = Leader(min(found), self._proc) if found else None
+        leader = min(found, default=None)
+        self._leader = None if leader is None else Leader(leader, self._proc)
+        return leader
 
     def _slow_counters(self, fresh: bool) -> Counters:
         now_ns = time.monotonic_ns()

@@ -19,6 +19,7 @@ the other: a channel between opponents.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import secrets
@@ -48,6 +49,7 @@ ACK_TIMEOUT_S = 10
 a millisecond on an idle host; ten seconds mean that something of the container cannot be killed."""
 
 INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # init's alone; it drops them all before the bot starts
+PIPE_BYTES = 64 * 1024  # the kernel's own default
 MASKED = """
 /proc/acpi /proc/asound /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug /proc/scsi /proc/timer_list
 /proc/timer_stats /sys/devices/virtual/powercap /sys/firmware
@@ -162,14 +164,14 @@ class DockerBox:
         """See `sandbox.box.Box`."""
         cgroup = self._cgroup
         assert cgroup is not None
-        with contextlib.suppress(BlockingIOError):  # what the last run wrote after its last reply
-            while os.read(self._fds["out"], 64 * 1024):
-                pass
+        self._clean_fifos()
         cgroup.forget_memory()
         self._cpu_ns = cgroup.cpu_ns()
         self._order(b"start\n")
         self._await(rb"started\n", ACK_TIMEOUT_S)
-        cgroup.follow_leader()
+        leader = cgroup.follow_leader()
+        if leader is not None:
+            _to_be_killed_first(leader)
         return Channel(
             self._fds["in"],
             self._fds["out"],
@@ -219,6 +221,15 @@ class DockerBox:
         # Opened for both directions where we write, so that opening never waits and the bot's end can come and go.
         for name, flags in (("ctl", os.O_RDWR), ("in", os.O_RDWR), ("ack", 0), ("out", 0), ("err", 0)):
             self._fds[name] = os.open(directory / name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def _clean_fifos(self) -> None:
+        """The last run may have written after its last reply, and has left its mark on the pipes themselves."""
+        with contextlib.suppress(BlockingIOError):
+            while os.read(self._fds["out"], 64 * 1024):
+                pass
+        for name in ("in", "out"):
+            fcntl.fcntl(self._fds[name], fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+            os.utime(self._fds[name], ns=(0, 0))
 
     def _start_container(self, image: str, program: Program, limits: Limits, runtime: str) -> None:
         self._container = self._client.create_container(
@@ -316,8 +327,18 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         log_config=LogConfig(type="none"),
         auto_remove=True,
     )
-    config["MaskedPaths"] = MASKED.split()  # the library has no argument for it
+    # The library has no arguments for these.
+    config["ReadonlyPaths"] = ["/proc"]  # all of it, see `_to_be_killed_first`
+    config["MaskedPaths"] = MASKED.split()
     return config
+
+
+def _to_be_killed_first(pid: int) -> None:
+    """Out of memory, the kernel shall end the bot's first process before init, however small that makes itself: a dead
+    init looks like our failure. The bot cannot take it back, because its /proc is read-only.
+    """
+    with contextlib.suppress(OSError):  # it has ended already
+        Path(f"/proc/{pid}/oom_score_adj").write_text("1000", "ascii")
 
 
 def copy_program(source: Path, target: Path) -> None:

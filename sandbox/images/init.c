@@ -11,7 +11,7 @@
  *                        <-    "started"                        from now on the host may write prompts
  *   (the match; init takes no part in it)
  *   "stop MS"            ->    wait up to MS for the bot to exit, kill everything, reap everything, empty /tmp and
- *                              the bot's stdin, send the kept stderr
+ *                              the bot's stdin, wait for its sockets to go, send the kept stderr
  *                        <-    "done HOW CODE STDERR_BYTES DIRTY"
  *
  * HOW is E (exited with CODE), S (ended by signal CODE) or K (still running, killed by us). The acknowledgement
@@ -38,6 +38,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -48,6 +49,7 @@ enum {
     HEAD_BYTES = 8 * 1024,
     TAIL_BYTES = 48 * 1024, /* head + tail fit into a FIFO's 64 KiB, so sending them cannot block */
     LAST_CAPABILITY = 63,
+    SOCKET_PASSES = 1000, /* about a second */
     EXIT_WE_FAILED = 70
 };
 
@@ -119,15 +121,6 @@ static void send_stderr(void) {
     }
 }
 
-/* Out of memory, the kernel shall look at the bot before it looks at us (or at anything else on this host). */
-static void volunteer_for_oom(void) {
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        send_all(fd, "1000", 4);
-        close(fd);
-    }
-}
-
 static void become_bot(void) {
     for (int capability = 0; capability <= LAST_CAPABILITY; capability++)
         if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EINVAL) die("drop capability");
@@ -142,7 +135,6 @@ static void run_bot(char **command, int in, int out, int err) {
     sigemptyset(&none);
     setsid();
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) die("dup2");
-    volunteer_for_oom();
     become_bot();
     if (chdir("/bot") != 0) die("chdir /bot");
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -217,6 +209,28 @@ static int empty_tmp(void) {
     return entries_in_tmp(0);
 }
 
+/* When the last run touched it is nobody's business. */
+static void reset_times_of_tmp(void) {
+    static const struct timespec epoch[2];
+    if (utimensat(AT_FDCWD, "/tmp", epoch, 0) != 0) die("times of /tmp");
+}
+
+/* Sockets whose descriptors wait in each other's queues outlive their processes, with their names and their memory,
+ * until the kernel collects them, which the end of any socket makes it do. Returns the number of those that stay. */
+static int collect_sockets(void) {
+    char row[512];
+    int left = 1;
+    for (int pass = 0; left > 0 && pass < SOCKET_PASSES; pass++) {
+        if (pass > 0) nanosleep(&(struct timespec){0, 1000000}, NULL);
+        close(socket(AF_UNIX, SOCK_DGRAM, 0));
+        FILE *table = fopen("/proc/net/unix", "re");
+        if (table == NULL) return 0;
+        for (left = -1; fgets(row, sizeof row, table) != NULL; left++) {} /* its first row is a title */
+        fclose(table);
+    }
+    return left;
+}
+
 static void finish_stop(void) {
     char buffer[16 * 1024], line[96];
     kill(-1, SIGKILL);
@@ -224,7 +238,8 @@ static void finish_stop(void) {
     drain_stderr(80); /* nobody can make a pipe hold more than 1 MiB: nothing remains */
     if (stderr_fd >= 0) { close(stderr_fd); stderr_fd = -1; }
     while (read(in_fd, buffer, sizeof buffer) > 0) {}
-    int dirty = empty_tmp();
+    int dirty = empty_tmp() + collect_sockets();
+    reset_times_of_tmp();
     send_stderr();
     char how = killed_by_us ? 'K' : WIFEXITED(bot_status) ? 'E' : 'S';
     int code = killed_by_us ? 0 : WIFEXITED(bot_status) ? WEXITSTATUS(bot_status) : WTERMSIG(bot_status);
@@ -292,6 +307,7 @@ int main(int argc, char **argv) {
     if (argc < 2) die("usage: judge-init COMMAND [ARGUMENT ...]");
     choose_user();
     open_everything();
+    reset_times_of_tmp();
     send_all(ack_fd, "ready\n", 6);
     for (;;) {
         struct pollfd watched[3] = {{ctl_fd, POLLIN, 0}, {signal_fd, POLLIN, 0}, {stderr_fd, POLLIN, 0}};
