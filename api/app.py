@@ -29,6 +29,7 @@ from api.routes import (
     tokens,
     users,
     versions,
+    workers,
 )
 from api.services import SITE, CeleryQueue, Queue, Services
 from league.blobs import Blobs
@@ -91,6 +92,7 @@ def create_app(
         audit,
         exports,
         environment,
+        workers,
         health,
         pages,
     ):

@@ -6,7 +6,7 @@ the database are the same for every process and are made for each scrape.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
@@ -15,6 +15,8 @@ from prometheus_client.registry import Collector
 
 from api.services import Services
 from league import service
+from league.service.workers import HostInfo
+from league.states import Fitness
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
@@ -62,10 +64,27 @@ class _Database(Collector):
         )
         with self._shared.db.reading() as session:
             found = service.queues(session)
+            hosts = service.hosts(session)
         for queue in found.queues:
             for state, count in queue.rows.items():
                 rows.add_metric([queue.name, state], count)
             oldest.add_metric([queue.name], queue.oldest_seconds)
         for season_id, seconds in found.ranking_age_seconds.items():
             behind.add_metric([str(season_id)], seconds)
-        yield from (rows, oldest, behind)
+        yield from (rows, oldest, behind, *_of_hosts(hosts))
+
+
+def _of_hosts(hosts: Sequence[HostInfo]) -> Iterator[Metric]:
+    """The machines that play; not about bots or users, so each may have its label."""
+    fit = GaugeMetricFamily("deadheat_host_fit", "1: found fit to judge; 0: not, or not yet.", labels=["host"])
+    judges = GaugeMetricFamily("deadheat_host_judges", "1: would be given a series now.", labels=["host"])
+    seen = GaugeMetricFamily("deadheat_host_seen_timestamp_seconds", "When it was last heard of.", labels=["host"])
+    steal = GaugeMetricFamily(
+        "deadheat_host_steal_ratio", "What the hypervisor took of its CPUs' time lately.", labels=["host"]
+    )
+    for host in hosts:
+        fit.add_metric([host.name], host.fitness is Fitness.FIT)
+        judges.add_metric([host.name], host.judges)
+        seen.add_metric([host.name], host.last_seen_at.timestamp())
+        steal.add_metric([host.name], host.steal_share)
+    yield from (fit, judges, seen, steal)

@@ -20,7 +20,7 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cli.client import Client, Refused, read_bot, standings_table, wait_for_build
-from cli.console import err, out
+from cli.console import err, out, plain
 from league.config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,6 +29,9 @@ PASSWORD = "only a demonstration"  # noqa: S105  of authors that exist nowhere e
 START_SECONDS = 60
 STALL_SECONDS = 180
 """No match finished for this long: something is broken, and waiting longer would not mend it."""
+
+PATIENCE_SECONDS = 15
+"""After this long without a finished match the demonstration says whether this machine may judge at all."""
 
 SERIES_LENGTH = 10
 
@@ -182,15 +185,29 @@ def follow(client: Client, season_id: int, total: int) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("matches", total=total)
-        finished, moved_at = -1, time.monotonic()
+        finished, moved_at, told = -1, time.monotonic(), ""
         while finished < total or not ranked(client.leaderboard(season_id), finished):
             counts = client.call("GET", f"/v1/seasons/{season_id}")["progress"]
             if counts["done"] + counts["abandoned"] != finished:
                 finished, moved_at = counts["done"] + counts["abandoned"], time.monotonic()
             elif time.monotonic() - moved_at > STALL_SECONDS:
-                raise Broken(f"nothing was finished for {STALL_SECONDS} s")
+                raise Broken(f"nothing was finished for {STALL_SECONDS} s. {told}")
+            elif time.monotonic() - moved_at > PATIENCE_SECONDS and not told and (told := why_not_judged(client)):
+                err.print(f"[red]{told}[/]", soft_wrap=True)
             progress.update(task, completed=finished)
             time.sleep(0.5)
+
+
+def why_not_judged(client: Client) -> str:
+    """Why no machine is given matches; empty where one is."""
+    workers = client.call("GET", "/v1/workers")["items"]
+    if not workers or any(worker["judges"] for worker in workers):
+        return ""
+    reasons = " ".join(reason for worker in workers for reason in worker["reasons"])
+    return (
+        f"Matches wait: this machine is not fit to judge. {plain(reasons)} `deadheat check-host` says how to mend it; "
+        "DEADHEAT_JUDGE_UNFIT=true lets it judge all the same."
+    )
 
 
 def ranked(board: dict[str, Any], finished: int) -> bool:

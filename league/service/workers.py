@@ -68,6 +68,11 @@ class HostInfo:
     report: Mapping[str, Any]
     evidence: Mapping[str, Any]
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What its newest check found that makes judging dearer there."""
+        return tuple(found["text"] for found in self.report.get("findings", ()) if found["level"] == "remark")
+
 
 def host_arrives(session: Session, host: Host, image: str) -> None:
     """A machine's worker starts: nothing is known of it until it has been checked."""

@@ -1,0 +1,22 @@
+"""The machines that play: for organisers."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from api.deps import Asker, Shared
+from api.schemas_workers import Worker, Workers
+from league import service
+
+router = APIRouter(prefix="/v1/workers", tags=["operation"])
+
+
+@router.get("", responses={401: {}, 403: {}})
+def list_workers(shared: Shared, asker: Asker) -> Workers:
+    """Who is there, whether it may judge, and why not."""
+    with shared.db.reading() as session:
+        found = service.hosts_for(session, asker)
+    return Workers(
+        items=[Worker.model_validate(host) for host in found],
+        judge_unfit=shared.settings.judge_unfit,
+    )

@@ -1,0 +1,59 @@
+"""The machines that play, as organisers and Prometheus see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from league import service
+from league.jobs import Host
+from tests.api.site import Site
+from tests.api.test_operation import metric
+
+REMARK = {"level": "remark", "text": "This host swaps.", "mend": "swapoff --all"}
+NOISY = {"findings": [REMARK, {"level": "good", "text": "Time passes.", "mend": ""}]}
+SECOND = Host("second", "boot")
+
+
+def workers(site: Site) -> dict[str, dict[str, Any]]:
+    found = site.ok(200, site.client.get("/v1/workers", headers=organiser(site)))
+    return {worker["name"]: worker for worker in found["items"]}
+
+
+def organiser(site: Site) -> dict[str, str]:
+    with site.world.db.transaction() as session:
+        return {"Authorization": f"Bearer {service.ensure_organiser(session, 'boss')}"}
+
+
+def test_an_organiser_sees_who_is_there_and_why_somebody_may_not_judge(site: Site) -> None:
+    with site.world.db.transaction() as session:
+        service.host_arrives(session, SECOND, "deadheat/judge:core")
+        service.record_check(session, SECOND, NOISY, ["No clock."], 60)
+        service.host_seen(session, SECOND, 0.25)
+    found = workers(site)
+    assert found["machine"]["judges"]
+    assert found["machine"]["reasons"] == []
+    second = found["second"]
+    assert (second["fitness"], second["judges"]) == ("unfit", False)
+    assert second["reasons"] == ["No clock."]
+    assert second["remarks"] == ["This host swaps."]
+    assert second["steal_share"] == 0.25
+    assert second["report"] == NOISY
+    site.world.clock.turn(site.world.settings.lease_seconds + 1)  # only the first one's keeper is still there
+    assert [worker["judges"] for worker in workers(site).values()] == [True, False]
+
+
+def test_nobody_else_sees_it(site: Site) -> None:
+    site.problem(401, site.client.get("/v1/workers"), "bad-token")
+    site.problem(403, site.client.get("/v1/workers", headers=site.author()), "not-allowed")
+
+
+def test_fitness_is_measured_by_machine(site: Site) -> None:
+    assert metric(site, 'deadheat_host_fit{host="machine"}') == 1
+    assert metric(site, 'deadheat_host_judges{host="machine"}') == 1
+    with site.world.db.transaction() as session:
+        service.record_check(session, site.world.host, {}, ["Too much noise."], 60)
+        service.host_seen(session, site.world.host, 0.125)
+    assert metric(site, 'deadheat_host_fit{host="machine"}') == 0
+    assert metric(site, 'deadheat_host_judges{host="machine"}') == 0
+    assert metric(site, 'deadheat_host_steal_ratio{host="machine"}') == 0.125
+    assert metric(site, 'deadheat_host_seen_timestamp_seconds{host="machine"}') == site.world.clock.now.timestamp()
