@@ -64,6 +64,7 @@ class MatchExpectation(_Strict):
     commands: list[str] | None = None  # at which command it was committed
     ends: list[str] | None = None  # how its process ended: "exit N", "signal N", or "killed" by us
     tried: int | None = None  # a probe writes `tried: NAME` for each attempt, `BREACH: NAME` if it succeeded
+    rare: frozenset[str] = frozenset()  # attempts that may fail even unconfined: not every kernel and machine has these
 
 
 class UploadExpectation(_Strict):
