@@ -26,6 +26,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
 from engine.chance import commitment
@@ -38,6 +39,8 @@ MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 
 MAX_EXCHANGES = 100_000
 """A bound on every match: the longest game in the house ends below 30,000 exchanges."""
+
+_spelled = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps would make an encoder for every line
 
 _FRACTION = re.compile(r"-?[0-9]{1,20}/[0-9]{1,20}")
 # Not what Fraction() itself accepts: "1e999999999" is a short text and a number that fills the memory.
@@ -101,25 +104,25 @@ class Transcript:
 
 def encode(transcript: Transcript) -> bytes:
     """The transcript as chained JSON Lines. Equal transcripts give equal bytes."""
-    objects: list[dict[str, Any]] = [
-        {
-            "deadheat": FORMAT_VERSION,
-            "game": transcript.game,
-            "rules": transcript.rules_version,
-            "seats": transcript.seats,
-            "seed": transcript.seed.hex(),
-            "commitment": commitment(transcript.seed),
-            "about": dict(transcript.about),
-        }
-    ]
-    objects += [_encode_exchange(number, e) for number, e in enumerate(transcript.exchanges)]
-    objects.append(encode_result(transcript.result))
-    lines: list[bytes] = []
-    for item in objects:
-        if lines:
-            item["prev"] = hashlib.sha256(lines[-1]).hexdigest()
-        lines.append(json.dumps(item, separators=(",", ":")).encode("ascii"))
+    header = {
+        "deadheat": FORMAT_VERSION,
+        "game": transcript.game,
+        "rules": transcript.rules_version,
+        "seats": transcript.seats,
+        "seed": transcript.seed.hex(),
+        "commitment": commitment(transcript.seed),
+        "about": dict(transcript.about),
+    }
+    lines = [_spelled(header).encode("ascii")]
+    for number, exchange in enumerate(transcript.exchanges):
+        lines.append(_chained(_encode_exchange(number, exchange), lines[-1]))
+    lines.append(_chained(_spelled(encode_result(transcript.result)), lines[-1]))
     return b"\n".join(lines) + b"\n"
+
+
+def _chained(text: str, before: bytes) -> bytes:
+    """An object's text with the hash of the line before as its last key."""
+    return f'{text[:-1]},"prev":"{hashlib.sha256(before).hexdigest()}"}}'.encode("ascii")
 
 
 def decode(data: bytes) -> Transcript:
@@ -192,16 +195,24 @@ def _decode_points(value: int | str) -> Points:
     return _whole(value)
 
 
-def _encode_exchange(number: int, exchange: Exchange) -> dict[str, Any]:
-    return {
-        "n": number,
-        "messages": [[m.seat, m.line, m.limit_ns] for m in exchange.messages],
-        "replies": [
-            [seat, r.line, r.elapsed_ns, r.fault.value if r.fault else None, r.cpu_ns, r.late_ns]
-            for seat, r in sorted(exchange.replies.items())
-        ],
-        "events": [dict(event) for event in exchange.events],
-    }
+def _encode_exchange(number: int, exchange: Exchange) -> str:
+    """Spelled out here: building an object for the general encoder takes twice as long, and this is a tenth of what
+    a request costs the referee.
+    """
+    messages = ",".join([f"[{m.seat},{_quoted(m.line)},{_optional(m.limit_ns)}]" for m in exchange.messages])
+    replies = ",".join([_encode_reply(seat, reply) for seat, reply in sorted(exchange.replies.items())])
+    events = _spelled([dict(event) for event in exchange.events]) if exchange.events else "[]"
+    return f'{{"n":{number},"messages":[{messages}],"replies":[{replies}],"events":{events}}}'
+
+
+def _encode_reply(seat: Seat, reply: Reply) -> str:
+    line = "null" if reply.line is None else _quoted(reply.line)
+    fault = "null" if reply.fault is None else _quoted(reply.fault.value)
+    return f"[{seat},{line},{reply.elapsed_ns},{fault},{_optional(reply.cpu_ns)},{reply.late_ns}]"
+
+
+def _optional(number: int | None) -> int | str:
+    return "null" if number is None else number
 
 
 def _decode_exchange(item: Mapping[str, Any]) -> Exchange:

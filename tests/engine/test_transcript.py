@@ -111,6 +111,11 @@ def test_what_is_encoded_comes_back(transcript: Transcript) -> None:
 
 
 @given(transcripts())
+def test_a_transcript_is_spelled_as_the_json_module_spells_it(transcript: Transcript) -> None:
+    assert chained(objects(encode(transcript))) == encode(transcript)
+
+
+@given(transcripts())
 def test_a_transcript_is_json_lines_in_ascii(transcript: Transcript) -> None:
     data = encode(transcript)
     assert data.isascii()
