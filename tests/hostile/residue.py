@@ -144,8 +144,8 @@ class Ours:
 
     def _children(self) -> Iterator[str]:
         for task in Path("/proc/self/task").iterdir():
-            for pid in (task / "children").read_text().split():
-                yield f"child {pid}"
+            with suppress(OSError):  # a thread that has ended
+                yield from (f"child {pid}" for pid in (task / "children").read_text().split())
 
 
 @contextmanager
