@@ -207,7 +207,9 @@ class Season(SQLModel, table=True):
     """A competition in one game.
 
     `log_serial` counts changes of the log of results, `rated_serial` is the count that the newest ranking has
-    seen: where they differ a refit is due. `games_per_pair` None: no end but the season's.
+    seen: where they differ a refit is due. `games_per_pair` None: no end but the season's. `pairing_seed` decides every
+    lot of who plays whom (with `series_planned`, how many series its ladder has planned); it is drawn with the first
+    series and never shown.
     """
 
     __table_args__ = (
@@ -267,6 +269,8 @@ class Season(SQLModel, table=True):
     versions_per_day: int | None = None  # of one bot that takes part
     challenge_games: int = 1000  # most games of one version at a promotion gate; 0: there are no gates
 
+    pairing_seed: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
+    series_planned: int = 0
     log_serial: int = 0
     rated_serial: int = 0
     created_at: datetime = Field(sa_type=UtcDateTime)
@@ -300,6 +304,7 @@ class Entry(SQLModel, table=True):
 
     `gate`: the terms on which a new version takes over instead (see `league.service.challenges`); None: none.
     `finals_seed`: its place in its division's frozen ladder if it qualified for the finals, 1 for the first.
+    `waiting_since`: how many series the ladder had planned when the bot was last planned, or came; None: it just came.
     """
 
     __table_args__ = (
@@ -319,6 +324,7 @@ class Entry(SQLModel, table=True):
     division: int = 1
     finals_seed: int | None = None
     gate: dict[str, Any] | None = Field(default=None, sa_column=_json(nullable=True))
+    waiting_since: int | None = None
     created_at: datetime = Field(sa_type=UtcDateTime)
 
 
@@ -359,14 +365,21 @@ class Challenge(SQLModel, table=True):
 
 
 class Pair(SQLModel, table=True):
-    """How many games of two versions a season has planned so far (abandoned ones too): what pairing looks at."""
+    """How many games of two versions a season has planned so far (abandoned ones too): what pairing looks at.
 
-    __table_args__ = (CheckConstraint("low_id < high_id", name="order"),)
+    `lead`: with two seats, in how many more of them the one with the lower number sits first than second.
+    """
+
+    __table_args__ = (
+        CheckConstraint("low_id < high_id", name="order"),
+        Index(None, "season_id", "high_id"),
+    )
 
     season_id: int = Field(foreign_key="season.id", primary_key=True)
     low_id: int = Field(foreign_key="bot_version.id", primary_key=True)
     high_id: int = Field(foreign_key="bot_version.id", primary_key=True)
     games: int
+    lead: int = 0
 
 
 class Series(SQLModel, table=True):
@@ -379,6 +392,7 @@ class Series(SQLModel, table=True):
         Index(None, "state", "nudge_at"),
         Index(None, "state", "lease_until"),
         Index(None, "season_id", "state"),
+        Index(None, "season_id", "finished_at"),
         Index(None, "challenge_id"),
     )
 
@@ -399,7 +413,12 @@ class Series(SQLModel, table=True):
 
 
 class Match(SQLModel, table=True):
-    """One playing. The seed is secret until the match is done; its commitment is public from the start."""
+    """One playing. The seed is secret until the match is done; its commitment is public from the start.
+
+    Matches that share their dice (the rotations of one deal, or one played again after a ruling) have one seed, hence
+    one commitment: that is what ratings take for one cluster. The rotations of a deal are of one series, whose results
+    are written in one transaction, so no seed is shown while a match with it is still to be played for the first time.
+    """
 
     __table_args__ = (
         UniqueConstraint("series_id", "number"),

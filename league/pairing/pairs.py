@@ -1,8 +1,9 @@
-"""Two versions that meet, and lots drawn from a seed."""
+"""Versions that meet, in numbers: pairs, lots drawn from a seed, and the parts that games link."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 
 PairKey = tuple[int, int]
 """Two versions, the smaller number first."""
@@ -21,3 +22,25 @@ def lot(seed: bytes, *numbers: int) -> int:
     """
     drawn = hashlib.sha256(seed + b"".join(number.to_bytes(8, "big") for number in numbers)).digest()
     return int.from_bytes(drawn[:8], "big")
+
+
+def parts(
+    versions: Iterable[int], tables: Iterable[Sequence[int]], known: Mapping[int, int] | None = None
+) -> dict[int, int]:
+    """For each version a name of its part: two have the same one if tables link them, directly or through others.
+
+    `known` is what an earlier call found, perhaps with other versions: its links hold as well.
+    """
+    above = dict(known or {})
+
+    def top(version: int) -> int:
+        while (higher := above.setdefault(version, version)) != version:
+            above[version] = above.setdefault(higher, higher)  # halves the way for whoever asks next
+            version = higher
+        return version
+
+    for first, *others in tables:
+        for other in others:
+            one, two = top(first), top(other)
+            above[max(one, two)] = min(one, two)
+    return {version: top(version) for version in {*versions, *above}}

@@ -2,25 +2,46 @@
 
 Few series are open at a time (`open_series_limit` of each season), so the queue stays short whatever the field's
 size, a new version waits for minutes and not for days, and nothing need be withdrawn when a season closes.
+
+Who plays whom is for `league.pairing.ladder` to say; here is what it is told. What is expected of a version comes from
+the newest ranking (or that of the bot's version before), what it has met from the rows of its own pairs, read only
+when it is its turn: the price of a tick does not grow with the number of pairs.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlmodel import Session, col, func, select
+from sqlalchemy import ColumnElement
+from sqlalchemy import select as columns
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, func, or_, select
 
-from engine.chance import SEED_BYTES, commitment
+from engine.chance import SEED_BYTES
 from league.database import now, settings_of, surroundings
-from league.pairing import PairKey, propose
+from league.pairing import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Terms, parts, propose
 from league.service.counting import taking_part
+from league.service.planning import add_series, whole_groups
 from league.service.seasons import change_state
-from league.service.steps import insert_rows
-from league.states import SeasonState, SeriesState, VersionState
-from league.tables import BotVersion, Entry, Match, Pair, Participant, Season, Series
+from league.states import Purpose, SeasonState, SeriesState, VersionState
+from league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
+
+LADDER = (SeasonState.OPEN, SeasonState.FROZEN)
+"""States in which the ladder is played; a frozen one settles."""
+
+UNFINISHED = (SeriesState.QUEUED, SeriesState.RUNNING)
+
+CENTRE_ELO = 1500.0
+"""What is expected of a version of which nothing is known."""
+
+MARGIN = timedelta(minutes=2)
+"""A series that finished so shortly before a ranking may be missing in it: its log was read earlier, clocks differ."""
 
 
 def tick(session: Session) -> list[int]:
@@ -28,8 +49,9 @@ def tick(session: Session) -> list[int]:
     at = now(session)
     _turn_seasons(session, at)
     planned: list[int] = []
-    for season in session.exec(select(Season).where(Season.state == SeasonState.OPEN).order_by(col(Season.id))).all():
-        planned += _plan(session, season, at)
+    playing = select(Season.id).where(col(Season.state).in_(LADDER)).order_by(col(Season.id))
+    for season_id in session.exec(playing).all():
+        planned += _plan(session, season_id)
     return planned
 
 
@@ -42,76 +64,158 @@ def _turn_seasons(session: Session, at: datetime) -> None:
         change_state(session, season_id, SeasonState.OPEN, SeasonState.CLOSED)
 
 
-def _plan(session: Session, season: Season, at: datetime) -> list[int]:
-    settings = settings_of(session)
+def _plan(session: Session, season_id: int) -> list[int]:
+    """Fill the season's room for open series."""
     # Two schedulers at once would both see room: the season's row lets one in after the other (SQLite: any writer).
-    session.exec(select(Season.id).where(Season.id == season.id).with_for_update(key_share=True)).one()
-    unfinished = col(Series.state).in_([SeriesState.QUEUED, SeriesState.RUNNING])
-    count = select(func.count()).select_from(Series).where(Series.season_id == season.id, unfinished)
-    room = settings.open_series_limit - session.exec(count).one()
+    locked = select(Season).where(Season.id == season_id).with_for_update(key_share=True)
+    season = session.exec(locked.execution_options(populate_existing=True)).one()
+    unfinished = (Series.season_id == season.id, col(Series.state).in_(UNFINISHED))
+    room = (
+        settings_of(session).open_series_limit
+        - session.exec(select(func.count(col(Series.id))).where(*unfinished)).one()
+    )
     if room <= 0:
         return []
-    bots = _playable(session, season.id)
-    if len(bots) < 2:
-        return []
-    games = {
-        (low, high): played
-        for low, high, played in session.exec(
-            select(Pair.low_id, Pair.high_id, Pair.games).where(Pair.season_id == season.id)
-        )
-    }
-    seed = surroundings(session).entropy(SEED_BYTES)
-    chosen = propose(list(bots), games, room, season.series_length, season.games_per_pair, seed)
-    series_ids = []
-    for pair, length in chosen:
-        series_ids.append(_insert_series(session, season.id, pair, length, games.get(pair, 0), bots, at))
-        games[pair] = games.get(pair, 0) + length
-        session.merge(Pair(season_id=season.id, low_id=pair[0], high_id=pair[1], games=games[pair]))
-    if series_ids:
-        log.info("season %d: %d series planned", season.id, len(series_ids))
-    return series_ids
-
-
-def _playable(session: Session, season_id: int) -> dict[int, int]:
-    """Versions that may play, each with its bot."""
-    statement = (
-        select(Entry.version_id, Entry.bot_id)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == season_id, taking_part(season_id), BotVersion.state == VersionState.READY)
+    if season.pairing_seed is None:
+        season.pairing_seed = surroundings(session).entropy(SEED_BYTES)
+    terms = Terms(
+        seats=season.seats,
+        series_length=whole_groups(season, season.series_length),
+        games_per_pair=season.games_per_pair and whole_groups(season, season.games_per_pair),
     )
-    return dict(session.exec(statement).all())
+    players = _players(session, season, terms)
+    entrants = _entrants(session, season, players)
+
+    def met(version: int) -> dict[int, Met]:
+        return _met(session, season.id, players, version)
+
+    chosen = propose(entrants, met, room, terms, season.series_planned, season.pairing_seed)
+    ids = [add_series(session, season, proposal.versions, proposal.matches) for proposal in chosen]
+    for number, proposal in enumerate(chosen, season.series_planned + 1):
+        for version in proposal.versions:
+            players[version].waiting_since = number
+    season.series_planned += len(chosen)
+    if ids:
+        why = Counter(proposal.reason.value for proposal in chosen)
+        log.info("season %d: %d series planned: %s", season.id, len(ids), dict(why))
+    return ids
 
 
-def _insert_series(
-    session: Session, season_id: int, pair: PairKey, length: int, before: int, bots: dict[int, int], at: datetime
-) -> int:
-    """One series; the seats change with every game of the pair, over all its series."""
-    surrounding = surroundings(session)
-    wait = timedelta(seconds=surrounding.settings.requeue_seconds)
-    series = Series(season_id=season_id, queued_at=at, nudge_at=at + wait, created_at=at)
-    session.add(series)
-    session.flush()
-    matches = []
-    for number in range(length):
-        seed = surrounding.entropy(SEED_BYTES)
-        matches.append(
-            Match(
-                series_id=series.id,
-                season_id=season_id,
-                number=number,
-                seed=seed,
-                commitment=commitment(seed),
-                created_at=at,
+# What pairing is told ---------------------------------------------------------------------------------------------
+
+
+def _players(session: Session, season: Season, terms: Terms) -> dict[int, Entry]:
+    """Entries whose version may play and has somebody left to play, by version."""
+    statement = (
+        select(Entry)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .where(Entry.season_id == season.id, taking_part(season.id), BotVersion.state == VersionState.READY)
+    )
+    players = {entry.version_id: entry for entry in session.exec(statement)}
+    for entry in players.values():
+        if entry.waiting_since is None:  # it came, and is behind all who were there
+            entry.waiting_since = season.series_planned
+    if terms.games_per_pair is None:
+        return players
+    through = _through(session, season.id, terms.games_per_pair)
+    sizes = Counter(entry.division for entry in players.values())
+    return {version: entry for version, entry in players.items() if through[version] < sizes[entry.division] - 1}
+
+
+def _through(session: Session, season_id: int, games_per_pair: int) -> Counter[int]:
+    """For each version with how many of its present opponents it has played all games."""
+    low, high = aliased(Entry), aliased(Entry)
+    found: Counter[int] = Counter()
+    for side in (Pair.low_id, Pair.high_id):
+        statement = (
+            select(side, func.count())
+            .join(low, (col(low.season_id) == Pair.season_id) & (col(low.version_id) == Pair.low_id))
+            .join(high, (col(high.season_id) == Pair.season_id) & (col(high.version_id) == Pair.high_id))
+            .where(Pair.season_id == season_id, Pair.games >= games_per_pair, low.division == high.division)
+            .group_by(col(side))
+        )
+        found.update(dict(session.exec(statement).all()))
+    return found
+
+
+def _entrants(session: Session, season: Season, players: Mapping[int, Entry]) -> list[Entrant]:
+    newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
+    snapshot = session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+    rows: Sequence[Mapping[str, Any]] = snapshot.standings["rows"] if snapshot is not None else []
+    ranked = {row["version_id"]: row for row in rows}
+    newest_of = {row["bot_id"]: row for row in sorted(rows, key=lambda row: int(row["version"]))}
+    links, open_series = _links(session, season.id, players, snapshot)
+    entrants = []
+    for version, entry in players.items():
+        assert entry.waiting_since is not None
+        row = ranked.get(version)
+        expected = row if row is not None else newest_of.get(entry.bot_id)  # its parent, where it is not ranked yet
+        entrants.append(
+            Entrant(
+                version=version,
+                elo=CENTRE_ELO if expected is None else expected["elo"],
+                placing=row is None or (row["se"] > PLACED_SE_ELO and row["games"] < PLACED_GAMES),
+                waiting_since=entry.waiting_since,
+                part=links[version],
+                division=entry.division,
+                open_series=open_series[version],
             )
         )
-    session.add_all(matches)
-    session.flush()
-    participants = []
-    for match in matches:
-        seated = pair if (before + match.number) % 2 == 0 else (pair[1], pair[0])
-        participants += [
-            {"match_id": match.id, "seat": seat, "version_id": version, "bot_id": bots[version]}
-            for seat, version in enumerate(seated)
-        ]
-    insert_rows(session, Participant, participants)
-    return series.id
+    return entrants
+
+
+def _links(
+    session: Session, season_id: int, versions: Mapping[int, Entry], snapshot: RatingSnapshot | None
+) -> tuple[dict[int, int], Counter[int]]:
+    """Which part of the field each version belongs to, and how many series it has open.
+
+    The newest ranking knows the parts of the log that it was made from; what is on its way since then links too.
+    """
+    rows = [] if snapshot is None else snapshot.standings["rows"]
+    known = {row["version_id"]: row["part"] for row in rows if "part" in row}
+    since: ColumnElement[bool] = col(Series.state) == SeriesState.DONE
+    if snapshot is not None and known:
+        since = col(Series.finished_at) >= snapshot.created_at - MARGIN
+    statement = (
+        select(Series.id, Series.state, Participant.version_id)
+        .join(Match, (col(Match.series_id) == Series.id) & (col(Match.number) == 0))
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .where(
+            Series.season_id == season_id,
+            Series.purpose != Purpose.CHALLENGE,
+            or_(col(Series.state).in_(UNFINISHED), since),
+        )
+    )
+    tables: dict[int, list[int]] = {}
+    open_series: Counter[int] = Counter()
+    for series_id, state, version in session.exec(statement):
+        tables.setdefault(series_id, []).append(version)
+        open_series[version] += state in UNFINISHED
+    return parts(versions, tables.values(), known), open_series
+
+
+def _met(session: Session, season_id: int, players: Mapping[int, Entry], version: int) -> dict[int, Met]:
+    """What a version has planned and played with every opponent that may play now.
+
+    Games between earlier versions of the two bots are counted apart: they say who has met whom, not how often these
+    two versions have.
+    """
+    present = {entry.bot_id: entry.version_id for entry in players.values()}
+    mine = select(BotVersion.id).where(BotVersion.bot_id == players[version].bot_id)
+    found: dict[int, Met] = {}
+    for own, other, sign in ((Pair.low_id, Pair.high_id, 1), (Pair.high_id, Pair.low_id, -1)):
+        statement = (
+            columns(col(own), col(other), col(BotVersion.bot_id), col(Pair.games), col(Pair.lead))
+            .join(BotVersion, col(BotVersion.id) == other)
+            .where(col(Pair.season_id) == season_id, col(own).in_(mine))
+        )
+        for own_id, other_id, bot_id, games, lead in session.connection().execute(statement):
+            opponent = present.get(bot_id)
+            if opponent is None:
+                continue
+            was = found.get(opponent, Met())
+            if (own_id, other_id) == (version, opponent):
+                found[opponent] = Met(games, was.before, sign * lead)
+            else:
+                found[opponent] = Met(was.games, was.before + games, was.lead)
+    return found

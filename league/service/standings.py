@@ -8,7 +8,7 @@ matches.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -20,6 +20,7 @@ from engine.core import Fault
 from league import ratings
 from league.database import now, settings_of, surroundings
 from league.errors import NotFound
+from league.pairing import parts
 from league.service.counting import counts, happened, taking_part
 from league.service.seasons import Progress, season_progress
 from league.tables import Bot, BotVersion, Entry, Match, Participant, RatingSnapshot, Season, User
@@ -102,11 +103,12 @@ def _rank(session: Session, season_id: int) -> RatingSnapshot | None:
     if newest is not None and _unchanged(newest, games, entered, config, season_progress(session, season_id)):
         return None
     table = ratings.fit(games, config, entered)
+    linked = parts(map(int, entered), {tuple(sorted(map(int, game.players))) for game in games})
     return RatingSnapshot(
         season_id=season_id,
         log_sha256=table.log_sha256,
         config=config.as_json(),
-        standings=_standings(session, season_id, table),
+        standings=_standings(session, season_id, table, linked),
         created_at=now(session),
     )
 
@@ -151,8 +153,13 @@ def _unchanged(
     return same_inputs and newest.log_sha256 == ratings.log_sha256(games)
 
 
-def _standings(session: Session, season_id: int, table: ratings.RatingTable) -> dict[str, Any]:
-    """Rows for people: every version with a game, and every entry. Only entries' active versions get a place."""
+def _standings(
+    session: Session, season_id: int, table: ratings.RatingTable, linked: Mapping[int, int]
+) -> dict[str, Any]:
+    """Rows for people: every version with a game, and every entry. Only entries' active versions get a place.
+
+    `linked` names the part of the field that each version's games link it to; pairing brings parts together.
+    """
     version_ids = [int(entry.player) for entry in table.entries]
     names = _names(session, version_ids)
     faults = _faults(session, season_id)
@@ -168,6 +175,7 @@ def _standings(session: Session, season_id: int, table: ratings.RatingTable) -> 
                 "rank": place if version_id in active else None,
                 "version_id": version_id,
                 "active": version_id in active,
+                "part": linked[version_id],
                 **names[version_id],
                 "elo": entry.elo,
                 "se": entry.se,

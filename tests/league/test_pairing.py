@@ -1,64 +1,399 @@
-"""Who plays next."""
+"""Who plays next on the ladder."""
 
 from __future__ import annotations
 
+import math
+import random
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import combinations, permutations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.pairing import PairKey, propose
+from league.pairing import Entrant, Met, PairKey, Proposal, Reason, Terms, pair_key, parts, propose
+from league.pairing.ladder import NEAREST
 
 SEED = b"seed"
 
 
-def run(
-    versions: list[int], games: dict[PairKey, int], wanted: int, length: int = 2, most: int | None = None
-) -> Counter[PairKey]:
-    """The games planned by one call."""
-    planned: Counter[PairKey] = Counter()
-    for pair, count in propose(versions, games, wanted, length, most, SEED):
-        planned[pair] += count
-    return planned
+def entrant(version: int, elo: float = 1500, **values: int) -> Entrant:
+    """One that is placed and linked with everybody."""
+    plain: dict[str, int] = {"placing": False, "waiting_since": 0, "part": 0}
+    return Entrant(version, elo, **(plain | values))  # type: ignore[arg-type]
 
 
-def test_every_pair_plays_once_before_any_plays_twice() -> None:
-    planned = run([1, 2, 3, 4, 5], {}, 10)
-    assert len(planned) == 10
-    assert set(planned.values()) == {2}
+@dataclass
+class Ladder:
+    """A season on paper: what `league.service.schedule` keeps in the database."""
+
+    terms: Terms = field(default_factory=Terms)
+    seed: bytes = SEED
+    there: dict[int, Entrant] = field(default_factory=dict)
+    series: list[Proposal] = field(default_factory=list)
+    games: Counter[PairKey] = field(default_factory=Counter)
+    first: Counter[tuple[int, int]] = field(default_factory=Counter)  # (who, against whom) in seat 0
+    open_series: Counter[int] = field(default_factory=Counter)
+
+    def come(self, version: int, elo: float = 1500, *, placing: bool = True, division: int = 1) -> None:
+        waiting_since = len(self.series)
+        self.there[version] = Entrant(version, elo, placing, waiting_since, version, division)
+
+    def go(self, version: int) -> None:
+        del self.there[version]
+
+    def met(self, version: int) -> Mapping[int, Met]:
+        found = {}
+        for (low, high), games in self.games.items():
+            if version in (low, high):
+                other = high if version == low else low
+                found[other] = Met(games, 0, self.first[version, other] - self.first[other, version])
+        return found
+
+    def plan(self, wanted: int = 1) -> list[Proposal]:
+        """So many series, each played before the next call."""
+        linked = parts(self.there, (proposal.versions for proposal in self.series))
+        field_ = [replace(one, part=linked[one.version]) for one in self.there.values()]
+        proposals = propose(field_, self.met, wanted, self.terms, len(self.series), self.seed)
+        for proposal in proposals:
+            self.series.append(proposal)
+            for version in proposal.versions:
+                self.there[version] = replace(self.there[version], waiting_since=len(self.series))
+            for pair in combinations(proposal.versions, 2):
+                self.games[pair_key(*pair)] += proposal.matches
+            if len(proposal.versions) == 2:
+                one, other = proposal.versions
+                self.first[one, other] += (proposal.matches + 1) // 2
+                self.first[other, one] += proposal.matches // 2
+        return proposals
+
+    def parts(self) -> int:
+        """Into how many parts who is there falls, by everything that was played."""
+        linked = parts(self.there, (proposal.versions for proposal in self.series))
+        return len({linked[version] for version in self.there})
 
 
-def test_the_pair_that_has_played_least_comes_first() -> None:
-    assert list(run([1, 2, 3], {(1, 2): 4, (1, 3): 4, (2, 3): 2}, 1)) == [(2, 3)]
+def ladder(versions: Iterable[int], terms: Terms | None = None, seed: bytes = SEED) -> Ladder:
+    made = Ladder(terms or Terms(series_length=2), seed)
+    for version in versions:
+        made.come(version)
+    return made
 
 
-def test_of_equal_pairs_the_bots_that_have_played_least_come_first() -> None:
-    games = {(1, 2): 10, (1, 3): 10, (2, 3): 10, (3, 4): 10}
-    assert list(run([1, 2, 3, 4, 5], games, 1)) == [(4, 5)]
+# Whose turn it is -----------------------------------------------------------------------------------------------
 
 
-def test_no_pair_gets_more_than_its_share() -> None:
-    assert run([1, 2, 3], {(1, 2): 5}, 100, 2, 5) == {(1, 3): 5, (2, 3): 5}
+def test_every_other_series_begins_with_whoever_waited_longest() -> None:
+    everyone = [entrant(version, waiting_since=10 - version) for version in range(1, 8)]
+    for planned in (1, 3, 5):
+        (proposal,) = propose(everyone, lambda _: {}, 1, Terms(), planned, SEED)
+        assert 7 in proposal.versions
+        assert proposal.reason is Reason.TURN
 
 
-def test_all_had_their_share_means_nothing_to_play() -> None:
-    assert propose([1, 2], {(1, 2): 4}, 5, 2, 4, SEED) == []
-    assert propose([1], {}, 5, 2, None, SEED) == []
-    assert propose([], {}, 5, 2, None, SEED) == []
+def test_the_other_series_go_to_who_is_being_placed() -> None:
+    everyone = [entrant(version, waiting_since=version) for version in range(1, 8)]
+    everyone[4] = replace(everyone[4], placing=True)
+    (proposal,) = propose(everyone, lambda _: {}, 1, Terms(), 2, SEED)
+    assert 5 in proposal.versions
+    assert proposal.reason is Reason.PLACEMENT
+
+
+def test_who_is_being_placed_has_one_series_at_a_time() -> None:
+    everyone = [entrant(version, waiting_since=version) for version in range(1, 8)]
+    everyone[4] = replace(everyone[4], placing=True, open_series=1)
+    (proposal,) = propose(everyone, lambda _: {}, 1, Terms(), 2, SEED)
+    assert 1 in proposal.versions
+    everyone[4] = replace(everyone[4], open_series=0)
+    reasons = [proposal.reason for proposal in propose(everyone, lambda _: {}, 6, Terms(), 2, SEED)]
+    assert reasons.count(Reason.PLACEMENT) == 1
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 12),
+    st.sampled_from([2, 2, 3, 4]),
+    st.lists(st.sampled_from(["come", "come", "go", "plan", "plan", "plan"]), max_size=120),
+)
+def test_nobody_waits_for_longer_than_two_series_for_each_bot_that_was_there(
+    number: int, bots: int, seats: int, events: list[str]
+) -> None:
+    """Whoever comes and goes, and however many are being placed."""
+    chance = random.Random(number)
+    season = ladder(range(1, bots + 1), Terms(seats=seats, series_length=2), number.to_bytes(4, "big"))
+    newest = bots
+    patience = dict.fromkeys(season.there, 2 * bots)
+    for event in events:
+        if event == "come":
+            newest += 1
+            season.come(newest, chance.gauss(1500, 200))
+            patience[newest] = 2 * len(season.there)
+        elif event == "go" and len(season.there) > seats:
+            season.go(chance.choice(sorted(season.there)))
+        elif len(season.there) >= seats:
+            (proposal,) = season.plan()
+            for version in season.there:
+                patience[version] -= 1
+            for version in proposal.versions:
+                patience[version] = 2 * len(season.there)
+        assert all(patience[version] >= 0 for version in season.there), season.series
+
+
+def test_a_flood_of_new_bots_takes_half_of_the_series() -> None:
+    """The first of ten bots that are there is drawn at least every twentieth time, while a new bot comes each time."""
+    season = ladder([])
+    for version in range(1, 11):
+        season.come(version, placing=False)
+    last_seen = dict.fromkeys(range(1, 11), 0)
+    for number in range(200):
+        season.come(100 + number)
+        (proposal,) = season.plan()
+        for version in last_seen:
+            last_seen[version] = 0 if version in proposal.versions else last_seen[version] + 1
+        # Of those that came, the ones planned once stand in line as well: the line grows by one each time.
+        assert max(last_seen.values()) <= 2 * (10 + number)
+
+
+# Against whom ---------------------------------------------------------------------------------------------------
+
+
+def drawn(everyone: list[Entrant], met: Mapping[int, Met], times: int, terms: Terms | None = None) -> Counter[int]:
+    """Whom version 1 meets, over many seeds; it is its turn."""
+    found: Counter[int] = Counter()
+    for number in range(times):
+        seed = number.to_bytes(4, "big")
+        (proposal,) = propose(everyone, lambda _: met, 1, terms or Terms(), 1, seed)
+        assert 1 in proposal.versions
+        found.update(version for version in proposal.versions if version != 1)
+    return found
+
+
+def field_of(size: int, step_elo: float, *, placing: bool = False) -> list[Entrant]:
+    """Version 1 in the middle at 1500, whose turn it is, and others up and down the ladder."""
+    others = [
+        entrant(version, 1500 + step_elo * (version // 2) * (-1) ** version, waiting_since=1)
+        for version in range(2, size + 1)
+    ]
+    return [replace(entrant(1), placing=placing), *others]
+
+
+def test_who_is_being_placed_meets_one_of_the_nearest_by_lot() -> None:
+    found = drawn(field_of(40, 20, placing=True), {}, 600)
+    assert set(found) == set(range(2, 2 + NEAREST))
+    assert min(found.values()) > 600 / NEAREST / 2
+
+
+def test_who_is_being_placed_meets_whom_it_has_not_met() -> None:
+    met = {version: Met(2) for version in range(2, 2 + NEAREST)}
+    found = drawn(field_of(40, 20, placing=True), met, 300)
+    assert set(found) == set(range(2 + NEAREST, 2 + 2 * NEAREST))
+
+
+def test_everybody_else_meets_anybody_but_equals_more_often() -> None:
+    """In proportion to p (1 - p)."""
+    found = drawn([entrant(1), entrant(2, waiting_since=1), entrant(3, 1900, waiting_since=1)], {}, 2000)
+    p = 1 / (1 + 10 ** (-400 / 400))
+    assert found[3] / found[2] == pytest.approx(p * (1 - p) / 0.25, abs=0.06)
+
+
+@pytest.mark.parametrize("met", [{2: Met(9)}, {2: Met(4, before=5)}])
+def test_a_pair_that_has_met_meets_less_often(met: Mapping[int, Met]) -> None:
+    """Ten times less after nine games, whichever versions of the two bots played them."""
+    found = drawn([entrant(1), entrant(2, waiting_since=1), entrant(3, waiting_since=1)], met, 2000)
+    assert found[2] / found[3] == pytest.approx(1 / 10, abs=0.03)
+
+
+def test_bots_of_different_divisions_never_meet() -> None:
+    season = ladder([])
+    for version in range(1, 13):
+        season.come(version, division=1 + version % 3)
+    for proposal in season.plan(300):
+        assert len({version % 3 for version in proposal.versions}) == 1
+
+
+def test_a_larger_table_is_set_with_neighbours() -> None:
+    found = drawn(field_of(60, 30), {}, 400, Terms(seats=4))
+    near = sum(found[version] for version in range(2, 22))  # within 330 Elo
+    assert sum(found.values()) == 3 * 400
+    assert near > 0.6 * 3 * 400
+    placing = drawn(field_of(60, 30, placing=True), {}, 100, Terms(seats=4))
+    assert set(placing) == set(range(2, 2 + NEAREST))
+
+
+def test_a_table_needs_enough_bots() -> None:
+    assert propose([entrant(1), entrant(2), entrant(3)], lambda _: {}, 5, Terms(seats=4), 0, SEED) == []
+    assert propose([entrant(1)], lambda _: {}, 5, Terms(), 0, SEED) == []
+    assert propose([], lambda _: {}, 5, Terms(), 0, SEED) == []
+    divided = [entrant(1), entrant(2, division=2)]
+    assert propose(divided, lambda _: {}, 5, Terms(), 0, SEED) == []
+
+
+# A share for each pair ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("bots", "length", "most"), [(2, 3, 7), (5, 2, 4), (6, 4, 6), (7, 10, 1)])
+def test_every_pair_gets_its_share_and_no_more(bots: int, length: int, most: int) -> None:
+    season = ladder(range(1, bots + 1), Terms(series_length=length, games_per_pair=most))
+    while season.plan(3):
+        pass
+    assert season.games == dict.fromkeys(combinations(range(1, bots + 1), 2), most)
+
+
+@pytest.mark.parametrize("seats", [3, 4, 6])
+def test_at_larger_tables_every_pair_gets_its_share(seats: int) -> None:
+    season = ladder(range(1, 10), Terms(seats=seats, series_length=seats, games_per_pair=2 * seats))
+    while season.plan(3):
+        pass
+    assert set(season.games) == set(combinations(range(1, 10), 2))
+    assert min(season.games.values()) >= 2 * seats
+
+
+# One field ------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(2, 40), st.sampled_from([2, 3, 5]), st.integers(0, 2**32 - 1), st.booleans())
+def test_a_field_is_linked_after_two_series_for_each_part(bots: int, seats: int, number: int, placing: bool) -> None:
+    season = Ladder(Terms(seats=seats), number.to_bytes(4, "big"))
+    chance = random.Random(number)
+    for version in range(1, bots + 1):
+        season.come(version, chance.gauss(1500, 300), placing=placing)
+    if bots < seats:
+        return
+    for _ in range(2 * (bots - 1)):
+        if season.parts() == 1:
+            break
+        season.plan()
+    assert season.parts() == 1
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.lists(st.sampled_from(["come", "go", "plan", "plan", "plan", "plan"]), max_size=100)
+)
+def test_the_field_is_linked_again_soon_whoever_comes_and_goes(number: int, events: list[str]) -> None:
+    """At any time, if nobody else comes."""
+    chance = random.Random(number)
+    season = ladder(range(1, 9), seed=number.to_bytes(4, "big"))
+    newest = 8
+    for event in events:
+        if event == "come":
+            newest += 1
+            season.come(newest, chance.gauss(1500, 300))
+        elif event == "go" and len(season.there) > 2:
+            season.go(chance.choice(sorted(season.there)))
+        else:
+            season.plan(chance.randrange(1, 4))
+    loose = season.parts()
+    season.plan(2 * (loose - 1))
+    assert season.parts() == 1
+
+
+def test_two_fields_that_never_met_are_linked_first() -> None:
+    """However far apart they are."""
+    everyone = [entrant(version, 1000 + 1000 * (version > 5), part=int(version > 5)) for version in range(1, 9)]
+    (proposal,) = propose(everyone, lambda _: {}, 1, Terms(), 0, SEED)
+    assert proposal.reason is Reason.LINK
+    assert {version > 5 for version in proposal.versions} == {True, False}
+
+
+def test_parts_are_what_tables_link() -> None:
+    assert parts([1, 2, 3, 4], [(1, 2), (4, 3)]) == {1: 1, 2: 1, 3: 3, 4: 3}
+    assert parts([1, 2, 3, 4], [(4, 2)], {1: 1, 2: 1, 3: 3}) == {1: 1, 2: 1, 3: 3, 4: 1}
+    assert parts([], [(9, 8, 7), (7, 5), (1, 2)]) == {9: 5, 8: 5, 7: 5, 5: 5, 1: 1, 2: 1}
+
+
+@given(st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)).filter(lambda pair: pair[0] != pair[1])))
+def test_parts_are_the_same_in_any_order_and_in_two_steps(tables: list[tuple[int, int]]) -> None:
+    linked = parts(range(1, 13), tables)
+    assert linked == parts(range(1, 13), tables[::-1])
+    assert linked == parts(range(1, 13), tables[3:], parts([1], tables[:3]))
+    assert all(linked[one] == linked[other] for one, other in tables)
+    assert all(linked[version] <= version for version in linked)
+
+
+# Seats ----------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 10), st.integers(1, 5), st.integers(1, 80))
+def test_seats_differ_by_at_most_one_for_each_pair(number: int, bots: int, length: int, series: int) -> None:
+    season = ladder(range(1, bots + 1), Terms(series_length=length), number.to_bytes(4, "big"))
+    for _ in range(series):
+        season.plan(1 + number % 3)
+    for one, other in permutations(season.there, 2):
+        assert abs(season.first[one, other] - season.first[other, one]) <= 1
+
+
+def test_seats_differ_little_for_each_bot() -> None:
+    """Series of one match are the hardest case: 40 bots, 100 matches each."""
+    season = ladder(range(1, 41), Terms(series_length=1))
+    season.plan(2000)
+    for version in season.there:
+        began = sum(count for (one, _), count in season.first.items() if one == version)
+        followed = sum(count for (_, other), count in season.first.items() if other == version)
+        assert abs(began - followed) <= 6, (version, began, followed)
+    leads = [
+        sum(
+            count if one == version else -count
+            for (one, other), count in season.first.items()
+            if version in (one, other)
+        )
+        for version in season.there
+    ]
+    assert math.sqrt(sum(lead**2 for lead in leads) / len(leads)) < 3  # lots alone would give 10
+
+
+# The same for the same seed -------------------------------------------------------------------------------------
 
 
 def test_a_seed_decides_what_is_left_to_chance() -> None:
-    versions = list(range(1, 30))
-    assert propose(versions, {}, 5, 2, None, b"a") == propose(versions[::-1], {}, 5, 2, None, b"a")
-    assert propose(versions, {}, 5, 2, None, b"a") != propose(versions, {}, 5, 2, None, b"b")
+    everyone = field_of(30, 10)
+    plans = [
+        propose(order, lambda _: {}, 9, Terms(), 0, seed)
+        for order, seed in ((everyone, b"a"), (everyone[::-1], b"a"), (everyone, b"b"))
+    ]
+    assert plans[0] == plans[1] != plans[2]
 
 
-@given(st.integers(2, 9), st.integers(1, 60), st.integers(1, 5))
-def test_nobody_starves(bots: int, wanted: int, length: int) -> None:
-    versions = list(range(1, bots + 1))
-    planned = run(versions, {}, wanted, length)
-    pairs = [planned[(low, high)] for low in versions for high in versions if low < high]
-    assert sum(pairs) == wanted * length
-    assert max(pairs) - min(pairs) <= length
-    each = [sum(count for pair, count in planned.items() if version in pair) for version in versions]
-    assert max(each) - min(each) <= 2 * length
+def test_planning_at_once_or_one_after_the_other_is_the_same() -> None:
+    many, few = (ladder(range(1, 20), seed=b"same") for _ in range(2))
+    for season in (many, few):
+        for version in season.there:
+            season.there[version] = replace(season.there[version], placing=False)
+    many.plan(60)
+    for _ in range(60):
+        few.plan()
+    assert many.series == few.series
+
+
+def test_uploading_again_and_again_does_not_bring_a_bot_nearer_to_a_friend() -> None:
+    """Bot 1 comes with a new version after every series, always expected to be as strong as its friend, bot 2.
+
+    What the two bots have met stays met, so the friend is no more than one of many.
+    """
+    bots = 20
+    met_bots: Counter[PairKey] = Counter()
+    of_bot = {bot: bot for bot in range(1, bots + 1)}  # bot -> version
+    since = dict.fromkeys(of_bot, 0)
+    games = 0
+    for number in range(400):
+        everyone = [
+            Entrant(version, 1500 + 10 * bot * (bot > 2), bot == 1, since[bot], 0) for bot, version in of_bot.items()
+        ]
+        bot_of = {version: bot for bot, version in of_bot.items()}
+
+        def met(version: int, bot_of: Mapping[int, int] = bot_of) -> dict[int, Met]:
+            own = bot_of[version]
+            return {of_bot[other]: Met(0, met_bots[pair_key(own, other)]) for other in of_bot if other != own}
+
+        (proposal,) = propose(everyone, met, 1, Terms(), number, SEED)
+        playing = [bot_of[version] for version in proposal.versions]
+        met_bots[pair_key(*playing)] += proposal.matches
+        for bot in playing:
+            since[bot] = number + 1
+        if 1 in playing:
+            games += 1
+            of_bot[1] = 1000 + number
+    with_friend = met_bots[1, 2] / 10
+    assert games > 200  # its versions are always being placed
+    assert with_friend < 2 * games / (bots - 1)
