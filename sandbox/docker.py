@@ -310,7 +310,7 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         tmpfs={"/tmp": tmp, **limits.scratch},
         cap_drop=["ALL"],
         cap_add=INIT_CAPABILITIES,
-        security_opt=["no-new-privileges:true", f"seccomp={seccomp.profile()}"],
+        security_opt=["no-new-privileges:true", f"seccomp={seccomp.profile(limits.file_locks)}"],
         mem_limit=limits.memory_bytes,
         memswap_limit=limits.memory_bytes,  # equal to the memory limit: no swap
         pids_limit=limits.processes,

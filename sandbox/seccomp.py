@@ -8,7 +8,8 @@ budget; here none of them remains. Left out on purpose:
 * ways out and ways in: namespaces, mounts, chroot, ptrace and reading other processes' memory, kernel modules, kexec,
   bpf, perf, userfaultfd, handles to files, quotas, swap, accounting, ports;
 * what outlives a match or crosses containers: System V and POSIX message queues, shared segments and semaphores, keys,
-  asynchronous I/O, fanotify;
+  asynchronous I/O, fanotify, inotify, and (but in a build, which has no opponent) locks: all event descriptors of a
+  host are one file to the kernel, and a lock on one of them is felt, byte by byte, by whoever holds another;
 * memory that belongs to no process (memfd_create, beyond what /tmp, pipes and sockets can hold): out of memory, the
   kernel must find a process of the bot that is larger than init;
 * what slows down others: evicting files that they are about to read (POSIX_FADV_DONTNEED), having the host write out
@@ -32,12 +33,12 @@ from functools import cache
 
 _FILES = """
 access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fallocate fchdir
-fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fremovexattr fsetxattr fstat
-fstatfs fsync ftruncate futimesat getcwd getdents getdents64 getxattr inotify_add_watch inotify_init inotify_init1
-inotify_rm_watch ioctl lchown lgetxattr link linkat listxattr llistxattr lremovexattr lseek lsetxattr lstat mkdir
-mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readahead
-readlink readlinkat readv removexattr rename renameat renameat2 rmdir sendfile setxattr splice stat statfs statx
-symlink symlinkat sync_file_range tee truncate umask unlink unlinkat utime utimensat utimes vmsplice write writev
+fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr flistxattr fremovexattr fsetxattr fstat fstatfs fsync
+ftruncate futimesat getcwd getdents getdents64 getxattr ioctl lchown lgetxattr link linkat listxattr llistxattr
+lremovexattr lseek lsetxattr lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2
+pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv removexattr rename renameat renameat2 rmdir sendfile
+setxattr splice stat statfs statx symlink symlinkat sync_file_range tee truncate umask unlink unlinkat utime utimensat
+utimes vmsplice write writev
 """
 _MEMORY = """
 brk get_mempolicy mbind membarrier mincore mlock mlock2 mlockall mmap mprotect mremap msync munlock munlockall munmap
@@ -69,6 +70,9 @@ _NAMESPACES = 0x7E02_0080  # every CLONE_NEW* flag
 _PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFF_FFFF)  # Linux, its 32-bit and legacy variants, and "tell me"
 _EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
 
+_F_GETLK = 5
+_FCNTL_LOCKS = (5, 6, 7, 36, 37, 38)  # of a process, and of an open file
+_FCNTL_BUT_LOCKS = (*range(8, 18), *range(1027, 1041))  # owners and signals of descriptors; pipes, seals, hints
 _FADV_DONTNEED, _FADV_NOREUSE = 4, 5
 _MADV_MERGEABLE, _MADV_LAST = 12, 25
 _RLIMIT_CORE, _RLIMITS = 4, 16
@@ -83,9 +87,11 @@ setdomainname sethostname setns settimeofday swapoff swapon syslog umount2 unsha
 
 
 @cache
-def profile() -> str:
+def profile(file_locks: bool = False) -> str:
     """The filter as the engine takes it (``--security-opt seccomp=...``): JSON. Foreign architectures' calls kill."""
     allowed = " ".join((_FILES, _MEMORY, _PROCESSES, _SIGNALS_AND_TIME, _WAITING_AND_LOCAL_SOCKETS)).split()
+    absent = ["clone3"]
+    (allowed if file_locks else absent).append("flock")
     rules: list[dict[str, object]] = [
         {"names": sorted(allowed), "action": "SCMP_ACT_ALLOW"},
         {"names": sorted(_REFUSED.split()), "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM},
@@ -101,9 +107,10 @@ def profile() -> str:
             "action": "SCMP_ACT_ALLOW",
             "args": [{"index": 0, "value": _NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}],
         },
-        {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
+        {"names": absent, "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
     ]
     rules += _only("personality", 0, 0, *_PERSONALITIES)
+    rules += _only("fcntl", 1, _F_GETLK, *_FCNTL_BUT_LOCKS, *(_FCNTL_LOCKS if file_locks else ()))
     rules += _only("fadvise64", 3, _FADV_DONTNEED, _FADV_NOREUSE)
     rules += _only("madvise", 2, _MADV_MERGEABLE, *range(_MADV_MERGEABLE + 1, _MADV_LAST + 1))
     rules += _only("setrlimit", 0, _RLIMIT_CORE, *range(_RLIMIT_CORE + 1, _RLIMITS))
