@@ -7,8 +7,9 @@ reference bots, its rules are `CanaryGame`; everything else is what any match ha
 same arena, referee, clock and attribution, in the same process. It is in no season, and its result is nowhere.
 
 An innocent bot that was convicted, or a guilty one that was acquitted, makes the machine unfit at once: whatever is
-amiss, matches that count are judged by it too. A void attempt is no verdict, so it is repeated; a match without any
-has the machine checked, which decides.
+amiss, matches that count are judged by it too. The game notes every verdict as it falls, so one that was wrong is not
+lost when the attempt ends void after it. Else a void attempt says nothing and is repeated; a match of which none has
+an end has the machine checked, which decides.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from engine.chance import SEED_BYTES, Chance
 from engine.core import NS_PER_MS, Fault, Message, Reply, Result, Seat, Step, TransportError
 from league.service import record_canary, take_canary
-from sandbox.arena import Arena, Played
+from sandbox.arena import Arena
 from sandbox.box import bot_limits
 from sandbox.reference import CHATTER, SPIN, reference_program, sleep, work
 from workers import metrics
@@ -49,31 +50,66 @@ class Order:
 START = Order(CHATTER, limit_ms=START_MS)
 EARLY = Order(sleep(LIMIT_MS - MARGIN_MS))
 LATE = Order(sleep(LIMIT_MS + MARGIN_MS), guilty=True)
-BUSY = Order(work(LIMIT_MS / 2))
+BUSY = Order(work(LIMIT_MS / 10))  # little enough for a busy host, where all attempts would be void
+NOTHING = Order(CHATTER)
 ENDLESS = Order(SPIN, guilty=True)
 
-SCRIPT = ((START, START), (EARLY, BUSY), (BUSY, EARLY), (Order(CHATTER), Order(CHATTER)), (LATE, ENDLESS))
-"""One order for each seat, exchange by exchange. Who is guilty is so at the end: a late answer ends a seat's part."""
+SCRIPT: tuple[Mapping[Seat, Order], ...] = (
+    {0: START, 1: START},
+    {0: EARLY, 1: BUSY},
+    {0: BUSY, 1: EARLY},
+    {0: NOTHING, 1: NOTHING},
+    {0: LATE, 1: NOTHING},
+    {1: ENDLESS},
+)
+"""Exchange by exchange. Who is guilty is so at the end: a late answer ends a seat's part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How an order ended."""
+
+    seat: Seat
+    order: Order
+    reply: Reply
+
+    @property
+    def right(self) -> bool:
+        """Whether it is the known one."""
+        return self.reply.fault is (Fault.TIMEOUT if self.order.guilty else None)
+
+    def as_dict(self) -> dict[str, object]:
+        """Told in words, and with its figures."""
+        truth = "late" if self.order.guilty else "in time"
+        said = "called in time" if self.reply.fault is None else f"convicted ({self.reply.fault})"
+        what = f"a bot that was {truth} ({self.order.line}, limit {self.order.limit_ms} ms) was {said}"
+        return {
+            "told": f"{what} after {self.reply.elapsed_ns / NS_PER_MS:.1f} ms",
+            "seat": self.seat,
+            "order": asdict(self.order),
+            "reply": asdict(self.reply),
+        }
 
 
 class CanaryGame:
-    """A game that follows its script. See `engine.core.Game`."""
+    """A game that follows its script, and notes the verdicts. See `engine.core.Game`."""
 
     name = "canary"
     rules_version = 1
     seats = range(2, 3)
 
+    def __init__(self) -> None:
+        self.verdicts: list[Verdict] = []
+
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """See `engine.core.Game`."""
         faults: dict[Seat, Fault] = {}
         for orders in SCRIPT:
-            asked = tuple(
-                Message(seat, order.line, order.limit_ms * NS_PER_MS)
-                for seat, order in enumerate(orders)
-                if seat not in faults
-            )
+            asked = {seat: order for seat, order in orders.items() if seat not in faults}
             if asked:
-                replies = yield Step(asked)
+                prompts = [Message(seat, order.line, order.limit_ms * NS_PER_MS) for seat, order in asked.items()]
+                replies = yield Step(tuple(prompts))
+                self.verdicts += [Verdict(seat, asked[seat], reply) for seat, reply in sorted(replies.items())]
                 faults |= {seat: reply.fault for seat, reply in replies.items() if reply.fault is not None}
         return Result((1,) * seats, None, faults)
 
@@ -89,8 +125,7 @@ def play_canary_when_due(context: Context, cpus: Sequence[int]) -> None:
 def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> None:
     """Play one, and tell the league how it ended; `series_before` were finished here since the one before."""
     host = context.host
-    played, voids = _play(context, cpus)
-    wrong = None if played is None else wrong_verdicts(played)
+    wrong, voids = _play(context, cpus)
     with context.database.transaction() as session:
         record_canary(session, host, voids, wrong, series_before)
     metrics.canaries.labels("void" if wrong is None else "wrong" if wrong else "right").inc()
@@ -101,7 +136,7 @@ def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> No
             "canary: %s judges WRONGLY and judges no more: %s. Look at the %d series finished there since the last "
             "canary that went well, and at `deadheat workers`. The evidence: %s",
             host.name,
-            "; ".join(str(verdict["told"]) for verdict in wrong),
+            "; ".join({str(verdict["told"]) for verdict in wrong}),
             series_before,
             wrong,
         )
@@ -109,44 +144,21 @@ def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> No
         log.info("canary: %s judges as it should (%d attempts void)", host.name, voids)
 
 
-def _play(context: Context, cpus: Sequence[int]) -> tuple[Played | None, int]:
-    """The match, None if every attempt was void, and how many were."""
+def _play(context: Context, cpus: Sequence[int]) -> tuple[list[dict[str, object]] | None, int]:
+    """The wrong verdicts, None if every attempt was void without one, and how many were void."""
     limits = [bot_limits(cpus, player) for player in (0, 1)]
     with context.folder(PLAY) as folder:
         program = reference_program(folder)
         with Arena(context.sandbox, [program, program], limits) as arena:
-            for voids in range(ATTEMPTS):
+            for attempt in range(ATTEMPTS):
+                game, void = CanaryGame(), 0
                 try:
-                    seed = os.urandom(SEED_BYTES)
-                    return arena.play(CanaryGame(), (0, 1), seed, {"canary": context.host.name}), voids
+                    arena.play(game, (0, 1), os.urandom(SEED_BYTES), {"canary": context.host.name})
                 except TransportError as error:
                     log.info("canary: void: %s: %s", error.cause, error.detail)
                     metrics.record_void(CanaryGame.name, error)
+                    void = 1
+                wrong = [verdict.as_dict() for verdict in game.verdicts if not verdict.right]
+                if wrong or not void:
+                    return wrong, attempt + void
     return None, ATTEMPTS
-
-
-def wrong_verdicts(played: Played) -> list[dict[str, object]]:
-    """Every verdict that is not the known one, told in words, with its evidence."""
-    wrong: list[dict[str, object]] = []
-    for exchange, orders in zip(played.transcript.exchanges, SCRIPT, strict=False):
-        for seat, reply in exchange.replies.items():
-            order = orders[seat]
-            if reply.fault is (Fault.TIMEOUT if order.guilty else None):
-                continue
-            verdict = "called in time" if reply.fault is None else f"convicted ({reply.fault})"
-            truth = "late" if order.guilty else "in time"
-            evidence = [found for found in played.convictions if found["seat"] == seat]
-            wrong.append(
-                {
-                    "told": f"a bot that was {truth} ({order.line}, limit {order.limit_ms} ms) was {verdict} "
-                    f"after {reply.elapsed_ns / NS_PER_MS:.1f} ms",
-                    "order": order.line,
-                    "limit_ms": order.limit_ms,
-                    "guilty": order.guilty,
-                    "fault": reply.fault,
-                    "elapsed_ns": reply.elapsed_ns,
-                    "cpu_ns": reply.cpu_ns,
-                    "evidence": evidence,
-                }
-            )
-    return wrong

@@ -149,14 +149,14 @@ def record_canary(
     counts: dict[str, Any] = {
         "canaries": WorkerHost.canaries + 1,
         "canary_voids": WorkerHost.canary_voids + voids,
-        "canary_failures": WorkerHost.canary_failures + bool(wrong),
+        "canary_failures": WorkerHost.canary_failures + (1 if wrong else 0),
     }
     _change(session, _is(host), **counts)
     if wrong is None:
         _change(session, _is(host), check_due_at=now(session))
     elif wrong:
         again_at = now(session) + timedelta(seconds=settings_of(session).recheck_seconds)
-        reasons = [f"In a canary match {verdict['told']}." for verdict in wrong]
+        reasons = list(dict.fromkeys(f"In a canary match {verdict['told']}." for verdict in wrong))
         evidence = {"at": now(session).isoformat(), "series_before": series_before, "wrong": list(wrong)}
         _become(session, host, Fitness.UNFIT, reasons, again_at, evidence=evidence_json(evidence))
 

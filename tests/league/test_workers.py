@@ -1,0 +1,289 @@
+"""Only a machine that is fit and alive is given series, and what one played while it was found unfit does not count."""
+
+from __future__ import annotations
+
+import pytest
+from sqlmodel import col, select
+
+from league import service
+from league.jobs import Host, SeriesJob
+from league.service.workers import FORGET_DAYS, HostInfo, unfit_reasons
+from league.states import Fitness, MatchState, SeriesState
+from league.tables import Attempt, Match, Series
+from tests.league.world import World, attempt, forfeited, settings, won
+
+OTHER = Host("other", "boot")
+WRONG = {"told": "a bot that was in time was convicted", "elapsed_ns": 1}
+
+
+@pytest.fixture
+def series(world: World) -> int:
+    """A series that waits."""
+    world.season(games_per_pair=2)
+    return world.tick()[0]
+
+
+def arrive(world: World, host: Host, *reasons: str, checked: bool = True) -> None:
+    """A machine starts and is checked: unfit where there are reasons."""
+    with world.db.transaction() as session:
+        service.host_arrives(session, host, "image")
+        if checked:
+            service.record_check(session, host, {}, reasons, 60)
+
+
+def claim(world: World, series: int, host: Host) -> SeriesJob | None:
+    with world.db.transaction() as session:
+        return service.claim_series(session, series, "w", host)
+
+
+def info(world: World, host: Host) -> HostInfo:
+    with world.db.reading() as session:
+        return next(found for found in service.hosts(session) if found.name == host.name)
+
+
+def canary(world: World, host: Host, *wrong: dict[str, object], voids: int = 0, end: bool = True) -> None:
+    with world.db.transaction() as session:
+        service.record_canary(session, host, voids, list(wrong) if end else None, 3)
+
+
+def ledger(world: World, series: int) -> list[tuple[str, bool, dict[str, object]]]:
+    """Cause, whether it is about one match, and evidence of every attempt."""
+    with world.db.reading() as session:
+        rows = session.exec(select(Attempt).where(Attempt.series_id == series).order_by(col(Attempt.id))).all()
+        return [(row.cause, row.match_id is not None, row.evidence) for row in rows]
+
+
+def state(world: World, series: int) -> SeriesState:
+    with world.db.reading() as session:
+        return session.get_one(Series, series).state
+
+
+def test_a_machine_that_nobody_has_checked_gets_no_series(world: World, series: int) -> None:
+    assert claim(world, series, OTHER) is None  # it never said that it is there
+    arrive(world, OTHER, checked=False)
+    assert claim(world, series, OTHER) is None
+    assert state(world, series) is SeriesState.QUEUED
+    arrive(world, OTHER)
+    assert claim(world, series, OTHER) is not None
+
+
+def test_an_unfit_machine_gets_no_series_and_a_fit_one_does(world: World, series: int) -> None:
+    arrive(world, OTHER, "Nothing tells whether a bot was kept from running.")
+    assert claim(world, series, OTHER) is None
+    job = claim(world, series, world.host)
+    assert job is not None
+    assert (job.host, job.unfit) == (world.host, ())
+
+
+def test_an_unfit_machine_still_builds(world: World) -> None:
+    arrive(world, world.host, "Too much noise.")
+    owner, bot = world.bot()  # uploads and builds
+    with world.db.reading() as session:
+        assert [version.state for version in service.versions_of(session, owner, bot)] == ["ready"]
+
+
+def test_a_machine_whose_keeper_fell_silent_gets_no_series_until_it_is_heard_of(world: World, series: int) -> None:
+    arrive(world, OTHER)
+    world.clock.turn(world.settings.lease_seconds + 1)
+    assert claim(world, series, OTHER) is None
+    assert not info(world, OTHER).judges
+    with world.db.transaction() as session:
+        assert service.host_seen(session, OTHER)
+    assert claim(world, series, OTHER) is not None
+
+
+def test_what_was_known_before_a_reboot_is_known_no_more(world: World, series: int) -> None:
+    arrive(world, OTHER)
+    rebooted = Host(OTHER.name, "another boot")
+    assert claim(world, series, rebooted) is None
+    with world.db.transaction() as session:
+        assert not service.host_seen(session, rebooted)
+    arrive(world, rebooted)
+    assert claim(world, series, OTHER) is None
+    assert claim(world, series, rebooted) is not None
+
+
+def test_a_restart_forgets_the_fitness_but_not_the_history(world: World) -> None:
+    first_seen = info(world, world.host).first_seen_at
+    world.clock.turn(100)
+    arrive(world, world.host, checked=False)
+    found = info(world, world.host)
+    assert (found.fitness, found.judges, found.first_seen_at) == (Fitness.UNCHECKED, False, first_seen)
+
+
+def test_a_series_that_is_turned_away_is_told_of_again_only_where_somebody_may_play_it(
+    world: World, series: int
+) -> None:
+    arrive(world, OTHER, "Too much noise.")
+    with world.db.transaction() as session:
+        assert service.turn_away(session, series, OTHER)  # the world's own machine is fit
+        assert not service.turn_away(session, series, world.host)  # it may play; somebody was quicker
+    arrive(world, world.host, "Too much noise as well.")
+    with world.db.transaction() as session:
+        assert not service.turn_away(session, series, OTHER)  # else one message would go round for ever
+    arrive(world, world.host)
+    assert claim(world, series, world.host) is not None
+    with world.db.transaction() as session:
+        assert not service.turn_away(session, series, OTHER)  # it does not wait
+
+
+def test_waiting_series_are_told_of_as_soon_as_a_machine_is_fit(world: World, series: int) -> None:
+    arrive(world, world.host, "Too much noise.")
+    with world.db.transaction() as session:
+        assert service.sweep(session).series_ids == []  # told of a moment ago
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, (), 60)
+    with world.db.transaction() as session:
+        assert service.sweep(session).series_ids == [series]
+
+
+def test_an_unfit_machine_is_checked_again_after_a_pause(world: World) -> None:
+    def due() -> Fitness | None:
+        with world.db.reading() as session:
+            return service.due_check(session, world.host)
+
+    assert due() is None
+    arrive(world, world.host, checked=False)
+    assert due() is Fitness.UNCHECKED
+    arrive(world, world.host, "Too much noise.")
+    assert due() is None
+    world.clock.turn(60)
+    assert due() is Fitness.UNFIT
+    arrive(world, world.host)
+    world.clock.turn(1000)
+    assert due() is None
+
+
+def test_a_canary_is_due_after_a_time_and_after_some_series(tmp_path) -> None:
+    world = World(settings(tmp_path, canary_seconds=100, canary_series=2))
+
+    def take() -> int | None:
+        with world.db.transaction() as session:
+            return service.take_canary(session, world.host)
+
+    assert take() is None  # the check has just been
+    world.season(3, games_per_pair=2)
+    for series in world.tick()[:2]:
+        job = world.claim(series)
+        assert job is not None and world.finish(job)
+    assert take() == 2
+    assert take() is None  # somebody else is playing it
+    world.clock.turn(100)
+    assert take() == 0
+    world.clock.turn(100)
+    arrive(world, world.host, "Too much noise.")
+    world.clock.turn(100)
+    assert take() is None  # an unfit machine is checked instead
+    world.close()
+
+
+def test_a_wrong_canary_verdict_makes_the_machine_unfit_at_once(world: World, series: int) -> None:
+    canary(world, world.host, voids=1)
+    assert claim(world, series, world.host) is not None
+    canary(world, world.host, WRONG)
+    other = world.tick()
+    assert not info(world, world.host).judges
+    assert info(world, world.host).reasons == ("In a canary match a bot that was in time was convicted.",)
+    assert info(world, world.host).evidence["wrong"] == [WRONG]
+    assert (info(world, world.host).canaries, info(world, world.host).canary_failures) == (2, 1)
+    assert info(world, world.host).canary_voids == 1
+    assert all(claim(world, waiting, world.host) is None for waiting in other)
+    with world.db.reading() as session:
+        assert service.due_check(session, world.host) is None  # after a pause
+    world.clock.turn(world.settings.recheck_seconds)
+    with world.db.reading() as session:
+        assert service.due_check(session, world.host) is Fitness.UNFIT
+
+
+def test_a_canary_without_an_end_has_the_machine_checked_but_not_condemned(world: World, series: int) -> None:
+    canary(world, world.host, voids=3, end=False)
+    assert claim(world, series, world.host) is not None
+    with world.db.reading() as session:
+        assert service.due_check(session, world.host) is Fitness.FIT
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_played_while_its_machine_was_found_unfit_is_played_again(
+    world: World, series: int, again: bool
+) -> None:
+    """Also where a check has found it fit again before the series ended."""
+    job = claim(world, series, world.host)
+    assert job is not None
+    world.clock.turn(1)
+    canary(world, world.host, WRONG)
+    if again:
+        arrive(world, world.host)
+    outcomes = [forfeited(match, 1) for match in job.matches]  # each after one void attempt
+    assert not world.finish(job, outcomes)
+    assert state(world, series) is SeriesState.QUEUED
+    causes = [(cause, of_match) for cause, of_match, _ in ledger(world, series)]
+    assert causes == [("host-unfit", False), ("referee-late", True), ("referee-late", True)]
+    arrive(world, world.host)
+    world.clock.turn(1)
+    job = claim(world, series, world.host)
+    assert job is not None
+    assert world.finish(job, [won(match) for match in job.matches])
+    assert state(world, series) is SeriesState.DONE
+    with world.db.reading() as session:
+        assert set(session.exec(select(Match.state)).all()) == {MatchState.DONE}
+
+
+def test_void_attempts_of_a_series_that_is_given_back_stay_in_the_ledger(world: World, series: int) -> None:
+    job = claim(world, series, world.host)
+    assert job is not None
+    first, second = (match.match_id for match in job.matches)
+    tried = [(first, attempt("host-starved", stolen_ns=5)), (first, attempt()), (second, attempt("referee-late"))]
+    with world.db.transaction() as session:
+        service.release_series(session, job, "w", "no-engine", "it is gone", {}, tried)
+    assert [cause for cause, _, _ in ledger(world, series)] == ["no-engine", "host-starved", "referee-late"]
+    with world.db.reading() as session:
+        shown = service.match_detail(session, first).attempts
+    assert [(row.match_id, row.cause, row.evidence) for row in shown] == [
+        (None, "no-engine", {}),
+        (first, "host-starved", {"stolen_ns": 5}),
+    ]
+    with world.db.transaction() as session:  # too late: another has it by now
+        service.release_series(session, job, "w", "no-engine", "again", {}, tried)
+    assert len(ledger(world, series)) == 3
+
+
+def test_an_operator_may_let_unfit_machines_judge_and_every_attempt_says_so(tmp_path) -> None:
+    world = World(settings(tmp_path, judge_unfit=True))
+    world.season(games_per_pair=2)
+    (series,) = world.tick()
+    arrive(world, world.host, "Too much noise.")
+    assert info(world, world.host).judges
+    job = claim(world, series, world.host)
+    assert job is not None
+    assert job.unfit == ("Too much noise.",)
+    world.clock.turn(1)
+    canary(world, world.host, WRONG)
+    assert world.finish(job)
+    assert ledger(world, series) == [("played", True, {"host-unfit": ["Too much noise."]})] * 2
+    world.clock.turn(world.settings.lease_seconds + 1)
+    assert claim(world, series, OTHER) is None  # nobody has heard of that one
+    world.close()
+
+
+def test_machines_that_were_not_seen_for_long_are_forgotten(world: World) -> None:
+    arrive(world, OTHER)
+    world.clock.turn(FORGET_DAYS * 86_400 + 1)
+    arrive(world, world.host)
+    with world.db.reading() as session:
+        assert [host.name for host in service.hosts(session)] == [world.host.name]
+        assert unfit_reasons(session, OTHER) != ()
+
+
+def test_series_and_voids_are_counted_by_machine(world: World, series: int) -> None:
+    job = claim(world, series, world.host)
+    assert job is not None
+    assert world.finish(job, [forfeited(match, 0) for match in job.matches])
+    found = info(world, world.host)
+    assert (found.series, found.voids) == (1, 2)
+
+
+def test_two_keepers_that_arrive_together_make_one_machine(world: World) -> None:
+    arrive(world, OTHER, checked=False)
+    arrive(world, OTHER, checked=False)
+    with world.db.reading() as session:
+        assert sorted(host.name for host in service.hosts(session)) == sorted([world.host.name, OTHER.name])

@@ -1,0 +1,177 @@
+"""Looking at a host and trying it: what is read, and that a clock which lies is found out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.core import TransportError
+from league.config import Settings
+from sandbox import pipes
+from sandbox.attribution import Counters
+from sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox, SandboxError
+from sandbox.check import GUILTY, Host, check_host, shares, stat
+from sandbox.docker import DockerSandbox
+from sandbox.local import LocalSandbox
+from sandbox.reference import reference_program
+
+ROUNDS = 2
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    """A host of which nothing is known yet."""
+    return Host(tmp_path)
+
+
+def put(host: Host, path: str, text: str) -> None:
+    file = host.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def test_a_hosts_configuration_is_read(host: Host) -> None:
+    put(host, "sys/fs/cgroup/cgroup.controllers", "cpu memory\n")
+    put(host, "sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n")
+    put(host, "proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 1 0 -2\n")
+    for cpu, siblings in enumerate(("0-1", "0-1", "2")):
+        put(host, f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", "powersave\n")
+        put(host, f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list", f"{siblings}\n")
+    facts = check_host(LocalSandbox(), (), 1, host=host).facts
+    assert (facts.cgroups, facts.clock, facts.swap) == ("2", "hpet", True)
+    assert (facts.governors, facts.shared_cores) == (("powersave",), "0-1")
+    assert facts.steal_share == facts.busy_share == 0  # there was no /proc/stat
+
+
+@pytest.mark.parametrize(("folder", "version"), [("sys/fs/cgroup/cpu", "1"), ("sys/fs/cgroup/unified", "1+2")])
+def test_the_version_of_control_groups_is_told(host: Host, folder: str, version: str) -> None:
+    (host.root / folder).mkdir(parents=True)
+    assert check_host(LocalSandbox(), (), 1, host=host).facts.cgroups == version
+
+
+def test_what_the_hypervisor_took_is_a_share_of_all_time(host: Host) -> None:
+    put(host, "proc/stat", "cpu  100 0 50 800 50 0 0 0 0 0\ncpu0 1 2\n")
+    before = stat(host)
+    put(host, "proc/stat", "cpu  140 0 60 820 60 0 0 20 0 0\ncpu0 1 2\n")
+    assert shares(before, stat(host)) == (0.2, 0.7)
+    assert shares(before, before) == (0.0, 0.0)
+
+
+def test_reference_bots_are_judged_as_is_known_beforehand() -> None:
+    told = []
+    facts = check_host(LocalSandbox(), (), ROUNDS, lambda: told.append(1)).facts
+    assert (facts.innocent, facts.guilty) == (2 * ROUNDS, 2 * ROUNDS)
+    assert (facts.convicted, facts.acquitted) == (0, 0)
+    assert "run-delay" in facts.signals
+    assert len(told) == facts.innocent + facts.guilty  # between prompts, where a heartbeat has its place
+
+
+def test_a_clock_that_runs_too_slowly_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
+    report = check_host(LocalSandbox(), (), ROUNDS)
+    assert report.facts.acquitted > 0
+    assert not report.fit
+
+
+def test_a_clock_that_runs_too_fast_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "monotonic_ns", lambda: 2 * time.monotonic_ns())
+    report = check_host(LocalSandbox(), (), ROUNDS)
+    assert report.facts.convicted + report.facts.voids > report.facts.innocent  # it always wakes late, by such a clock
+    assert not report.fit
+
+
+class Unseeing:
+    """A sandbox on a kernel that counts nothing."""
+
+    def open(self, program: Program, limits: Limits) -> Box:
+        return UnseeingBox(LocalSandbox().open(program, limits))
+
+
+class UnseeingBox:
+    def __init__(self, inner: Box) -> None:
+        self.start_inner, self.ask_stop, self.stopped, self.close = (
+            inner.start,
+            inner.ask_stop,
+            inner.stopped,
+            inner.close,
+        )
+
+    def start(self) -> Channel:
+        channel = self.start_inner()
+        channel.meter = NoMeter()
+        return channel
+
+
+def test_a_host_that_sees_no_stolen_time_is_unfit() -> None:
+    report = check_host(Unseeing(), (), 1)
+    assert report.facts.signals == ()
+    assert report.facts.convicted == 0  # nobody is on "unknown", ...
+    assert report.facts.voids >= len(GUILTY)  # ... and so the guilty escape
+    assert report.reasons[0].startswith("Nothing tells whether a bot was kept from running")
+
+
+class Frozen(NoMeter):
+    """A meter that says that all of a bot's time was stolen: its container stood still."""
+
+    def counters(self) -> Counters:
+        return Counters(cpu_ns=0, full_ns=time.monotonic_ns())
+
+
+def test_where_everything_is_stolen_the_guilty_end_void(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(UnseeingBox, "start", _with(Frozen()))
+    facts = check_host(Unseeing(), (), 1).facts
+    assert (facts.convicted, facts.acquitted) == (0, 0)
+    assert facts.voids >= len(GUILTY)
+
+
+def _with(meter: Frozen):
+    def start(self: UnseeingBox) -> Channel:
+        channel = self.start_inner()
+        channel.meter = meter
+        return channel
+
+    return start
+
+
+def test_a_reference_bot_that_cannot_start_is_our_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.reference.CODE", "raise SystemExit")
+    with pytest.raises(SandboxError, match="a reference bot exited"):
+        check_host(LocalSandbox(), (), 1)
+
+
+def test_no_box_no_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TransportError):
+        check_host(Closed(), (), 1)
+
+
+class Closed:
+    def open(self, program: Program, limits: Limits) -> Box:
+        raise SandboxError("no-engine", "no Docker Engine answers")
+
+
+@pytest.fixture
+def docker(tmp_path: Path) -> Iterator[Sandbox]:
+    opened = DockerSandbox(Settings().image, tmp_path / "run")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.containers
+def test_this_host_judges_as_it_should_however_busy_it_is(docker: Sandbox, tmp_path: Path) -> None:
+    report = check_host(docker, (0,), 4)
+    assert (report.facts.convicted, report.facts.acquitted) == (0, 0)
+    assert list((tmp_path / "run").iterdir()) == []  # no box is left
+
+
+@pytest.mark.containers
+def test_a_clock_that_lies_is_found_out_in_containers(docker: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
+    assert not check_host(docker, (0,), 2).fit
+
+
+def test_the_reference_program_is_one_file(tmp_path: Path) -> None:
+    program = reference_program(tmp_path)
+    assert [path.name for path in program.directory.iterdir()] == ["main.py"]

@@ -1,0 +1,76 @@
+"""What the facts about a host mean, as a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sandbox.fitness import Facts, Level, judged, percentiles
+
+GOOD = Facts()
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (replace(GOOD, signals=()), "Nothing tells whether a bot was kept from running"),
+        (replace(GOOD, clock="jiffies"), "The clock counts in ticks"),
+        (replace(GOOD, convicted=1), "Of 60 reference bots that were in time 1 were called late"),
+        (replace(GOOD, acquitted=2), "Of 60 reference bots that were late 2 were called in time"),
+        (replace(GOOD, voids=61), "61 of 120 known verdicts were void"),
+    ],
+)
+def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, reason: str) -> None:
+    report = judged(facts)
+    assert not report.fit
+    (said,) = report.reasons
+    assert said.startswith(reason)
+    assert all(finding.mend for finding in report.findings if finding.level is Level.UNFIT)
+
+
+@pytest.mark.parametrize(
+    ("facts", "remark"),
+    [
+        (replace(GOOD, voids=60), "60 of 120 known verdicts were void"),
+        (replace(GOOD, voids=7, busy_share=1.0), "7 of 120 known verdicts were void"),
+        (replace(GOOD, late_ns=(6_000_000, 9_000_000, 90_000_000)), "The referee is late by 6000 us"),
+        (replace(GOOD, steal_share=0.3), "The hypervisor took 30.0 %"),
+        (replace(GOOD, signals=("run-delay",)), "No cpu.pressure"),
+        (replace(GOOD, signals=("pressure",)), "No schedstat"),
+        (replace(GOOD, cgroups="1"), "Control groups version 1 alone"),
+        (replace(GOOD, clock="hpet"), "Reading the clock is slow"),
+        (replace(GOOD, realtime=False), "The referee may not use SCHED_FIFO"),
+        (replace(GOOD, governors=("ondemand", "performance")), "CPUs change their speed"),
+        (replace(GOOD, swap=True), "This host swaps"),
+        (replace(GOOD, shared_cores="0-1"), "CPUs 0-1 share a core"),
+    ],
+)
+def test_what_only_makes_judging_dearer_is_a_remark(facts: Facts, remark: str) -> None:
+    report = judged(facts)
+    assert report.fit
+    (said,) = report.remarks
+    assert said.startswith(remark)
+    assert all(finding.mend for finding in report.findings if finding.level is Level.REMARK)
+
+
+@pytest.mark.parametrize("facts", [GOOD, replace(GOOD, voids=6), replace(GOOD, governors=("performance",))])
+def test_a_quiet_host_has_nothing_to_mend(facts: Facts) -> None:
+    report = judged(facts)
+    assert report.fit
+    assert report.remarks == ()
+
+
+def test_everything_together_is_told_once_each() -> None:
+    worst = Facts(
+        "1", (), "pit", False, ("powersave",), True, "0,1", 10, 10, 1, 1, 18, (10**7,) * 3, (0, 0, 0), 0.5, 1.0
+    )
+    report = judged(worst)
+    assert len(report.reasons) == 5
+    assert len(set(report.reasons + report.remarks)) == len(report.reasons + report.remarks)
+    assert report.as_dict()["fit"] is False
+
+
+def test_percentiles_of_few_values_and_of_none() -> None:
+    assert percentiles([3, 1, 2]) == (2, 3, 3)
+    assert percentiles([]) == (0, 0, 0)

@@ -1,0 +1,216 @@
+"""Canary matches: a referee that lies is found out by bots whose verdict is known, and judges no more."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import func, select
+
+from engine.core import Fault, Message, Reply, TransportError
+from league import service
+from league.jobs import Host
+from league.service.workers import HostInfo
+from league.states import Fitness, SeriesState
+from league.tables import Attempt, Match, Series
+from sandbox import pipes
+from sandbox.arena import Arena, Played
+from sandbox.pipes import PipeTransport
+from tests.league.world import World, settings
+from tests.workers.conftest import PlayingWorld
+from workers import canary, tasks
+from workers.canary import SCRIPT, play_canary, play_canary_when_due
+from workers.context import Context
+from workers.play import play_series
+
+CPUS = sorted(os.sched_getaffinity(0))[:2]
+ORDERS = {order for orders in SCRIPT for order in orders.values()}
+GUILTY = {order.line for order in ORDERS if order.guilty}
+INNOCENT = {order.line for order in ORDERS} - GUILTY
+
+
+def info(world: World) -> HostInfo:
+    with world.db.reading() as session:
+        (found,) = service.hosts(session)
+        return found
+
+
+def queued(world: PlayingWorld) -> int:
+    world.season(series_length=1, games_per_pair=1)
+    (series_id,) = world.tick()
+    return series_id
+
+
+def state(world: PlayingWorld, series_id: int) -> SeriesState:
+    with world.db.reading() as session:
+        return session.get_one(Series, series_id).state
+
+
+def settled(world: PlayingWorld) -> HostInfo:
+    """Play canaries until one has an end: on a busy host all attempts at one may be void."""
+    for _ in range(10):
+        before = info(world).canary_voids
+        play_canary(world.context, CPUS, 7)
+        if info(world).canary_voids - before < canary.ATTEMPTS:
+            return info(world)
+    pytest.fail("every attempt at ten canary matches was void")
+
+
+def lie(monkeypatch: pytest.MonkeyPatch, about: str, reply: Reply) -> None:
+    """The referee answers prompts of that kind with that reply, whatever the bot did."""
+    exchange = PipeTransport.exchange
+
+    def lying(self: PipeTransport, messages: list[Message]) -> dict[int, Reply]:
+        true = exchange(self, messages)
+        lines = {message.seat: message.line for message in messages}
+        return {seat: reply if lines[seat].startswith(about) else said for seat, said in true.items()}
+
+    monkeypatch.setattr(PipeTransport, "exchange", lying)
+
+
+def test_where_verdicts_are_as_they_should_be_the_machine_stays_fit(world: PlayingWorld) -> None:
+    found = settled(world)
+    assert (found.fitness, found.reasons, found.canary_failures) == (Fitness.FIT, (), 0)
+    assert found.canaries > 0
+    with world.db.reading() as session:  # it is nowhere in the log of results
+        assert session.exec(select(func.count()).select_from(Match)).one() == 0
+        assert session.exec(select(func.count()).select_from(Attempt)).one() == 0
+    assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
+
+
+@pytest.mark.parametrize("about", sorted(INNOCENT))
+def test_an_innocent_bot_convicted_makes_the_machine_unfit_at_once(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, about: str
+) -> None:
+    lie(monkeypatch, about, Reply(None, 50_100_000, Fault.TIMEOUT))
+    series_id = queued(world)
+    found = settled(world)
+    assert (found.fitness, found.judges) == (Fitness.UNFIT, False)
+    assert all("that was in time" in reason and "was convicted (timeout)" in reason for reason in found.reasons)
+    assert found.evidence["series_before"] == 7
+    assert found.evidence["wrong"][0]["order"]["line"] == about
+    assert [record.levelno for record in caplog.records if "judges WRONGLY" in record.message] == [logging.ERROR]
+    monkeypatch.undo()
+    assert not play_series(world.context, series_id) or state(world, series_id) is SeriesState.QUEUED
+
+
+@pytest.mark.parametrize("about", sorted(GUILTY))
+def test_a_guilty_bot_acquitted_makes_the_machine_unfit_at_once(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, about: str
+) -> None:
+    lie(monkeypatch, about, Reply("OK", 49_900_000))
+    found = settled(world)
+    assert found.fitness is Fitness.UNFIT
+    (reason,) = found.reasons
+    assert about in reason and "that was late" in reason and "was called in time after 49.9 ms" in reason
+
+
+def test_a_clock_at_half_speed_is_found_out(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a planted verdict but a broken clock, under everything else that is real."""
+    monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
+    found = settled(world)
+    assert found.fitness is Fitness.UNFIT
+    assert any("that was late (SLEEP" in reason for reason in found.reasons)
+
+
+def test_a_wrong_verdict_is_not_lost_when_the_attempt_ends_void_after_it(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange = PipeTransport.exchange
+
+    def lying_until_it_is_late(self: PipeTransport, messages: list[Message]) -> dict[int, Reply]:
+        if any(message.line in GUILTY for message in messages):
+            raise TransportError("referee-late", "for the test", late_ns=7)
+        exchange(self, messages)
+        return {message.seat: Reply(None, 5, Fault.EXITED) for message in messages}
+
+    monkeypatch.setattr(PipeTransport, "exchange", lying_until_it_is_late)
+    play_canary(world.context, CPUS, 0)
+    found = info(world)
+    assert found.fitness is Fitness.UNFIT
+    assert all("was convicted (exited)" in reason for reason in found.reasons)  # of more than lateness, too
+
+
+def test_void_attempts_are_repeated_and_a_canary_without_an_end_asks_for_a_check(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def starved(*_: object) -> Played:
+        raise TransportError("host-starved", "for the test", stolen_ns=5)
+
+    monkeypatch.setattr(Arena, "play", starved)
+    play_canary(world.context, CPUS, 0)
+    found = info(world)
+    assert (found.fitness, found.canary_voids, found.canaries) == (Fitness.FIT, canary.ATTEMPTS, 1)
+    assert found.check_due_at == world.clock.now
+
+
+def test_the_worker_plays_a_canary_between_series_when_one_is_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = PlayingWorld(settings(tmp_path, sandbox="local", canary_series=1))
+    told: list[int] = []
+    monkeypatch.setattr(canary, "play_canary", lambda context, cpus, before: told.append(before))
+    world.season(3, series_length=1, games_per_pair=1)
+    for series_id in world.tick():
+        assert play_series(world.context, series_id)
+    assert told == [1, 1]  # before the second and the third one
+    world.close()
+
+
+def test_no_canary_is_played_while_none_is_due(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(canary, "play_canary", lambda *_: 1 / 0)
+    play_canary_when_due(world.context, CPUS)
+
+
+def test_an_unfit_machine_hands_a_message_on_and_steps_aside(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series_id = queued(world)
+    sent: list[int] = []
+    slept: list[float] = []
+    monkeypatch.setattr(tasks, "context", lambda: world.context)
+    monkeypatch.setattr(tasks, "enqueue_series", sent.append)
+    monkeypatch.setattr("workers.tasks.time.sleep", slept.append)
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, ["Too much noise."], 60)
+    tasks.play(series_id)
+    assert (sent, slept) == ([], [])  # nobody is there who could be told
+    other = Host("other", "boot")
+    with world.db.transaction() as session:
+        service.host_arrives(session, other, "image")
+        service.record_check(session, other, {}, (), 60)
+    tasks.play(series_id)
+    assert (sent, slept) == ([series_id], [tasks.STEP_ASIDE_SECONDS])
+    assert state(world, series_id) is SeriesState.QUEUED
+
+
+@pytest.fixture
+def confined(tmp_path: Path) -> Iterator[PlayingWorld]:
+    """A league whose canaries play in real containers."""
+    made = PlayingWorld(settings(tmp_path))
+    yield made
+    made.context.sandbox.close()  # type: ignore[attr-defined]
+    made.close()
+
+
+@pytest.mark.containers
+def test_in_containers_a_true_referee_stays_fit_and_a_lying_one_does_not(
+    confined: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert settled(confined).fitness is Fitness.FIT
+    series_id = queued(confined)
+    monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
+    assert settled(confined).fitness is Fitness.UNFIT
+    assert play_series(confined.context, series_id)  # not told of again: there is no other machine
+    assert state(confined, series_id) is SeriesState.QUEUED
+    assert [path for path in confined.context.run_dir.iterdir() if path.name != "slots"] == []
+
+
+def test_a_context_signs_with_its_machines_name(tmp_path: Path) -> None:
+    context = Context(settings(tmp_path))
+    assert context.worker.startswith(f"{context.host.name}:")
+    assert len(context.host.boot) == 36

@@ -1,0 +1,185 @@
+"""The keeper has its machine checked when that is due, says that it is there, and tells what was found."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from league import service
+from league.service.workers import HostInfo
+from league.states import Fitness
+from sandbox.box import SandboxError
+from sandbox.check import FULL_ROUNDS, QUICK_ROUNDS
+from sandbox.fitness import Facts, Report, judged
+from tests.league.world import World, settings
+from tests.workers.conftest import PlayingWorld
+from workers import keeper
+from workers.keeper import Keeper, arrive
+
+GOOD = judged(Facts())
+WRONG = judged(replace(Facts(), convicted=1))
+
+
+def info(world: World) -> HostInfo:
+    with world.db.reading() as session:
+        (found,) = service.hosts(session)
+        return found
+
+
+def finds(monkeypatch: pytest.MonkeyPatch, *reports: Report | SandboxError) -> list[int]:
+    """Each check in turn finds that; the rounds that each was asked for."""
+    asked: list[int] = []
+
+    def check_host(sandbox: object, cpus: object, rounds: int, between: Callable[[], None]) -> Report:
+        asked.append(rounds)
+        between()
+        found = reports[len(asked) - 1]
+        if isinstance(found, SandboxError):
+            raise found
+        return found
+
+    monkeypatch.setattr(keeper, "check_host", check_host)
+    return asked
+
+
+def test_a_machine_is_checked_quickly_when_it_starts_and_judges_from_then_on(world: PlayingWorld) -> None:
+    arrive(world.context)
+    assert not info(world).judges
+    Keeper(world.context).look()
+    found = info(world)
+    assert found.checked_at == world.clock.now
+    assert found.report["facts"]["innocent"] == 2 * QUICK_ROUNDS
+    assert (found.report["facts"]["convicted"], found.report["facts"]["acquitted"]) == (0, 0)
+    assert found.judges or "known verdicts were void" in found.reasons[0]  # this host may be that busy
+
+
+def test_one_doubt_at_the_start_is_settled_by_a_thorough_check_at_once(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = finds(monkeypatch, WRONG, GOOD)
+    arrive(world.context)
+    Keeper(world.context).look()
+    assert asked == [QUICK_ROUNDS, FULL_ROUNDS]
+    assert info(world).judges
+    assert [record.levelno for record in caplog.records if "NOT FIT" in record.message] == [logging.ERROR]
+
+
+def test_an_unfit_machine_is_checked_thoroughly_after_each_pause_until_it_passes(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = finds(monkeypatch, WRONG, WRONG, WRONG, GOOD)
+    arrive(world.context)
+    watching = Keeper(world.context)
+    watching.look()
+    watching.look()
+    assert asked == [QUICK_ROUNDS, FULL_ROUNDS]
+    assert info(world).reasons == WRONG.reasons
+    world.clock.turn(world.settings.recheck_seconds)
+    watching.look()
+    assert info(world).fitness is Fitness.UNFIT
+    world.clock.turn(world.settings.recheck_seconds)
+    watching.look()
+    assert len(asked) == 4
+    assert info(world).judges
+
+
+def test_a_canary_that_went_wrong_is_followed_by_a_thorough_check(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = finds(monkeypatch, GOOD)
+    with world.db.transaction() as session:
+        service.record_canary(session, world.host, 0, [{"told": "for the test"}], 0)
+    Keeper(world.context).look()
+    assert asked == []
+    world.clock.turn(world.settings.recheck_seconds)
+    Keeper(world.context).look()
+    assert asked == [FULL_ROUNDS]
+    assert info(world).judges
+
+
+def test_a_machine_without_an_engine_is_unfit_and_says_so(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = finds(monkeypatch, SandboxError("no-engine", "no Docker Engine answers"))
+    arrive(world.context)
+    Keeper(world.context).look()
+    assert asked == [QUICK_ROUNDS]  # looking longer would show nothing more
+    assert info(world).reasons == ("It could not be checked: no Docker Engine answers",)
+    assert info(world).check_due_at is not None
+
+
+def test_the_keeper_is_heard_of_while_nothing_else_happens(world: PlayingWorld) -> None:
+    watching = Keeper(world.context)
+    world.clock.listeners.clear()
+    world.clock.turn(world.settings.lease_seconds + 1)
+    assert not info(world).judges
+    watching.look()
+    assert info(world).judges
+
+
+def test_the_keeper_is_heard_of_while_a_check_waits_for_a_slot(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finds(monkeypatch, GOOD)
+    watching = Keeper(world.context)
+    with ExitStack() as others:
+        others.enter_context(world.context.slots.take())
+        beats: list[int] = []
+
+        def beat() -> None:
+            beats.append(1)
+            if len(beats) == 3:
+                others.close()  # the match that had the slot is over
+
+        monkeypatch.setattr(watching, "beat", beat)
+        watching.check(thoroughly=False)
+    assert len(beats) > 3
+
+
+def test_a_machine_that_the_database_does_not_know_arrives_again(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = finds(monkeypatch, GOOD)
+    usurper = type(world.host)(world.host.name, "another boot")
+    with world.db.transaction() as session:
+        service.host_arrives(session, usurper, "image")
+    Keeper(world.context).look()
+    assert "does another one of that name play?" in caplog.text
+    assert asked == [QUICK_ROUNDS]
+    assert info(world).judges
+
+
+def test_a_database_that_is_away_does_not_end_the_keeper(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Enough(Exception):
+        """The test has seen what it wanted."""
+
+    def unreachable(self: Keeper) -> None:
+        raise OperationalError("UPDATE", {}, Exception("server closed the connection"))
+
+    def sleep(seconds: float) -> None:
+        naps.append(seconds)
+        if len(naps) == 2:
+            raise Enough
+
+    naps: list[float] = []
+    monkeypatch.setattr(Keeper, "look", unreachable)
+    monkeypatch.setattr("workers.keeper.time.sleep", sleep)
+    with pytest.raises(Enough):
+        Keeper(world.context).run()
+    assert naps == [world.settings.heartbeat_seconds] * 2
+
+
+@pytest.mark.containers
+def test_in_containers_the_report_names_the_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = PlayingWorld(settings(tmp_path))
+    arrive(world.context)
+    Keeper(world.context).look()
+    found = info(world)
+    assert found.report["image"]["name"] == world.settings.image
+    assert "pressure" in found.report["facts"]["signals"] or "run-delay" in found.report["facts"]["signals"]
+    world.context.sandbox.close()  # type: ignore[attr-defined]
+    world.close()
