@@ -6,14 +6,16 @@ Theory of operation
 give a bot that was woken on our CPU its first milliseconds for free) and ends at the stamp taken when its newline
 has been read. In time means stamp <= deadline; that ``poll`` returned something proves nothing.
 
-*Our own lateness is never the bot's.* We ask to be woken at the deadline and measure how late that was. Three
-cases past a deadline:
+*Our own lateness is never the bot's.* We may be kept from running anywhere, also between being woken and looking at
+the clock. So we look a moment before each deadline and at it, and keep in mind up to when a seat was certainly silent:
+a time noted *before* the call that then found nothing. Three cases past a deadline:
 
-* we looked more than `late_bound_ns` past it, or our write alone took that long: this host was not fit to judge at that
-  moment -> void. (Where a line was there at our first look, a tenth of that is enough: it may have come in time.)
-* nothing is there and we were on time: the bot is late, and `sandbox.attribution` is to say by whose doing. The seat
-  is *watched* past its deadline; what it still says is never counted; the watch ends, mostly within 10 ms, in
-  `Fault.TIMEOUT` or, where the host kept the bot from running, in a void.
+* an answer is there, and may have been for more than NOISE_NS: nobody knows whether it came in time -> void.
+* nothing is there, but we looked more than `late_bound_ns` past the deadline, or our write alone took that long: this
+  host was not fit to judge at that moment -> void.
+* else the bot is late, and `sandbox.attribution` is to say by whose doing. The seat is *watched* past its deadline;
+  what it still says is never counted; the watch ends, mostly within 10 ms, in `Fault.TIMEOUT` or, where the host kept
+  the bot from running, in a void.
 
 *No bot can hold us.* Descriptors are non-blocking, writes share the reply's deadline (a bot that does not read
 times out), a line is at most MAX_LINE_BYTES, one read takes at most READ_BYTES.
@@ -44,13 +46,19 @@ LATE_BOUND_NS = 5 * NS_PER_MS
 full load and real-time scheduling within 0.2 ms, so a later wake-up says that this host is in trouble."""
 
 
+LAST_LOOK_NS = NOISE_NS // 2
+"""How long before a deadline a silent seat is looked at. What is there just after it then came less than NOISE_NS ago
+unless we were kept from running, so no bot gets a match voided by aiming there."""
+
 WATCH_STEP_NS = 5 * NS_PER_MS
-"""How often a watched seat is looked at when it stays silent."""
+"""How often a watched seat is looked at when it stays silent; up to every LAST_LOOK_NS where its own time runs out."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A prompt that is not answered yet. `wake_ns`: when to look at it next even if it is silent."""
+    """A prompt that is not answered yet. `wake_ns`: when to look at it next even if it is silent; `silent_ns`: up to
+    when it certainly had no answer.
+    """
 
     seat: Seat
     channel: Channel
@@ -59,6 +67,7 @@ class _Open:
     deadline_ns: int
     wake_ns: int
     write_ns: int
+    silent_ns: int
     watched: bool = False
     late_ns: int = 0
 
@@ -104,11 +113,14 @@ class PipeTransport:
         for seat, batch in _by_seat(messages):
             self._send(seat, batch, replies, waiting)
         while waiting:
-            ready = _sleep(waiting)
+            ready, silent_ns = _sleep(waiting)
             woke_ns = monotonic_ns()
             undecided: list[_Open] = []
             for prompt in waiting:
-                reply = self._decide(prompt, woke_ns, prompt.channel.stdout_fd in ready)
+                readable = prompt.channel.stdout_fd in ready
+                if not readable:
+                    prompt.silent_ns = silent_ns
+                reply = self._decide(prompt, woke_ns, readable)
                 if reply is not None:
                     replies[prompt.seat] = reply
                     continue
@@ -138,18 +150,22 @@ class PipeTransport:
         _flush(channel)
         write_ns = monotonic_ns() - started_ns
         deadline_ns = started_ns + limit_ns
-        waiting.append(_Open(seat, channel, ear, started_ns, deadline_ns, deadline_ns, write_ns))
+        wake_ns = deadline_ns - LAST_LOOK_NS
+        waiting.append(_Open(seat, channel, ear, started_ns, deadline_ns, wake_ns, write_ns, started_ns))
 
     def _decide(self, prompt: _Open, woke_ns: int, readable: bool) -> Reply | None:
         """The reply of one seat, as soon as there is one."""
         if prompt.watched:
-            return self._watch(prompt) if readable or woke_ns >= prompt.wake_ns else None
-        reply = self._look(prompt) if readable else None
-        if reply is None and woke_ns > prompt.deadline_ns:
+            return self._watch(prompt, woke_ns) if readable or woke_ns >= prompt.wake_ns else None
+        past = woke_ns > prompt.deadline_ns
+        reply = self._look(prompt, woke_ns) if readable or past else None
+        if reply is None and past:
             return self._missed(prompt, woke_ns)
+        if woke_ns >= prompt.wake_ns:
+            prompt.wake_ns = prompt.deadline_ns
         return reply
 
-    def _look(self, prompt: _Open) -> Reply | None:
+    def _look(self, prompt: _Open, woke_ns: int) -> Reply | None:
         """Read what is there; the reply if that decides it."""
         channel = prompt.channel
         ended = _read(channel)
@@ -157,14 +173,15 @@ class PipeTransport:
         if ended:
             return prompt.failed(_gone(channel), stamp_ns, prompt.write_ns)
         end = channel.unread.find(b"\n")
-        if end > MAX_LINE_BYTES or (end < 0 and len(channel.unread) > MAX_LINE_BYTES):
-            return prompt.failed(Fault.OVERFLOW, stamp_ns, prompt.write_ns)
-        if end < 0:
+        if end < 0 and len(channel.unread) <= MAX_LINE_BYTES:
+            prompt.silent_ns = woke_ns
             return None
-        if stamp_ns > prompt.deadline_ns:
-            if stamp_ns - prompt.deadline_ns > NOISE_NS:
+        if stamp_ns > prompt.deadline_ns:  # time first (ruling C-02)
+            if stamp_ns - prompt.silent_ns > NOISE_NS:
                 raise self._late(prompt, stamp_ns, "an answer was there when the referee looked after the deadline")
             return None
+        if end < 0 or end > MAX_LINE_BYTES:
+            return prompt.failed(Fault.OVERFLOW, stamp_ns, prompt.write_ns)
         line = channel.unread[:end].decode("utf-8", "surrogateescape")
         del channel.unread[: end + 1]
         return Reply(line, stamp_ns - prompt.started_ns, None, channel.meter.spent_ns(), prompt.write_ns)
@@ -175,9 +192,9 @@ class PipeTransport:
         if max(prompt.late_ns, prompt.write_ns) > self._late_bound_ns:
             raise self._late(prompt, woke_ns, "the referee itself was late")
         prompt.watched = True
-        return self._watch(prompt)
+        return self._watch(prompt, woke_ns)
 
-    def _watch(self, prompt: _Open) -> Reply | None:
+    def _watch(self, prompt: _Open, woke_ns: int) -> Reply | None:
         """Look at a watched seat again. What it says is not counted, only when it says it."""
         ended = _read(prompt.channel)
         stamp_ns = monotonic_ns()
@@ -187,10 +204,16 @@ class PipeTransport:
         evidence = prompt.evidence(stamp_ns)
         blame = while_watching(evidence, answered, self._watch_factor)
         told: dict[str, object] = {"seat": prompt.seat, **evidence.as_dict()}
+        left_ns = evidence.limit_ns - evidence.own_ns  # of the bot's own time
         if blame is None:
-            prompt.wake_ns = monotonic_ns() + WATCH_STEP_NS
+            prompt.silent_ns = woke_ns
+            step_ns = WATCH_STEP_NS if left_ns < 0 else min(WATCH_STEP_NS, max(LAST_LOOK_NS, left_ns))
+            prompt.wake_ns = monotonic_ns() + step_ns
             return None
         if blame is Blame.BOT:
+            unseen_ns = stamp_ns - prompt.silent_ns
+            if answered and unseen_ns > NOISE_NS and left_ns + unseen_ns >= 0:
+                raise self._late(prompt, stamp_ns, "an answer was there, and may have been within the bot's own time")
             self.convictions.append(told)
             return prompt.failed(Fault.TIMEOUT, stamp_ns, max(prompt.late_ns, prompt.write_ns))
         detail = f"seat {prompt.seat} was kept from running for {evidence.stolen_ns / NS_PER_MS:.1f} ms"
@@ -203,6 +226,7 @@ class PipeTransport:
             seat=prompt.seat,
             limit_ns=prompt.limit_ns,
             late_ns=stamp_ns - prompt.deadline_ns,
+            unseen_ns=stamp_ns - prompt.silent_ns,
             write_ns=prompt.write_ns,
             bound_ns=self._late_bound_ns,
         )
@@ -266,18 +290,25 @@ def _listening(reads: Iterable[int], writes: Iterable[int] = ()) -> select.poll:
 _wake_ns = attrgetter("wake_ns")
 
 
-def _sleep(prompts: Sequence[_Open]) -> Container[int]:
-    """Wait for output (or room for unsent input) until one is to be looked at; the readable descriptors.
+def _sleep(prompts: Sequence[_Open]) -> tuple[Container[int], int]:
+    """Wait for output (or room for unsent input) until one is to be looked at. Returns the readable descriptors and a
+    time up to which all others certainly were not.
 
     poll counts in whole milliseconds and Python rounds up: that would be up to 1 ms of lateness of our own making,
     so poll gets the whole milliseconds only and select, which counts in microseconds, the rest.
     """
     first = prompts[0] if len(prompts) == 1 else min(prompts, key=_wake_ns)
-    left_ns = max(0, first.wake_ns - monotonic_ns())
+    now_ns = monotonic_ns()
+    left_ns = max(0, first.wake_ns - now_ns)
     if left_ns >= NS_PER_MS and len(prompts) == 1 and not first.channel.unsent:
-        return dict(first.ear.poll(left_ns // NS_PER_MS))  # nearly always: spare the lists and the poller
-    reads = [p.channel.stdout_fd for p in prompts]
-    writes = [p.channel.stdin_fd for p in prompts if p.channel.unsent]
-    if 0 < left_ns < NS_PER_MS and max(reads + writes) < 1024:
-        return select.select(reads, writes, [], left_ns / NS_PER_S)[0]
-    return dict(_listening(reads, writes).poll(left_ns // NS_PER_MS))
+        poller = first.ear  # nearly always: spare the lists, and a poller of its own
+    else:
+        reads = [p.channel.stdout_fd for p in prompts]
+        writes = [p.channel.stdin_fd for p in prompts if p.channel.unsent]
+        if 0 < left_ns < NS_PER_MS and max(reads + writes) < 1024:
+            readable, writable, _ = select.select(reads, writes, [], left_ns / NS_PER_S)
+            return readable, now_ns if readable or writable else now_ns + left_ns
+        poller = _listening(reads, writes)
+    left_ms = left_ns // NS_PER_MS
+    ready = dict(poller.poll(left_ms))
+    return ready, now_ns if ready else now_ns + left_ms * NS_PER_MS

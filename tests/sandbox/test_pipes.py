@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,7 +21,7 @@ from engine.core import NS_PER_MS, Fault, Message, Reply, TransportError
 from sandbox.attribution import Counters
 from sandbox.box import Channel, Limits, NoMeter, Program
 from sandbox.local import LocalSandbox
-from sandbox.pipes import PipeTransport
+from sandbox.pipes import LAST_LOOK_NS, PipeTransport
 
 T = TypeVar("T")
 
@@ -216,6 +217,106 @@ def test_time_inside_our_own_write_is_ours(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(TransportError) as caught:
         PipeTransport([channel]).exchange([Message(0, "A", LIMIT_NS)])
     assert caught.value.evidence["write_ns"] >= 100 * NS_PER_MS  # type: ignore[operator]
+
+
+class ScriptedClock:
+    """Says these readings one after the other, then the last of them for ever; may do something first."""
+
+    def __init__(self, *readings: int | tuple[Callable[[], object], int]) -> None:
+        self.readings = list(readings)
+
+    def __call__(self) -> int:
+        reading = self.readings[0] if len(self.readings) == 1 else self.readings.pop(0)
+        if isinstance(reading, int):
+            return reading
+        do, now_ns = reading
+        do()
+        return now_ns
+
+
+class Stole(NoMeter):
+    """So much was stolen just after the prompt, and nothing since."""
+
+    def __init__(self, stolen_ns: int) -> None:
+        self.stolen_ns = stolen_ns
+
+    def marked(self) -> Counters:
+        return Counters(cpu_ns=0, full_ns=0)
+
+    def counters(self) -> Counters:
+        return Counters(cpu_ns=0, full_ns=self.stolen_ns)
+
+
+def scripted(
+    monkeypatch: pytest.MonkeyPatch, *readings: int | tuple[str, int], limit_ns: int = LIMIT_NS, stolen_ns: int = 0
+) -> str:
+    """How an exchange ends while the referee's clock says this; with a text, that is what the bot writes just then."""
+    channel, _, stdout = pair()
+    channel.meter = Stole(stolen_ns)
+    script = [r if isinstance(r, int) else (partial(os.write, stdout, r[0].encode()), r[1]) for r in readings]
+    monkeypatch.setattr("sandbox.pipes.monotonic_ns", ScriptedClock(*script))
+    try:
+        reply = PipeTransport([channel]).exchange([Message(0, "A", limit_ns)])[0]
+    except TransportError as error:
+        return error.cause
+    return str(reply.fault) if reply.fault else "in time"
+
+
+ANSWERED = ("OK\n", 0)
+"""The third reading of a clock is the one before the referee sleeps; what is written there wakes it at once."""
+
+
+def test_an_answer_is_not_late_because_the_referee_slept_into_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It came in time; the referee was kept from running until a moment after the deadline."""
+    assert scripted(monkeypatch, 0, 0, ANSWERED, LIMIT_NS + NS_PER_MS // 5) == "referee-late"
+
+
+def test_an_answer_is_not_late_because_the_referee_stood_still_between_waking_and_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    woke_ns = LIMIT_NS - NS_PER_MS
+    assert scripted(monkeypatch, 0, 0, ANSWERED, woke_ns, LIMIT_NS + NS_PER_MS // 5) == "referee-late"
+
+
+def test_an_answer_that_was_read_by_the_deadline_is_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert scripted(monkeypatch, 0, 0, ANSWERED, LIMIT_NS, LIMIT_NS) == "in time"
+
+
+def test_an_answer_just_after_the_deadline_is_late_and_voids_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or a bot could have its matches voided at will: the referee looks a moment before each deadline."""
+    limit_ns, before_ns, after_ns = 2 * NS_PER_MS, 2 * NS_PER_MS - LAST_LOOK_NS, 2 * NS_PER_MS + NS_PER_MS // 20
+    readings = (0, 0, 0, NS_PER_MS, NS_PER_MS, before_ns, ("OK\n", before_ns), after_ns)
+    assert scripted(monkeypatch, *readings, limit_ns=limit_ns) == Fault.TIMEOUT
+
+
+def test_a_drip_does_not_void_a_match_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit_ns, after_ns = 2 * NS_PER_MS, 2 * NS_PER_MS + NS_PER_MS // 20
+    drip = [reading for now_ns in range(0, limit_ns, limit_ns // 10) for reading in (("x", now_ns), now_ns, now_ns)]
+    assert scripted(monkeypatch, 0, 0, *drip, ("\n", limit_ns), after_ns, limit_ns=limit_ns) == Fault.TIMEOUT
+
+
+@pytest.mark.parametrize(("found_ms", "how"), [(10.3, "host-starved"), (19, "referee-late"), (27, "timeout")])
+def test_an_answer_in_the_watch_is_convicted_only_if_its_own_time_was_over_whenever_it_came(
+    monkeypatch: pytest.MonkeyPatch, found_ms: float, how: str
+) -> None:
+    """5 of its 10 ms were stolen, so it had until 15. It was silent at 10.05, in the last case at 15.5 too."""
+    before, after, found = (int(ms * NS_PER_MS) for ms in (9.75, 10.05, found_ms))
+    silent = (after, int(15.5 * NS_PER_MS), int(15.5 * NS_PER_MS), int(15.5 * NS_PER_MS)) if found_ms > 20 else ()
+    readings = (0, 0, 0, before, before, after, after, after, after, *silent, ("OK\n", after), found)
+    assert scripted(monkeypatch, *readings, limit_ns=10 * NS_PER_MS, stolen_ns=5 * NS_PER_MS) == how
+
+
+def test_a_seats_answer_is_not_late_because_the_referee_was_woken_for_another_and_stood_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (one, _, out), (two, _, other) = pair(), pair()
+    two.meter = Stole(0)
+    in_time = partial(os.write, other, b"OK\n")  # after the referee was woken for seat 0, before it looks at the clock
+    clock = ScriptedClock(0, 0, 0, 0, (partial(os.write, out, b"OK\n"), 0), (in_time, LIMIT_NS + 2 * NS_PER_MS))
+    monkeypatch.setattr("sandbox.pipes.monotonic_ns", clock)
+    with pytest.raises(TransportError) as caught:
+        PipeTransport([one, two]).exchange([Message(0, "A", 10 * LIMIT_NS), Message(1, "A", LIMIT_NS)])
+    assert (caught.value.cause, caught.value.evidence["seat"]) == ("referee-late", 1)
 
 
 class ScriptedMeter(NoMeter):
