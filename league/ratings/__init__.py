@@ -1,0 +1,48 @@
+"""Ratings as a pure function of a log of results, with errors that mean what they say.
+
+Theory of operation
+-------------------
+`rate` turns a `Log` into a `RatingTable`. Nothing is updated in place, so no order in which results arrive can matter,
+and taking a result out and putting it back gives back every figure.
+
+* **Log** (`log`). A game is its players by seat and their ranks, and may name a group: the games that share their dice.
+  Equal lines are counted, lines and names are sorted. Everything else follows from this canonical form, so the order
+  of the log cannot even change a last bit; the SHA-256 of the form names the log.
+* **Strengths** (`bradley_terry`). i beats j with probability 1 / (1 + exp(s_j - s_i)) (Bradley and Terry 1952); a draw
+  is half a win. A table of three and more players is taken as its ordered pairs (`pairs`). Known beforehand (`prior`):
+  a strength is normal around the centre, around what an earlier season found, or around the version before. The
+  maximum of the posterior is found by Newton's method (`newton`). Shown is Elo: `ELO_PER_NAT` x s + centre.
+* **Errors** (`errors`, `clusters`). The curvature of the posterior, corrected for what is not binomial: draws vary
+  less, and the pairs of one table, or the games of one deal, are not independent. They are those of the distance to
+  the field.
+* **Places** (`places`). Ranks come from 1,000 draws of all strengths together, seeded by the log's hash.
+* Beside it: Plackett and Luce's model as a second opinion (`plackett_luce`), and how well the ratings describe the
+  results at all (`quality`, `seats`).
+
+`table` puts the parts together; `jsonl` reads logs from files. Readers find the method in docs/ratings.md.
+"""
+
+from __future__ import annotations
+
+from league.ratings.bradley_terry import NoRating
+from league.ratings.compat import Game, fit, log_sha256
+from league.ratings.log import Games, Log, log_of
+from league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig
+from league.ratings.table import Place, Rating, RatingTable, rate
+
+__all__ = [
+    "ELO_PER_NAT",
+    "Game",
+    "Games",
+    "Log",
+    "NoRating",
+    "Place",
+    "Prior",
+    "Rating",
+    "RatingConfig",
+    "RatingTable",
+    "fit",
+    "log_of",
+    "log_sha256",
+    "rate",
+]

@@ -1,0 +1,99 @@
+"""Bradley and Terry's model of paired comparisons with Gaussian priors: the posterior, and its maximum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import expit
+
+from league.ratings.arrays import Ints, Matrix, Vector
+from league.ratings.newton import maximum
+from league.ratings.pairs import Pairs
+from league.ratings.prior import Beliefs
+
+
+class NoRating(Exception):
+    """Without a prior the log determines no finite ratings: a part of the players never lost to the rest, or the
+    other way round (Ford 1957).
+    """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """Of the strengths of `players` players, on the natural scale around the centre."""
+
+    players: int
+    pairs: Pairs
+    beliefs: Beliefs
+
+    def expected(self, strengths: Vector) -> Vector:
+        """The first's expected result of each pair."""
+        return np.asarray(expit(strengths[self.pairs.first] - strengths[self.pairs.second]), np.float64)
+
+    def derivatives(self, strengths: Vector) -> tuple[Vector, Matrix]:
+        """The gradient, and the upper triangle of the negative Hessian."""
+        expected = self.expected(strengths)
+        surplus = self.pairs.wins - self.pairs.games * expected
+        gradient = self.beliefs.gradient(strengths)
+        gradient += np.bincount(self.pairs.first, surplus, minlength=self.players)
+        gradient -= np.bincount(self.pairs.second, surplus, minlength=self.players)
+        return gradient, self.precision(self.pairs.games * expected * (1 - expected))
+
+    def precision(self, information: Vector) -> Matrix:
+        """The negative Hessian where each pair tells so much about its difference; its upper triangle.
+
+        If no prior says where the field is, the matrix of ones is added: it fixes the mean and nothing else.
+        """
+        matrix: Matrix = np.zeros((self.players, self.players))
+        matrix[self.pairs.first, self.pairs.second] = -information
+        diagonal = np.einsum("ii->i", matrix)
+        diagonal += np.bincount(self.pairs.first, information, minlength=self.players)
+        diagonal += np.bincount(self.pairs.second, information, minlength=self.players)
+        self.beliefs.add_precision(matrix)
+        if not self.beliefs.anchored:
+            matrix += 1.0
+        return matrix
+
+    def maximum(self, start: Vector | None = None) -> Vector:
+        """The most likely strengths.
+
+        Raises:
+            NoRating
+        """
+        if not self._determined():
+            raise NoRating
+        return maximum(self.derivatives, np.zeros(self.players) if start is None else start)
+
+    def fields(self) -> Ints:
+        """(players,): a number for each player, equal for those whom games or chains connect."""
+        ones = np.concatenate([self.pairs.first, self.beliefs.children])
+        others = np.concatenate([self.pairs.second, self.beliefs.parents])
+        graph = coo_array((np.ones(len(ones)), (ones, others)), shape=(self.players, self.players))
+        _, labels = connected_components(graph, directed=False)
+        return np.asarray(labels, np.int64)
+
+    def _determined(self) -> bool:
+        """Whether everybody has beaten everybody through others. A prior counts as a draw with the centre, a chain
+        as a draw of the two versions.
+        """
+        if self.beliefs.own.all():
+            return True
+        wins, losses = self.pairs.wins > 0, self.pairs.wins < self.pairs.games
+        known = np.flatnonzero(self.beliefs.own)
+        centre = np.full(len(known), self.players)
+        edges = (
+            (self.pairs.first[wins], self.pairs.second[wins]),
+            (self.pairs.second[losses], self.pairs.first[losses]),
+            (self.beliefs.children, self.beliefs.parents),
+            (self.beliefs.parents, self.beliefs.children),
+            (known, centre),
+            (centre, known),
+        )
+        beat, beaten = (np.concatenate(side) for side in zip(*edges, strict=True))
+        size = self.players + self.beliefs.anchored
+        graph = coo_array((np.ones(len(beat)), (beat, beaten)), shape=(size, size))
+        parts, _ = connected_components(graph, connection="strong")
+        return int(parts) <= 1

@@ -1,0 +1,116 @@
+"""Logs as files: one JSON object a line, `{"players": [...], "ranks": [...], "group": ...}`.
+
+Players are text or whole numbers (a number and its digits are the same player), by seat and none twice; ranks are as
+many whole numbers, smaller is better and equal is a tie; the group, text or a whole number, is optional. What else a
+line says is not looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from league.ratings.log import NO_GROUP, Games, Log, log_of
+
+MOST_LINE_BYTES = 65_536
+MOST_SEATS = 64
+MOST_NAME = 256
+"""Characters."""
+
+MOST_RANK = 10**9
+MOST_GAMES = 20_000_000
+MOST_PLAYERS = 4000
+"""Ratings need a few matrices of players by players: half a gigabyte with so many."""
+
+
+class BadLine(Exception):
+    """A line of a log that is none; the text is a sentence with the line's number."""
+
+    def __init__(self, number: int, why: str) -> None:
+        super().__init__(f"line {number}: {why}")
+
+
+def read(lines: Iterable[bytes]) -> Log:
+    """The log in these lines; empty ones are skipped.
+
+    Raises:
+        BadLine
+    """
+    players: dict[str, int] = {}
+    groups: dict[str, int] = {}
+    columns: dict[int, tuple[array[int], array[int], array[int]]] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        if number > MOST_GAMES:
+            raise BadLine(number, f"a log has at most {MOST_GAMES} games")
+        try:
+            seated, ranks, group = _game(line)
+        except ValueError as error:
+            raise BadLine(number, str(error)) from None
+        places = [players.setdefault(player, len(players)) for player in seated]
+        if len(players) > MOST_PLAYERS:
+            raise BadLine(number, f"this is the first game of a player too many: {MOST_PLAYERS} can be rated together")
+        to_players, to_ranks, to_groups = columns.setdefault(len(seated), (array("q"), array("q"), array("q")))
+        to_players.extend(places)
+        to_ranks.extend(ranks)
+        to_groups.append(NO_GROUP if group is None else groups.setdefault(group, len(groups)))
+    games = [
+        Games(
+            np.frombuffer(seated_at, np.int64).reshape(-1, seats),
+            np.frombuffer(ranked, np.int64).reshape(-1, seats),
+            np.frombuffer(grouped, np.int64),
+        )
+        for seats, (seated_at, ranked, grouped) in columns.items()
+    ]
+    return log_of(list(players), games, list(groups))
+
+
+def lines_of(log: Log) -> Iterator[str]:
+    """The log as lines that `read` makes the same log of."""
+    for tables in log.tables:
+        rows = zip(tables.players, tables.ranks, tables.groups, tables.counts, strict=True)
+        for players, ranks, group, count in rows:
+            game: dict[str, Any] = {
+                "players": [log.players[player] for player in players],
+                "ranks": [int(rank) + 1 for rank in ranks],
+            }
+            if group != NO_GROUP:
+                game["group"] = log.groups[group]
+            yield from [json.dumps(game) + "\n"] * int(count)
+
+
+def _game(line: bytes) -> tuple[list[str], list[int], str | None]:
+    """One line's players, ranks and group. Raises ValueError: with half a sentence."""
+    if len(line) > MOST_LINE_BYTES:
+        raise ValueError(f"it is longer than {MOST_LINE_BYTES} bytes")
+    try:
+        game = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ValueError("it is not JSON") from None
+    if not isinstance(game, dict):
+        raise ValueError("it is not a JSON object")
+    players, ranks, group = game.get("players"), game.get("ranks"), game.get("group")
+    if not isinstance(players, list) or not 2 <= len(players) <= MOST_SEATS:
+        raise ValueError(f"players are a list of 2 to {MOST_SEATS}")
+    names = [_name(player, "a player") for player in players]
+    if len(set(names)) < len(names):
+        raise ValueError("a player is there twice")
+    if not isinstance(ranks, list) or len(ranks) != len(players):
+        raise ValueError(f"ranks are a list of {len(players)}, one for each player")
+    if not all(type(rank) is int and abs(rank) <= MOST_RANK for rank in ranks):
+        raise ValueError("ranks are whole numbers, 1 for the best")
+    return names, ranks, None if group is None else _name(group, "a group")
+
+
+def _name(value: object, what: str) -> str:
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise ValueError(f"{what} is text or a whole number")
+    name = str(value) if isinstance(value, str) or abs(value) <= MOST_RANK else ""
+    if not 0 < len(name) <= MOST_NAME:
+        raise ValueError(f"{what} has a name of 1 to {MOST_NAME} characters")
+    return name

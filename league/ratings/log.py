@@ -1,0 +1,192 @@
+"""A log of results in a canonical form: whatever order it came in, the same log is the same arrays and the same hash.
+
+The hash is the SHA-256 of these bytes:
+
+* one line of JSON with the keys ``players`` (sorted names of those who played), ``groups`` (sorted names of the groups
+  with two games or more) and ``tables`` (pairs of seats and distinct rows), in this order, without spaces, ASCII only,
+  ended by a newline;
+* for every number of seats in ascending order the distinct rows in ascending order, each of them as little-endian
+  signed 32-bit integers: the players by seat (places in ``players``), their ranks (how many of the table were
+  strictly better), the group (its place in ``groups``, -1 for none), and how often the row occurs.
+
+So the hash covers who sat where, and does not care how ranks are spelled (1, 2, 2 or 1, 5, 5).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from league.ratings.arrays import Ints
+
+NO_GROUP = -1
+
+MOST_OF_A_KEY = 2**62
+"""Columns are packed into 64-bit keys as long as every row's key stays below."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Games:
+    """Results as they come: games with the same number of seats.
+
+    `players` (games, seats): places in a list of names, by seat, none twice in a row. `ranks` (games, seats): any whole
+    numbers, smaller is better, equal is a tie. `groups` (games,): places in a list of groups, NO_GROUP for none.
+    """
+
+    players: Ints
+    ranks: Ints
+    groups: Ints | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """The distinct rows of a log with one number of seats, in ascending order.
+
+    `ranks` count the strictly better ones: 0 is the first place. `counts` says how often a row occurs.
+    """
+
+    players: Ints  # (rows, seats)
+    ranks: Ints  # (rows, seats)
+    groups: Ints  # (rows,), NO_GROUP for none
+    counts: Ints  # (rows,)
+
+    @property
+    def seats(self) -> int:
+        """Players at each of these tables."""
+        return int(self.players.shape[1])
+
+    def only(self, rows: Ints) -> Tables:
+        """Some of the rows."""
+        return Tables(self.players[rows], self.ranks[rows], self.groups[rows], self.counts[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Log:
+    """A log in its canonical form. `players` and `groups` are sorted, `tables` by number of seats."""
+
+    players: tuple[str, ...]
+    groups: tuple[str, ...]
+    tables: tuple[Tables, ...]
+    sha256: str
+
+    @property
+    def games(self) -> int:
+        """How many results."""
+        return sum(int(tables.counts.sum()) for tables in self.tables)
+
+
+def log_of(players: Sequence[str], games: Iterable[Games], groups: Sequence[str] = ()) -> Log:
+    """The canonical form. Names that nobody plays under, and groups of one game, are left out."""
+    assert len(set(players)) == len(players)
+    assert len(set(groups)) == len(groups)
+    parts = [part for part in games if len(part.players)]
+    names, place = _sorted_used(players, _occurrences((part.players.ravel() for part in parts), len(players)), 1)
+    grouped = [part.groups for part in parts if part.groups is not None]
+    members = _occurrences((group[group != NO_GROUP] for group in grouped), len(groups))
+    labels, group_place = _sorted_used(groups, members, 2)
+    group_place = np.append(group_place, NO_GROUP)  # the last one, where NO_GROUP finds it
+    by_seats: dict[int, list[Games]] = {}
+    for part in parts:
+        by_seats.setdefault(part.players.shape[1], []).append(part)
+    tables = tuple(_tables(by_seats[seats], place, len(names), group_place, len(labels)) for seats in sorted(by_seats))
+    return Log(names, labels, tables, _sha256(names, labels, tables))
+
+
+def _occurrences(places: Iterable[Ints], size: int) -> Ints:
+    total: Ints = np.zeros(size, np.int64)
+    for some in places:
+        total = total + np.bincount(some, minlength=size)
+    return total
+
+
+def _sorted_used(names: Sequence[str], occurrences: Ints, least: int) -> tuple[tuple[str, ...], Ints]:
+    """Names that occur at least so often, sorted; and for every old place the new one, -1 for those left out."""
+    used = sorted((int(place) for place in np.flatnonzero(occurrences >= least)), key=names.__getitem__)
+    new_place: Ints = np.full(len(names), -1, np.int64)
+    new_place[used] = np.arange(len(used))
+    return tuple(names[place] for place in used), new_place
+
+
+def _tables(parts: Sequence[Games], place: Ints, players: int, group_place: Ints, groups: int) -> Tables:
+    seats = range(parts[0].players.shape[1])
+    seated = [np.concatenate([place[part.players[:, seat]] for part in parts]) for seat in seats]
+    raw = [np.concatenate([part.ranks[:, seat] for part in parts]) for seat in seats]
+    ranks = [np.add.reduce([other < own for other in raw if other is not own], axis=0, dtype=np.int64) for own in raw]
+    group = np.concatenate(
+        [np.full(len(part.players), NO_GROUP) if part.groups is None else group_place[part.groups] for part in parts]
+    )
+    columns: list[Ints] = [*seated, *ranks, group - NO_GROUP]
+    bases = [players] * len(seats) + [len(seats)] * len(seats) + [groups + 1]
+    rows, counts = _distinct(columns, bases)
+    split = len(seats)
+    return Tables(
+        np.stack(rows[:split], axis=1), np.stack(rows[split : 2 * split], axis=1), rows[-1] + NO_GROUP, counts
+    )
+
+
+def _distinct(columns: Sequence[Ints], bases: Sequence[int]) -> tuple[list[Ints], Ints]:
+    """The distinct rows in ascending order, by columns, and how often each occurs. A column is below its base."""
+    packing = _packing(bases)
+    keys = [_packed(columns[start:end], bases[start:end]) for start, end in packing]
+    found, counts = _distinct_key(keys[0], bases) if len(keys) == 1 else _distinct_keys(keys)
+    rows: list[Ints] = []
+    for key, (start, end) in zip(found, packing, strict=True):
+        left, unpacked = key, []
+        for base in reversed(bases[start:end]):
+            left, digit = np.divmod(left, base)
+            unpacked.append(digit)
+        rows += reversed(unpacked)
+    return rows, counts
+
+
+def _packing(bases: Sequence[int]) -> list[tuple[int, int]]:
+    """Runs of columns, each of which fits into one key."""
+    cuts = [0]
+    size = 1
+    for column, base in enumerate(bases):
+        size *= base
+        if size > MOST_OF_A_KEY:
+            cuts.append(column)
+            size = base
+    return list(pairwise([*cuts, len(bases)]))
+
+
+def _packed(columns: Sequence[Ints], bases: Sequence[int]) -> Ints:
+    key = columns[0].astype(np.int64)
+    for column, base in zip(columns[1:], bases[1:], strict=True):
+        key *= base
+        key += column
+    return key
+
+
+def _distinct_key(key: Ints, bases: Sequence[int]) -> tuple[list[Ints], Ints]:
+    if np.prod([float(base) for base in bases]) <= 2 * len(key):  # counting beats sorting while counters are used
+        occurrences = np.bincount(key)
+        found = np.flatnonzero(occurrences)
+        return [found], occurrences[found]
+    found, counts = np.unique(key, return_counts=True)
+    return [found], counts
+
+
+def _distinct_keys(keys: Sequence[Ints]) -> tuple[list[Ints], Ints]:
+    order = np.lexsort(tuple(reversed(keys)))
+    ordered = [key[order] for key in keys]
+    new = np.ones(len(order), bool)
+    new[1:] = np.any([key[1:] != key[:-1] for key in ordered], axis=0)
+    starts = np.flatnonzero(new)
+    return [key[starts] for key in ordered], np.diff(starts, append=len(order))
+
+
+def _sha256(players: Sequence[str], groups: Sequence[str], tables: Sequence[Tables]) -> str:
+    sizes = [[table.seats, len(table.counts)] for table in tables]
+    head = json.dumps({"players": players, "groups": groups, "tables": sizes}, separators=(",", ":"))
+    digest = hashlib.sha256(head.encode() + b"\n")
+    for table in tables:
+        rows = np.column_stack([table.players, table.ranks, table.groups, table.counts])
+        digest.update(np.ascontiguousarray(rows, dtype="<i4").tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,108 @@
+"""Tables taken as comparisons of two: each ordered pair of a table's players is a win, a draw or a loss.
+
+What a season ranks decides which pairs are compared. By placement, all of them: equal ranks are half a win for each.
+By wins, only those with a first place: who was first beat everybody who was not, and shared first places are draws
+among those who share them; how the others placed themselves says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from league.ratings.arrays import Bools, Ints, Vector
+from league.ratings.log import Tables
+from league.states import Ranks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Two seats at the tables `rows`: `results` are 1, 1/2 or 0 for `seat` against `other_seat`."""
+
+    seat: int
+    other_seat: int
+    rows: Ints  # (n,)
+    results: Vector  # (n,)
+
+
+def comparisons(tables: Tables, ranks: Ranks) -> Iterator[Comparison]:
+    """Every pair of seats, with the rows in which it counts."""
+    everyone = np.arange(len(tables.counts))
+    for seat, other_seat in combinations(range(tables.seats), 2):
+        own, other = tables.ranks[:, seat], tables.ranks[:, other_seat]
+        rows = everyone if ranks is Ranks.PLACEMENT else np.flatnonzero((own == 0) | (other == 0))
+        results = (1.0 + (own < other)[rows] - (own > other)[rows]) / 2
+        yield Comparison(seat, other_seat, rows, results)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Two players each, `first` < `second`, none twice, in ascending order; counts are exact in floating point."""
+
+    first: Ints
+    second: Ints
+    games: Vector
+    wins: Vector  # of the first, draws as halves
+    squares: Vector  # the sum of the first's squared results
+
+    def only(self, chosen: Bools) -> Pairs:
+        """Some of the pairs."""
+        columns = (self.games, self.wins, self.squares)
+        return Pairs(self.first[chosen], self.second[chosen], *(column[chosen] for column in columns))
+
+
+def pairs_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Pairs:
+    """All comparisons, added up by pair. Players are numbered below `players`."""
+    keys: list[Ints] = [np.zeros(0, np.int64)]
+    results, counts = [np.zeros(0)], [np.zeros(0)]
+    for tables in parts:
+        for comparison in comparisons(tables, ranks):
+            own = tables.players[comparison.rows, comparison.seat]
+            other = tables.players[comparison.rows, comparison.other_seat]
+            keys.append(np.minimum(own, other) * players + np.maximum(own, other))
+            results.append(np.where(own < other, comparison.results, 1 - comparison.results))
+            counts.append(tables.counts[comparison.rows].astype(np.float64))
+    found, pair = np.unique(np.concatenate(keys), return_inverse=True)
+    result, count = np.concatenate(results), np.concatenate(counts)
+    first, second = np.divmod(found, max(players, 1))
+    games, wins, squares = (
+        np.bincount(pair, weight, minlength=len(found)).astype(np.float64)
+        for weight in (count, count * result, count * result**2)
+    )
+    return Pairs(first, second, games, wins, squares)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tallies:
+    """Games of each player, and what came of them; each (players,).
+
+    By placement, wins, draws and losses are those over the others at each table; by wins, they are tables won, first
+    places shared, and the rest.
+    """
+
+    games: Ints
+    wins: Ints
+    draws: Ints
+    losses: Ints
+
+
+def tallies_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Tallies:
+    """What each player's results add up to."""
+    totals = np.zeros((4, players))  # games, wins, draws, losses
+    for tables in parts:
+        for seat in range(tables.seats):
+            own = tables.ranks[:, [seat]]
+            better = np.sum(own < tables.ranks, axis=1)
+            level = np.sum(own == tables.ranks, axis=1) - 1  # everybody is level with themselves
+            if ranks is Ranks.WINS:
+                first = own[:, 0] == 0
+                worse = np.where(first, 0, 1)
+                better, level = (first & (level == 0)).astype(int), (first & (level > 0)).astype(int)
+            else:
+                worse = tables.seats - 1 - better - level
+            for row, amount in enumerate((1, better, level, worse)):
+                totals[row] += np.bincount(tables.players[:, seat], tables.counts * amount, minlength=players)
+    return Tallies(*np.rint(totals).astype(np.int64))

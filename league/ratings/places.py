@@ -1,0 +1,51 @@
+"""Ranks and how sure they are.
+
+Ratings are equal, and so are their places, if they are shown as equal: rounded to whole Elo. The next place then counts
+those before it (1, 2, 2, 4). How sure a place is comes from `DRAWS` draws of all strengths together from their joint
+distribution: the ranks in all but 2.5 % of the draws at either end, and always the place itself. The draws are seeded
+by the log's hash, so everybody who recomputes a table draws the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from league.ratings.arrays import Ints, Matrix, Vector
+
+DRAWS = 1000
+
+OUTSIDE = 25
+"""So many draws are outside at either end: 2.5 %."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Of one field, each (field,). `low` is the better end: 1 is the first place."""
+
+    rank: Ints
+    low: Ints
+    high: Ints
+
+
+def places_of(elo: Vector, elo_factor: Matrix, sha256: str) -> Places:
+    """Places of players against each other. `elo_factor` (field, n) times its transpose is their covariance."""
+    shown = np.rint(elo)
+    rank = 1 + np.searchsorted(np.sort(-shown), -shown)
+    chance = np.random.default_rng(int(sha256, 16))
+    # Seven figures are enough for a throw of dice, and take half the time: 40 of 190 ms with 1,000 players.
+    throws = chance.standard_normal((elo_factor.shape[1], DRAWS), dtype=np.float32)
+    drawn = elo.astype(np.float32)[:, None] + elo_factor.astype(np.float32) @ throws
+    low, high = _middle_ranks(np.ascontiguousarray(drawn.T))
+    return Places(rank, np.minimum(low, rank), np.maximum(high, rank))
+
+
+def _middle_ranks(drawn: NDArray[np.float32]) -> tuple[Ints, Ints]:
+    """The ranks of each column over the rows, without the extremes."""
+    field = drawn.shape[1]
+    order = np.argsort(-drawn, axis=1)
+    occurrences = np.bincount((order * field + np.arange(field)).ravel(), minlength=field**2)
+    so_far = np.cumsum(occurrences.reshape(field, field), axis=1)
+    return 1 + np.sum(so_far <= OUTSIDE, axis=1), 1 + np.sum(so_far < DRAWS - OUTSIDE, axis=1)

@@ -1,0 +1,131 @@
+"""What is known of a strength before its games: the configuration of a rating, and normal distributions.
+
+Three cases, all of them Gaussian and so all of them entries of one precision matrix:
+
+* a newcomer is normal around the centre (`RatingConfig.prior_sd_elo`);
+* who was rated in an earlier season is normal around that rating, with that rating's error widened by what may have
+  happened in between (`Prior.mean_elo`, `Prior.sd_elo`);
+* a version is normal around the version before it (`Prior.parent`, `RatingConfig.version_sd_elo`), whatever that
+  one's strength turns out to be: games of either tell something about both.
+
+Nothing decays inside a season: a game counts the same on its first day and on its last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from league.ratings.arrays import Ints, Matrix, Vector
+from league.states import Ranks
+
+ELO_PER_NAT = 400 / math.log(10)
+"""173.72 Elo are one unit of natural log-odds."""
+
+METHOD = {"method": "bradley-terry-map", "version": 2}
+"""Part of every stored configuration; the number goes up when the same log gives other figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingConfig:
+    """What the ratings depend on beside the log. `prior_sd_elo` None: no prior, maximum likelihood.
+
+    `ranks` is what a table of three and more says: every pair of places, or only who was first.
+    """
+
+    centre_elo: float = 1500.0
+    prior_sd_elo: float | None = 350.0
+    version_sd_elo: float = 90.0
+    ranks: Ranks = Ranks.PLACEMENT
+
+    def as_json(self) -> dict[str, Any]:
+        """Stored with every snapshot."""
+        return {**METHOD, **asdict(self), "ranks": self.ranks.value}
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+        """What `as_json` gave.
+
+        Raises:
+            ValueError: it is the configuration of another method.
+        """
+        values = {key: value for key, value in stored.items() if key not in METHOD}
+        if {key: stored.get(key) for key in METHOD} != METHOD or values.keys() != cls.__dataclass_fields__.keys():
+            raise ValueError("made by another version of the method")
+        return cls(**{**values, "ranks": Ranks(values["ranks"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """One player's. With `parent`, the rest does not count; None is what the configuration says of a newcomer."""
+
+    parent: str | None = None
+    mean_elo: float | None = None
+    sd_elo: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beliefs:
+    """The priors of all players as one log density: up to a constant,
+
+    sum over players of -own/2 s^2 + pull s, and over links of -link/2 (s[child] - s[parent])^2,
+
+    with strengths s on the natural scale around the centre.
+    """
+
+    own: Vector  # (players,), 0 where nothing is known beforehand
+    pull: Vector  # (players,)
+    children: Ints  # (links,)
+    parents: Ints  # (links,)
+    links: Vector  # (links,)
+
+    @property
+    def anchored(self) -> bool:
+        """Whether any prior says where the field is, or only games say how far its players are apart."""
+        return bool(self.own.any())
+
+    def gradient(self, strengths: Vector) -> Vector:
+        """Of the log density."""
+        apart = self.links * (strengths[self.children] - strengths[self.parents])
+        found = self.pull - self.own * strengths
+        np.subtract.at(found, self.children, apart)
+        np.add.at(found, self.parents, apart)
+        return found
+
+    def add_precision(self, matrix: Matrix) -> None:
+        """Add the negative Hessian to the upper triangle of a (players, players) matrix."""
+        np.einsum("ii->i", matrix)[:] += self.own
+        for one in (self.children, self.parents):
+            np.add.at(matrix, (one, one), self.links)
+        low, high = np.minimum(self.children, self.parents), np.maximum(self.children, self.parents)
+        np.subtract.at(matrix, (low, high), self.links)
+
+
+def beliefs(players: Sequence[str], priors: Mapping[str, Prior], config: RatingConfig) -> Beliefs:
+    """The priors of the players, in their order; a parent is one of them."""
+    index = {player: place for place, player in enumerate(players)}
+    chained = [(index[player], index[prior.parent]) for player, prior in priors.items() if prior.parent is not None]
+    own = np.zeros(len(players))
+    pull = np.zeros(len(players))
+    for player, place in index.items():
+        prior = priors.get(player, Prior())
+        sd_elo = config.prior_sd_elo if prior.sd_elo is None else prior.sd_elo
+        if prior.parent is None and sd_elo is not None:
+            mean_elo = config.centre_elo if prior.mean_elo is None else prior.mean_elo
+            own[place] = _precision(sd_elo)
+            pull[place] = own[place] * (mean_elo - config.centre_elo) / ELO_PER_NAT
+    return Beliefs(
+        own,
+        pull,
+        children=np.array([child for child, _ in chained], np.int64),
+        parents=np.array([parent for _, parent in chained], np.int64),
+        links=np.full(len(chained), _precision(config.version_sd_elo)),
+    )
+
+
+def _precision(sd_elo: float) -> float:
+    return (ELO_PER_NAT / sd_elo) ** 2

@@ -1,0 +1,93 @@
+"""What is worth knowing beside the ratings: whether one number for each player can describe the results at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from league.ratings.arrays import Ints, Vector
+from league.ratings.bradley_terry import Posterior
+from league.ratings.errors import dispersion
+from league.ratings.pairs import Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How well the ratings describe the results of the pairs.
+
+    `chi2_per_dof`: by how much the pairs' results miss the expected ones, in units of what chance does: near 1 if the
+    model is right, well above it if strength is not one number (some bots suit others). Pearson's statistic over its
+    degrees of freedom (pairs - players + fields, as many as `degrees`), with the variance of single results as it is
+    (`dispersion`: 1 without draws, less with them); None without a degree of freedom.
+
+    `cyclic_share`: of the `triads`, three players of whom each pair has a winner on balance, how many are like rock,
+    paper and scissors; 0 in a strict order, a quarter if every pair is a coin. None without a triad.
+    """
+
+    chi2_per_dof: float | None
+    degrees: int
+    dispersion: float
+    cyclic_share: float | None
+    triads: int
+
+
+def fit_of(posterior: Posterior, strengths: Vector) -> Fit:
+    """Look at all comparisons."""
+    pairs, expected = posterior.pairs, posterior.expected(strengths)
+    single = dispersion(pairs, expected)
+    played = np.unique(np.concatenate([pairs.first, pairs.second]))
+    fields = len(np.unique(posterior.fields()[played]))
+    degrees = len(pairs.games) - len(played) + fields
+    misses = (pairs.wins - pairs.games * expected) ** 2 / (pairs.games * expected * (1 - expected))
+    cyclic, triads = _cyclic_triads(pairs, posterior.players)
+    return Fit(
+        chi2_per_dof=float(np.sum(misses)) / single / degrees if degrees > 0 else None,
+        degrees=max(degrees, 0),
+        dispersion=single,
+        cyclic_share=cyclic / triads if triads else None,
+        triads=triads,
+    )
+
+
+def _cyclic_triads(pairs: Pairs, players: int) -> tuple[int, int]:
+    """Cycles, and all triads, counted by matrix products (the idea of Kendall and Babington Smith 1940)."""
+    beats = np.zeros((players, players), np.float32)  # counts stay far below the 2^24 that are exact
+    ahead, behind = 2 * pairs.wins > pairs.games, 2 * pairs.wins < pairs.games
+    beats[pairs.first[ahead], pairs.second[ahead]] = 1
+    beats[pairs.second[behind], pairs.first[behind]] = 1
+    either = beats + beats.T
+    cycles = np.sum((beats @ beats) * beats.T, dtype=np.float64) / 3
+    triads = np.sum((either @ either) * either, dtype=np.float64) / 6
+    return round(float(cycles)), round(float(triads))
+
+
+@dataclass(frozen=True, slots=True)
+class PairTable:
+    """Results of some players against each other: `games[i][j]` comparisons, of which i took the share `scores[i][j]`
+    (None where there were none).
+    """
+
+    games: list[list[int]]
+    scores: list[list[float | None]]
+
+
+def pair_table(pairs: Pairs, members: Sequence[int]) -> PairTable:
+    """Of the players with these numbers, in that order."""
+    order: Ints = np.full(1 + max([*members, *pairs.second.tolist(), 0]), -1, np.int64)
+    order[list(members)] = np.arange(len(members))
+    row, column = order[pairs.first], order[pairs.second]
+    inside = (row >= 0) & (column >= 0)
+    row, column = row[inside], column[inside]
+    games, points = np.zeros((2, len(members), len(members)))
+    games[row, column] = games[column, row] = pairs.games[inside]
+    points[row, column] = pairs.wins[inside]
+    points[column, row] = (pairs.games - pairs.wins)[inside]
+    return PairTable(
+        games=games.astype(np.int64).tolist(),
+        scores=[
+            [float(point / count) if count else None for point, count in zip(*both, strict=True)]
+            for both in zip(points, games, strict=True)
+        ],
+    )

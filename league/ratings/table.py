@@ -1,0 +1,176 @@
+"""From a log to a table: the one module that puts the parts of this package together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from league.ratings.arrays import Ints, Vector
+from league.ratings.bradley_terry import Posterior
+from league.ratings.errors import Spread, spread_of
+from league.ratings.log import Log, Tables
+from league.ratings.pairs import Tallies, pairs_of, tallies_of
+from league.ratings.places import places_of
+from league.ratings.plackett_luce import plackett_luce
+from league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig, beliefs
+from league.ratings.quality import Fit, PairTable, fit_of, pair_table
+from league.ratings.seats import SeatEffect, seat_effects
+from league.ratings.threads import one_thread
+
+NORMAL_95 = 1.959963984540054
+"""Half the width of a 95 % interval in standard errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where somebody stands in a field: the rank from 1, its 95 % interval, and, except for the last, how many Elo it
+    is ahead of the next one, with the standard error of that difference.
+    """
+
+    rank: int
+    low: int
+    high: int
+    gap_elo: float | None
+    gap_se: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """One player's rating in Elo with standard error and 95 % interval (see `league.ratings.errors`), the place in its
+    field (None: it is not ranked), and what its games add up to (see `league.ratings.pairs.Tallies`).
+
+    `plackett_luce` is the rating by the other model; None where all tables have two seats.
+    """
+
+    player: str
+    elo: float
+    se: float
+    low: float
+    high: float
+    place: Place | None
+    plackett_luce: float | None
+    games: int
+    wins: int
+    draws: int
+    losses: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingTable:
+    """All ratings, best first, and what they were computed from. What is beside them is computed when asked for."""
+
+    entries: tuple[Rating, ...]
+    log: Log
+    config: RatingConfig
+    players: tuple[str, ...]  # sorted; the arrays below are in this order
+    tables: tuple[Tables, ...]
+    posterior: Posterior
+    strengths: Vector
+
+    def fit(self) -> Fit:
+        """How well the ratings describe the results."""
+        with one_thread():
+            return fit_of(self.posterior, self.strengths)
+
+    def seats(self) -> tuple[SeatEffect, ...]:
+        """What each seat is worth, by size of the table."""
+        with one_thread():
+            return seat_effects(self.tables, self.config.ranks, self.posterior.beliefs, self.strengths)
+
+    def pairs(self, players: Sequence[str]) -> PairTable:
+        """Results of these players against each other."""
+        index = {player: place for place, player in enumerate(self.players)}
+        return pair_table(self.posterior.pairs, [index[player] for player in players])
+
+
+def rate(
+    log: Log,
+    config: RatingConfig,
+    priors: Mapping[str, Prior] | None = None,
+    fields: Sequence[Collection[str]] | None = None,
+    start: Mapping[str, float] | None = None,
+) -> RatingTable:
+    """Ratings of everyone in the log and in `priors`, and of their parents.
+
+    `fields` are the players ranked against each other; None: everyone. `start` are ratings in Elo near the expected
+    ones, from which the maximum is found sooner; they change no figure that is shown.
+
+    Raises:
+        NoRating: there is no prior, and the log alone does not determine the ratings.
+    """
+    priors = priors or {}
+    parents = {prior.parent for prior in priors.values() if prior.parent is not None}
+    players = tuple(sorted({*log.players, *priors, *parents}))
+    index = {player: place for place, player in enumerate(players)}
+    tables = _renumbered(log, index)
+    members = [sorted(index[player] for player in field) for field in ([players] if fields is None else fields)]
+    with one_thread():
+        pairs = pairs_of(tables, config.ranks, len(players))
+        posterior = Posterior(len(players), pairs, beliefs(players, priors, config))
+        strengths = posterior.maximum(None if start is None else _nats(players, start, config))
+        tallies = tallies_of(tables, config.ranks, len(players))
+        spread = spread_of(posterior, strengths, tables, config.ranks, tallies.games)
+        second = plackett_luce(tables, config.ranks, posterior.beliefs, strengths)
+        elo = config.centre_elo + ELO_PER_NAT * strengths
+        places: dict[int, Place] = {}
+        for field in members:
+            places |= _places(np.array(field, np.int64), elo, spread, log.sha256)
+        seconds = None if second is None else (config.centre_elo + ELO_PER_NAT * second).tolist()
+    entries = _entries(players, elo, spread, places, seconds, tallies)
+    return RatingTable(entries, log, config, players, tables, posterior, strengths)
+
+
+def _nats(players: Sequence[str], start: Mapping[str, float], config: RatingConfig) -> Vector:
+    elo = np.array([start.get(player, config.centre_elo) for player in players])
+    return (elo - config.centre_elo) / ELO_PER_NAT
+
+
+def _renumbered(log: Log, index: Mapping[str, int]) -> tuple[Tables, ...]:
+    """The log's tables with players as places among all players. Both are sorted, so the rows stay in order."""
+    place = np.array([index[player] for player in log.players], np.int64)
+    return tuple(Tables(place[table.players], table.ranks, table.groups, table.counts) for table in log.tables)
+
+
+def _places(members: Ints, elo: Vector, spread: Spread, sha256: str) -> dict[int, Place]:
+    if not len(members):
+        return {}
+    own = elo[members]
+    found = places_of(own, ELO_PER_NAT * spread.factor[members], sha256)
+    down = np.argsort(-own, kind="stable")
+    gaps = own[down[:-1]] - own[down[1:]]
+    errors = ELO_PER_NAT * spread.errors_of_differences(members[down[:-1]], members[down[1:]])
+    to_next = [*zip(gaps.tolist(), errors.tolist(), strict=True), (None, None)]
+    return {
+        int(members[place]): Place(int(found.rank[place]), int(found.low[place]), int(found.high[place]), *gap)
+        for place, gap in zip(down, to_next, strict=True)
+    }
+
+
+def _entries(
+    players: Sequence[str],
+    elo: Vector,
+    spread: Spread,
+    places: Mapping[int, Place],
+    seconds: Sequence[float] | None,
+    tallies: Tallies,
+) -> tuple[Rating, ...]:
+    errors = (ELO_PER_NAT * spread.errors()).tolist()
+    entries = [
+        Rating(
+            player=player,
+            elo=own,
+            se=se,
+            low=own - NORMAL_95 * se,
+            high=own + NORMAL_95 * se,
+            place=places.get(place),
+            plackett_luce=None if seconds is None else seconds[place],
+            games=int(tallies.games[place]),
+            wins=int(tallies.wins[place]),
+            draws=int(tallies.draws[place]),
+            losses=int(tallies.losses[place]),
+        )
+        for place, (player, own, se) in enumerate(zip(players, elo.tolist(), errors, strict=True))
+    ]
+    return tuple(sorted(entries, key=lambda entry: (-entry.elo, entry.player)))

@@ -1,0 +1,91 @@
+"""Logs for tests of ratings: written out, or drawn from a known truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from league.ratings import ELO_PER_NAT, Games, Log, log_of
+from league.ratings.log import NO_GROUP
+
+Line = tuple[Any, ...]
+"""Players, ranks and perhaps a group."""
+
+
+def log(lines: Iterable[Line]) -> Log:
+    """The log of these games."""
+    full = [(*line, None)[:3] for line in lines]
+    players = list(dict.fromkeys(player for seated, _, _ in full for player in seated))
+    groups = list(dict.fromkeys(group for _, _, group in full if group is not None))
+    games = []
+    for seats in {len(seated) for seated, _, _ in full}:
+        same = [line for line in full if len(line[0]) == seats]
+        games.append(
+            Games(
+                np.array([[players.index(player) for player in seated] for seated, _, _ in same]),
+                np.array([ranks for _, ranks, _ in same]),
+                np.array([NO_GROUP if group is None else groups.index(group) for _, _, group in same]),
+            )
+        )
+    return log_of(players, games, groups)
+
+
+def duels(one: str, other: str, wins: int, losses: int = 0, draws: int = 0) -> list[Line]:
+    """Games of two."""
+    pair = (one, other)
+    return [(pair, (1, 2))] * wins + [(pair, (2, 1))] * losses + [(pair, (1, 1))] * draws
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A log drawn from a truth: normal strengths with a deviation of 200 Elo, random matchings."""
+
+    truth_elo: np.ndarray
+    names: tuple[str, ...]
+    games: Games
+    groups: tuple[str, ...] = ()
+
+    @property
+    def log(self) -> Log:
+        return log_of(self.names, [self.games], self.groups)
+
+
+def names_of(players: int) -> tuple[str, ...]:
+    return tuple(f"bot{number:04}" for number in range(players))
+
+
+def drawn_duels(chance: np.random.Generator, players: int, games_each: int, seat_elo: float = 0.0) -> Drawn:
+    """A fifth of the games between equals is drawn, and the expected result is Bradley and Terry's at any distance."""
+    truth = chance.normal(0, 200, players)
+    seated = matchings(chance, players, 2, games_each)
+    ranks = duel_ranks(chance, truth[seated[:, 0]] - truth[seated[:, 1]] + seat_elo)
+    return Drawn(truth, names_of(players), Games(seated, ranks))
+
+
+def duel_ranks(chance: np.random.Generator, ahead_elo: np.ndarray) -> np.ndarray:
+    """Ranks of two players, the first of whom is so much ahead."""
+    expected = 1 / (1 + np.exp(-ahead_elo / ELO_PER_NAT))
+    drawn = 0.2 * 4 * expected * (1 - expected)
+    throw = chance.random(len(expected))
+    won, level = throw < expected - drawn / 2, throw < expected + drawn / 2
+    return np.where(won[:, None], [1, 2], np.where(level[:, None], [1, 1], [2, 1]))
+
+
+def drawn_tables(
+    chance: np.random.Generator, players: int, seats: int, tables_each: int, seats_elo: Sequence[float] = ()
+) -> Drawn:
+    """Plackett and Luce's choices, by adding a Gumbel variable to each strength (Yellott 1977)."""
+    truth = chance.normal(0, 200, players)
+    seated = matchings(chance, players, seats, tables_each)
+    ahead = truth[seated] + np.array(seats_elo or [0.0] * seats)
+    ranks = np.argsort(np.argsort(-(ahead / ELO_PER_NAT + chance.gumbel(size=seated.shape)), axis=1), axis=1) + 1
+    return Drawn(truth, names_of(players), Games(seated, ranks))
+
+
+def matchings(chance: np.random.Generator, players: int, seats: int, games_each: int) -> np.ndarray:
+    """(games, seats): everybody sits at one table of every round."""
+    assert players % seats == 0
+    return np.concatenate([chance.permutation(players).reshape(-1, seats) for _ in range(games_each)])
