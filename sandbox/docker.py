@@ -39,9 +39,10 @@ from docker.utils import kwargs_from_env
 from engine.core import NS_PER_MS, NS_PER_S
 from sandbox import seccomp
 from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
-from sandbox.cgroup import Cgroup
+from sandbox.cgroup import Cgroup, join_unified, sweep_unified
 from sandbox.environment import Image
 from sandbox.folders import LockedFolder
+from sandbox.runtimes import Runtime, find_runtime
 
 ENGINE_TIMEOUT_S = 30
 ACK_TIMEOUT_S = 10
@@ -93,15 +94,15 @@ class DockerSandbox:
         that the engine knows ("": its default).
 
         Raises:
-            SandboxError: no engine answers, or it does not have the image.
+            SandboxError: no engine answers, or it does not have the image or a runtime that works.
         """
         self._image = image
-        self._runtime = runtime
         self._run_dir = run_dir.resolve()
         self._run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
             self._client = docker.APIClient(**kwargs_from_env(), version="auto", timeout=ENGINE_TIMEOUT_S)
             self._client.inspect_image(image)
+            self.runtime = find_runtime(self._client.info(), runtime)
         except NotFound as error:
             raise SandboxError(
                 "no-image",
@@ -109,10 +110,11 @@ class DockerSandbox:
             ) from error
         except _EngineFailure as error:
             raise SandboxError("no-engine", f"no Docker Engine answers: {error}") from error
+        sweep_unified(self._run_dir)
 
     def open(self, program: Program, limits: Limits) -> Box:
         """See `sandbox.box.Sandbox`."""
-        return DockerBox(self._client, self._image, self._run_dir, program, limits, self._runtime)
+        return DockerBox(self._client, self._image, self._run_dir, program, limits, self.runtime)
 
     def image(self) -> Image:
         """The image that boxes are opened with now: a tag may have moved to another."""
@@ -138,12 +140,14 @@ class DockerBox:
         run_dir: Path,
         program: Program,
         limits: Limits,
-        runtime: str = "",
+        runtime: Runtime,
     ) -> None:
         self._client = client
+        self._runtime = runtime
         self._fds: dict[str, int] = {}
         self._container: str | None = None
         self._cgroup: Cgroup | None = None
+        self._own_group: Path | None = None
         self._cpu_ns: int | None = None
         self._stop_timeout_s = 0.0
         self._acknowledged = b""
@@ -152,7 +156,7 @@ class DockerBox:
         try:
             self._make_fifos()
             copy_program(program.directory, self._directory / "program")
-            self._start_container(image, program, limits, runtime)
+            self._start_container(image, program, limits)
         except (*_EngineFailure, OSError) as error:
             self.close()
             raise SandboxError("engine", f"no container could be started: {error}") from error
@@ -169,7 +173,7 @@ class DockerBox:
         self._cpu_ns = cgroup.cpu_ns()
         self._order(b"start\n")
         self._await(rb"started\n", ACK_TIMEOUT_S)
-        leader = cgroup.follow_leader()
+        leader = None if self._runtime.gvisor else cgroup.follow_leader()
         if leader is not None:
             _to_be_killed_first(leader)
         return Channel(
@@ -211,6 +215,10 @@ class DockerBox:
         if self._container is not None:
             self._remove_container(self._container)
             self._container = None
+        if self._own_group is not None:
+            with contextlib.suppress(OSError):  # there is none after all, or it is for `sweep_unified`
+                self._own_group.rmdir()
+            self._own_group = None
         self._folder.remove()
 
     def _make_fifos(self) -> None:
@@ -231,7 +239,7 @@ class DockerBox:
             fcntl.fcntl(self._fds[name], fcntl.F_SETPIPE_SZ, PIPE_BYTES)
             os.utime(self._fds[name], ns=(0, 0))
 
-    def _start_container(self, image: str, program: Program, limits: Limits, runtime: str) -> None:
+    def _start_container(self, image: str, program: Program, limits: Limits) -> None:
         self._container = self._client.create_container(
             image,
             command=["/sbin/judge-init", *program.command],
@@ -240,11 +248,14 @@ class DockerBox:
             network_disabled=True,
             working_dir="/",
             labels={LABEL: str(self._directory), "deadheat.owner": str(os.getpid())},
-            host_config=host_config(self._client, self._directory, limits, runtime),
+            host_config=host_config(self._client, self._directory, limits, self._runtime),
         )["Id"]
         self._client.start(self._container)
         pid = int(self._client.inspect_container(self._container)["State"]["Pid"])
-        self._cgroup = Cgroup(pid, _cpu_numbers(limits.cpus))
+        if pid == 0:
+            raise SandboxError("container-died", "the container ended at once")
+        self._own_group = join_unified(pid, self._directory.name)
+        self._cgroup = Cgroup(pid, limits.cpu_numbers)
         self._await(rb"ready\n", ACK_TIMEOUT_S)
 
     def _order(self, line: bytes) -> None:
@@ -295,22 +306,22 @@ class DockerBox:
             self._client.remove_container(container, force=True)
 
 
-def host_config(client: docker.APIClient, directory: Path, limits: Limits, runtime: str = "") -> Any:
+def host_config(client: docker.APIClient, directory: Path, limits: Limits, runtime: Runtime) -> Any:
     """Everything that confines a box, in one place."""
     mounts = [
         Mount("/judge", str(directory / "judge"), type="bind", read_only=True),
         Mount("/bot", str(directory / "program"), type="bind", read_only=True),
     ]
+    filter_of_calls = seccomp.profile(limits.file_locks, says_eperm=runtime.gvisor)
     tmp = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777,nosuid,nodev,noexec"
     config = client.create_host_config(
-        runtime=runtime or None,
         network_mode="none",
         read_only=True,
         mounts=mounts,
         tmpfs={"/tmp": tmp, **limits.scratch},
         cap_drop=["ALL"],
         cap_add=INIT_CAPABILITIES,
-        security_opt=["no-new-privileges:true", f"seccomp={seccomp.profile(limits.file_locks)}"],
+        security_opt=["no-new-privileges:true", f"seccomp={filter_of_calls}"],
         mem_limit=limits.memory_bytes,
         memswap_limit=limits.memory_bytes,  # equal to the memory limit: no swap
         pids_limit=limits.processes,
@@ -330,6 +341,7 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
     # The library has no arguments for these.
     config["ReadonlyPaths"] = ["/proc"]  # all of it, see `_to_be_killed_first`
     config["MaskedPaths"] = MASKED.split()
+    runtime.adapt(config, limits)
     return config
 
 
@@ -349,9 +361,3 @@ def copy_program(source: Path, target: Path) -> None:
         for name in files:
             path = Path(folder, name)
             path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)
-
-
-def _cpu_numbers(cpus: str) -> list[int]:
-    """The CPUs of a cpuset list such as "0,2-3"."""
-    spans = [part.partition("-") for part in cpus.split(",") if part]
-    return [cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1)]

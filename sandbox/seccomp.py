@@ -87,11 +87,16 @@ setdomainname sethostname setns settimeofday swapoff swapon syslog umount2 unsha
 
 
 @cache
-def profile(file_locks: bool = False) -> str:
-    """The filter as the engine takes it (``--security-opt seccomp=...``): JSON. Foreign architectures' calls kill."""
+def profile(file_locks: bool = False, says_eperm: bool = False) -> str:
+    """The filter as the engine takes it (``--security-opt seccomp=...``): JSON. Foreign architectures' calls kill.
+
+    `says_eperm`: who carries it out refuses with EPERM only. The C library needs ENOSYS to do without clone3; a kernel
+    that does not have that call (gVisor's) must be let say so itself.
+    """
     allowed = " ".join((_FILES, _MEMORY, _PROCESSES, _SIGNALS_AND_TIME, _WAITING_AND_LOCAL_SOCKETS)).split()
-    absent = ["clone3"]
+    absent: list[str] = []
     (allowed if file_locks else absent).append("flock")
+    (allowed if says_eperm else absent).append("clone3")
     rules: list[dict[str, object]] = [
         {"names": sorted(allowed), "action": "SCMP_ACT_ALLOW"},
         {"names": sorted(_REFUSED.split()), "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM},

@@ -1,0 +1,81 @@
+"""What a container runtime other than the engine's usual one asks of a box.
+
+Theory of operation
+-------------------
+The usual runtime (runc) confines a bot with the kernel's own means. gVisor's `runsc` puts a kernel of its own between
+the bot and ours: the *sentry*, an ordinary process without privileges; a second one, the *gofer*, opens files for it.
+Tried with Debian 12's version, 0.0~20221219:
+
+* FIFOs of the host pass only with ``--host-fifo=open``, and only from a mount that may be written: the gofer refuses to
+  open them for writing otherwise. The folder still belongs to root inside too, and bots are not root.
+* Its network stack wants ``--network=none`` (on new kernels it takes every namespace for the host's own and gives up).
+  It obeys a system-call filter only with ``--oci-seccomp``, and then refuses with EPERM alone.
+* What the bot does costs threads and memory of the sentry's, in the container's own control groups: what is used there
+  is the bot's doing, but a limit on threads there kills the sentry. So processes are limited inside, by user.
+* The sentry joins no unified control group beside those of version 1; `sandbox.cgroup.join_unified` makes one, or there
+  would be no pressure to read. Which threads carry the bot's first process cannot be told from outside, so there is no
+  run-queue delay.
+
+`find_runtime` tells from the engine's own description what a runtime is, and refuses one that could not work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from docker.types import Ulimit
+
+from sandbox.box import Limits, SandboxError
+
+GVISOR_FLAGS = ("--network=none", "--host-fifo=open", "--oci-seccomp")
+HOST_THREADS_PER_PROCESS = 64
+"""The sentry may need a thread of the host for each pair of a thread that runs and an address space. With 64 sleeping
+processes it had 330; this leaves room and still bounds what a bot can take of the host."""
+
+_HOW = "docs/operators.md tells how to register one"
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """`name` as the engine knows it; "" where it does not tell what its default is."""
+
+    name: str
+    gvisor: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} (gVisor)" if self.gvisor else self.name or "the engine's default"
+
+    def adapt(self, config: dict[str, Any], limits: Limits) -> None:
+        """Change the engine's host configuration of a box to what this runtime needs."""
+        if self.name:
+            config["Runtime"] = self.name
+        if not self.gvisor:
+            return
+        for mount in config["Mounts"]:
+            if mount["Target"] == "/judge":
+                mount["ReadOnly"] = False
+        config["PidsLimit"] = limits.processes * HOST_THREADS_PER_PROCESS
+        config["Ulimits"].append(Ulimit(name="nproc", soft=limits.processes, hard=limits.processes))
+
+
+def find_runtime(info: Mapping[str, Any], wanted: str) -> Runtime:
+    """The runtime of that name ("": the default one) in what the engine tells of itself.
+
+    Raises:
+        SandboxError: it is not there, or is registered in a way that cannot work.
+    """
+    name = wanted or info.get("DefaultRuntime") or ""
+    known = info.get("Runtimes") or {}
+    if wanted and wanted not in known:
+        there = ", ".join(sorted(known)) or "none"
+        raise SandboxError("no-runtime", f"the Docker Engine has no runtime {wanted!r} (it has {there}); {_HOW}")
+    entry = known.get(name) or {}
+    program = PurePath(entry.get("path") or "").name
+    if not program.startswith("runsc"):
+        return Runtime(name, gvisor="runsc" in (entry.get("runtimeType") or ""))
+    if missing := [flag for flag in GVISOR_FLAGS if flag not in (entry.get("runtimeArgs") or ())]:
+        raise SandboxError("no-runtime", f"the runtime {name!r} is registered without {' '.join(missing)}; {_HOW}")
+    return Runtime(name, gvisor=True)

@@ -1,0 +1,55 @@
+"""What the engine tells of its runtimes decides whether one can be used, and what a box needs under it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sandbox.box import Limits, SandboxError
+from sandbox.runtimes import GVISOR_FLAGS, HOST_THREADS_PER_PROCESS, Runtime, find_runtime
+
+RUNSC = {"path": "/usr/bin/runsc", "runtimeArgs": list(GVISOR_FLAGS)}
+INFO: dict[str, Any] = {"DefaultRuntime": "runc", "Runtimes": {"runc": {"path": "runc"}, "gv": RUNSC}}
+
+
+@pytest.mark.parametrize(
+    ("info", "wanted", "found"),
+    [
+        (INFO, "", Runtime("runc")),
+        (INFO, "runc", Runtime("runc")),
+        (INFO, "gv", Runtime("gv", gvisor=True)),
+        ({**INFO, "DefaultRuntime": "gv"}, "", Runtime("gv", gvisor=True)),
+        ({"Runtimes": {"v": {"runtimeType": "io.containerd.runsc.v1"}}}, "v", Runtime("v", gvisor=True)),
+        ({}, "", Runtime("")),
+    ],
+)
+def test_a_runtime_is_known_by_what_the_engine_tells(info: dict[str, Any], wanted: str, found: Runtime) -> None:
+    assert find_runtime(info, wanted) == found
+
+
+def test_a_runtime_that_the_engine_does_not_have_is_refused() -> None:
+    with pytest.raises(SandboxError, match=r"has no runtime 'runsc' \(it has gv, runc\); docs/operators.md tells"):
+        find_runtime(INFO, "runsc")
+
+
+def test_gvisor_without_the_flags_that_it_needs_is_refused() -> None:
+    info = {"Runtimes": {"runsc": {"path": "/opt/runsc", "runtimeArgs": ["--network=none"]}}}
+    with pytest.raises(SandboxError, match="registered without --host-fifo=open --oci-seccomp"):
+        find_runtime(info, "runsc")
+
+
+def test_under_gvisor_processes_are_counted_inside_and_pipes_may_be_opened() -> None:
+    mounts = [{"Target": "/judge", "ReadOnly": True}, {"Target": "/bot", "ReadOnly": True}]
+    config: dict[str, Any] = {"Mounts": mounts, "PidsLimit": 7, "Ulimits": []}
+    Runtime("gv", gvisor=True).adapt(config, Limits(processes=7))
+    assert [mount["ReadOnly"] for mount in mounts] == [False, True]
+    assert config["Runtime"] == "gv"
+    assert config["PidsLimit"] == 7 * HOST_THREADS_PER_PROCESS
+    assert [dict(limit) for limit in config["Ulimits"]] == [{"Name": "nproc", "Soft": 7, "Hard": 7}]
+
+
+def test_another_runtime_changes_nothing_but_the_name() -> None:
+    config: dict[str, Any] = {"Mounts": [{"Target": "/judge", "ReadOnly": True}], "PidsLimit": 7}
+    Runtime("crun").adapt(config, Limits())
+    assert config == {"Mounts": [{"Target": "/judge", "ReadOnly": True}], "PidsLimit": 7, "Runtime": "crun"}
