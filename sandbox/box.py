@@ -46,6 +46,12 @@ class Limits:
     file_locks: bool = False  # a channel between boxes, see `sandbox.seccomp`
     scratch: Mapping[str, str] = field(default_factory=dict)  # further tmpfs mounts: path -> options
 
+    @property
+    def cpu_numbers(self) -> list[int]:
+        """The numbers that `cpus` names."""
+        spans = [part.partition("-") for part in self.cpus.split(",") if part]
+        return [cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1)]
+
 
 BOT_MEMORY_BYTES = 1024 * 1024 * 1024
 """Every game's memory limit is the largest that one of the source texts names (Betris: 1024 MB)."""

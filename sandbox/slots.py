@@ -43,7 +43,10 @@ class Slots:
     def __init__(self, directory: Path, spec: str = "") -> None:
         self._directory = directory
         self._directory.mkdir(parents=True, exist_ok=True)
-        self.slots = plan(spec, sorted(os.sched_getaffinity(0)))
+        cpus = sorted(os.sched_getaffinity(0))
+        self.slots = plan(spec, cpus)
+        self.spare = tuple(cpu for cpu in cpus if all(cpu not in slot for slot in self.slots))
+        """Processors where no bot of ours runs; none on a host of two."""
 
     @contextlib.contextmanager
     def take(self, waiting: Callable[[], None] = lambda: None) -> Iterator[tuple[int, ...]]:
