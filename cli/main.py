@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from cli import client, local, operate, organise, workers
+from cli.rate import rate
 from cli.sprt import sprt
 
 app = typer.Typer(
@@ -18,6 +19,7 @@ client.register(app)
 organise.register(app)
 operate.register(app)
 workers.register(app)
+app.command()(rate)
 app.command()(sprt)
 
 if __name__ == "__main__":

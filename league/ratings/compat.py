@@ -9,7 +9,7 @@ import numpy as np
 
 from league.ratings.log import Games, Log, log_of
 from league.ratings.prior import Prior, RatingConfig
-from league.ratings.table import Rating, rate
+from league.ratings.table import RatingTable, rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +20,9 @@ class Game:
     ranks: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """All ratings, best first."""
-
-    entries: tuple[Rating, ...]
-    games: int
-    log_sha256: str
-
-
-def fit(games: Sequence[Game], config: RatingConfig, players: Sequence[str] = ()) -> Table:
+def fit(games: Sequence[Game], config: RatingConfig, players: Sequence[str] = ()) -> RatingTable:
     """Ratings of everyone in the log and of `players`."""
-    found = rate(_log(games), config, {player: Prior() for player in players})
-    return Table(found.entries, found.log.games, found.log.sha256)
+    return rate(_log(games), config, {player: Prior() for player in players})
 
 
 def log_sha256(games: Sequence[Game]) -> str:

@@ -12,6 +12,9 @@ from league.ratings.bradley_terry import Posterior
 from league.ratings.errors import dispersion
 from league.ratings.pairs import Pairs
 
+PAIR_TABLE_PLAYERS = 50
+"""Tables of pairs are shown of the first so many: 2,500 numbers, where all of 2,000 bots would be four million."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fit:

@@ -1,0 +1,178 @@
+"""Rate a log of results: a file's, or a season's of this deployment, whose ranking can be recomputed and compared."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich import box
+from rich.table import Table
+
+from cli.console import fail, out, plain, short
+
+if TYPE_CHECKING:
+    from league.ratings import Log, RatingConfig, RatingTable
+
+MOST_SD_ELO = 10_000.0
+NAME_WIDTH = 28
+
+File = Annotated[Path | None, typer.Argument(help="Games, one JSON object a line; - is standard input.")]
+PriorSd = Annotated[str, typer.Option(metavar="X|none", help="Deviation of newcomers' strengths around 1500, in Elo.")]
+
+
+def rate(
+    file: File = None,
+    prior_sd: PriorSd = "350",
+    ranks: Annotated[
+        Literal["placement", "wins"], typer.Option(help="What a table of three and more counts.")
+    ] = "placement",
+    season: Annotated[
+        int | None, typer.Option(help="Rate this season of the deployment's database instead.", min=1)
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Compare with the season's stored ranking.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+) -> None:
+    """Rate a log of games, each a line {"players": [...], "ranks": [...]}; matches that share dice name a "group".
+
+    With --season --check the newest ranking is recomputed from the database; exit code 1 if anything differs.
+    """
+    if (file is None) == (season is None):
+        fail("give either a file or --season", 2)
+    if check and season is None:
+        fail("--check compares a season's ranking: it needs --season", 2)
+    if file is not None:
+        _show(_rated(_log(file), _config(prior_sd, ranks)), as_json)
+
+
+def _config(prior_sd: str, ranks: str) -> RatingConfig:
+    from league.ratings import RatingConfig
+    from league.states import Ranks
+
+    if prior_sd.lower() == "none":
+        return RatingConfig(prior_sd_elo=None, ranks=Ranks(ranks))
+    try:
+        sd_elo = float(prior_sd)
+    except ValueError:
+        sd_elo = math.nan
+    if not 0 < sd_elo <= MOST_SD_ELO:
+        fail(f"--prior-sd is a number above 0 and at most {MOST_SD_ELO:g}, or none", 2)
+    return RatingConfig(prior_sd_elo=sd_elo, ranks=Ranks(ranks))
+
+
+def _log(file: Path) -> Log:
+    from league.ratings.jsonl import BadLine, read
+
+    try:
+        if str(file) == "-":
+            return read(sys.stdin.buffer)
+        with file.open("rb") as lines:
+            return read(lines)
+    except OSError as error:
+        fail(f"cannot read {file}: {error.strerror}", 2)
+    except BadLine as error:
+        fail(f"{file}, {error}", 2)
+
+
+def _rated(log: Log, config: RatingConfig) -> RatingTable:
+    from league.ratings import NoRating
+    from league.ratings import rate as rated
+
+    try:
+        return rated(log, config)
+    except NoRating:
+        fail(
+            "without a prior these games determine no ratings: some players never lost to the rest, or never met them; "
+            "give --prior-sd a number",
+            2,
+        )
+
+
+def _show(table: RatingTable, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(report(table)))
+        return
+    if not table.entries:
+        out.print("There are no games.")
+        return
+    out.print(_standings(table))
+    for sentence in _beside(table):
+        out.print(sentence, soft_wrap=True)
+
+
+def report(table: RatingTable) -> dict[str, Any]:
+    """A table as JSON has it."""
+    from league.ratings.quality import PAIR_TABLE_PLAYERS
+
+    entries = []
+    for entry in table.entries:
+        place = entry.place
+        assert place is not None, "everybody is ranked"
+        entries.append(
+            {
+                "player": entry.player,
+                "elo": entry.elo,
+                "se": entry.se,
+                "ci95": [entry.low, entry.high],
+                "rank": place.rank,
+                "rank_low": place.low,
+                "rank_high": place.high,
+                "gap_elo": place.gap_elo,
+                "gap_se": place.gap_se,
+                "plackett_luce": entry.plackett_luce,
+                "games": entry.games,
+                "wins": entry.wins,
+                "draws": entry.draws,
+                "losses": entry.losses,
+            }
+        )
+    first = [entry.player for entry in table.entries[:PAIR_TABLE_PLAYERS]]
+    return {
+        "entries": entries,
+        "games": table.log.games,
+        "log_sha256": table.log.sha256,
+        "config": table.config.as_json(),
+        "fit": asdict(table.fit()),
+        "seats": [asdict(effect) for effect in table.seats()],
+        "pairs": {"players": first, **asdict(table.pairs(first))},
+    }
+
+
+def _standings(table: RatingTable) -> Table:
+    second = any(entry.plackett_luce is not None for entry in table.entries)
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("#", "places", "player", "rating", "games", "W / D / L", *(["PL"] if second else [])):
+        shown.add_column(heading, justify="left" if heading == "player" else "right", no_wrap=True)
+    ranks = [entry.place.rank for entry in table.entries if entry.place]
+    for entry in table.entries:
+        place = entry.place
+        assert place is not None, "everybody is ranked"
+        shown.add_row(
+            f"{place.rank}{'=' if ranks.count(place.rank) > 1 else ''}",
+            f"{place.low}-{place.high}" if place.low < place.high else f"{place.low}",
+            plain(short(entry.player, NAME_WIDTH)),
+            f"{entry.elo:.0f} ± {(entry.high - entry.low) / 2:.0f}",
+            str(entry.games),
+            f"{entry.wins} / {entry.draws} / {entry.losses}",
+            *([f"{entry.plackett_luce:.0f}"] if second else []),
+        )
+    return shown
+
+
+def _beside(table: RatingTable) -> list[str]:
+    fit = table.fit()
+    sentences = [f"{table.log.games} games, log {table.log.sha256[:16]}"]
+    if fit.chi2_per_dof is not None:
+        sentences.append(
+            f"Fit: chi-squared {fit.chi2_per_dof:.2f} per degree of freedom ({fit.degrees}); 1 is what chance does."
+        )
+    if fit.cyclic_share is not None:
+        sentences.append(f"Cycles: {100 * fit.cyclic_share:.1f} % of {fit.triads} triads; a quarter is what coins do.")
+    for effect in table.seats():
+        worths = (f"{elo:+.0f} ± {1.96 * se:.0f}" for elo, se in zip(effect.elo, effect.se_elo, strict=True))
+        sentences.append(f"Seats at tables of {effect.seats}, in Elo: {', '.join(worths)}.")
+    return sentences

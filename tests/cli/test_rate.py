@@ -1,0 +1,137 @@
+"""`deadheat rate FILE`: known answers as JSON, a table for people, and whatever may be wrong with a file."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import assert_one_sentence, deadheat, invoke
+from tests.league.logs import Line, duels
+from tests.league.test_ratings import STRENGTHS, TEAMS, baseball
+
+ELO_PER_NAT = 173.7177928
+
+
+def written(folder: Path, lines: list[Line]) -> str:
+    """A file with these games."""
+    path = folder / "log.jsonl"
+    games = [dict(zip(("players", "ranks", "group"), line, strict=False)) for line in lines]
+    path.write_text("".join(json.dumps(game) + "\n" for game in games))
+    return str(path)
+
+
+def rated(*arguments: str) -> dict[str, Any]:
+    done = invoke("rate", *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_american_league_of_1987(tmp_path: Path) -> None:
+    found = rated(written(tmp_path, baseball()), "--prior-sd", "none")
+    elo = {entry["player"]: entry["elo"] for entry in found["entries"]}
+    for team, strength in zip(TEAMS, STRENGTHS, strict=True):
+        assert (elo[team] - elo["Baltimore"]) / ELO_PER_NAT == pytest.approx(strength, abs=5e-5)
+    assert [entry["player"] for entry in found["entries"]] == list(TEAMS)
+
+
+def test_seven_of_ten(tmp_path: Path) -> None:
+    found = rated(written(tmp_path, duels("a", "b", 7, 3)), "--prior-sd", "none")
+    first, second = found["entries"]
+    assert first.keys() >= {"player", "elo", "se", "ci95", "rank_low", "rank_high", "games"}
+    assert first["elo"] - second["elo"] == pytest.approx(147.19, abs=0.005)
+    assert (first["gap_elo"], first["gap_se"]) == pytest.approx((147.19, 119.88), abs=0.005)
+    assert first["ci95"] == pytest.approx(
+        [first["elo"] - 1.96 * first["se"], first["elo"] + 1.96 * first["se"]], abs=0.01
+    )
+    assert [(entry["rank"], entry["rank_low"], entry["rank_high"]) for entry in (first, second)] == [
+        (1, 1, 2),
+        (2, 1, 2),
+    ]
+    assert (first["games"], second["gap_elo"], found["games"]) == (10, None, 10)
+    assert len(found["log_sha256"]) == 64
+    assert found["pairs"] == {"players": ["a", "b"], "games": [[0, 10], [10, 0]], "scores": [[None, 0.7], [0.3, None]]}
+
+
+def test_the_order_of_the_lines_changes_no_byte(tmp_path: Path) -> None:
+    lines: list[Line] = [
+        *baseball(),
+        (("Boston", "Toronto", "Detroit"), (1, 2, 2), "g"),
+        (("Boston", "Detroit"), (1, 1), "g"),
+    ]
+    there = invoke("rate", written(tmp_path, lines), "--json").stdout
+    back = invoke("rate", written(tmp_path, random.Random(1).sample(lines, len(lines))), "--json").stdout
+    assert there == back
+
+
+def test_a_table_for_people(tmp_path: Path) -> None:
+    done = invoke("rate", written(tmp_path, [*baseball(), *duels("Boston", "[red]\x1b[31m", 20)]))
+    assert done.returncode == 0
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[1][:5] == ["#", "places", "player", "rating", "games"]
+    assert lines[3][1].startswith("1-")
+    assert "[red]\\x1b[31m" in done.stdout
+    assert "Fit: chi-squared" in done.stdout
+    assert "Seats at tables of 2" in done.stdout
+    assert max(map(len, done.stdout.splitlines()[:10])) <= 80
+
+
+def test_ties_are_shown_as_ties(tmp_path: Path) -> None:
+    done = invoke("rate", written(tmp_path, [*duels("a", "b", 0, 0, 4), *duels("a", "c", 30), *duels("b", "c", 30)]))
+    shown = [line.split()[:3] for line in done.stdout.splitlines()[3:6]]
+    assert shown == [["1=", "1-2", "a"], ["1=", "1-2", "b"], ["3", "3", "c"]]
+
+
+def test_tables_have_a_second_column_and_may_count_wins(tmp_path: Path) -> None:
+    lines: list[Line] = [(("a", "b", "c"), (1, 2, 3)), (("b", "c", "a"), (1, 3, 2)), (("c", "a", "b"), (3, 1, 2))]
+    path = written(tmp_path, lines * 5)
+    assert "PL" in invoke("rate", path).stdout
+    placement, wins = rated(path), rated(path, "--ranks", "wins")
+    assert placement["entries"][0]["wins"] == 25
+    assert wins["entries"][0]["wins"] == 10
+    assert (placement["config"]["ranks"], wins["config"]["ranks"]) == ("placement", "wins")
+    assert placement["log_sha256"] == wins["log_sha256"]
+
+
+def test_an_empty_log_is_no_error(tmp_path: Path) -> None:
+    assert invoke("rate", written(tmp_path, [])).stdout == "There are no games.\n"
+    assert rated(written(tmp_path, []))["entries"] == []
+
+
+def test_standard_input_is_a_file() -> None:
+    done = deadheat("rate", "/dev/stdin", "--json")
+    assert json.loads(done.stdout)["entries"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "give either a file or --season"),
+        (("x", "--season", "1"), "give either a file or --season"),
+        (("nowhere.jsonl",), "cannot read nowhere.jsonl: No such file"),
+        ((".",), "cannot read .: Is a directory"),
+        (("x", "--check"), "--check compares a season's ranking"),
+        (("x", "--prior-sd", "0"), "--prior-sd is a number above 0"),
+        (("x", "--prior-sd", "nan"), "--prior-sd is a number above 0"),
+        (("x", "--prior-sd", "wide"), "--prior-sd is a number above 0"),
+    ],
+)
+def test_arguments_that_cannot_be(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
+    path = written(tmp_path, [])
+    assert_one_sentence(invoke("rate", *(path if argument == "x" else argument for argument in arguments)), sentence)
+
+
+def test_a_bad_line_is_told_by_number(tmp_path: Path) -> None:
+    path = Path(written(tmp_path, duels("a", "b", 2)))
+    path.write_text(path.read_text() + '{"players": ["a"], "ranks": [1]}\n')
+    assert_one_sentence(invoke("rate", str(path)), f"{path}, line 3: players are a list of 2 to 64")
+
+
+def test_games_that_determine_nothing_need_a_prior(tmp_path: Path) -> None:
+    path = written(tmp_path, duels("a", "b", 5))
+    assert_one_sentence(invoke("rate", path, "--prior-sd", "none"), "without a prior these games determine no ratings")
+    assert rated(path)["entries"][0]["player"] == "a"
