@@ -95,7 +95,8 @@ def try_out(
         Program(directory, recipe.run, f"version {job.version_id}"),
         Program(BOTS / job.game / HOUSE_BOT, house.run, f"house:{HOUSE_BOT}"),
     ]
-    with Arena(context.sandbox, programs, [bot_limits(cpus, 0), bot_limits(cpus, 1)]) as arena:
+    limits = [bot_limits(cpus, player) for player in range(len(programs))]
+    with Arena(context.sandbox, programs, limits, referee_cpus=context.slots.spare) as arena:
         played = _play_trial(arena, job, between)
     if 1 in played.transcript.result.faults:
         raise SandboxError("house-bot", f"the house bot failed in a trial match: {played.transcript.result.faults[1]}")

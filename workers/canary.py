@@ -149,7 +149,7 @@ def _play(context: Context, cpus: Sequence[int]) -> tuple[list[dict[str, object]
     limits = [bot_limits(cpus, player) for player in (0, 1)]
     with context.folder(PLAY) as folder:
         program = reference_program(folder)
-        with Arena(context.sandbox, [program, program], limits) as arena:
+        with Arena(context.sandbox, [program, program], limits, referee_cpus=context.slots.spare) as arena:
             for attempt in range(ATTEMPTS):
                 game, void = CanaryGame(), 0
                 try:

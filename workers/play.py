@@ -124,7 +124,7 @@ def run(
     with context.folder(PLAY) as folder:
         programs = [fetch_program(context, job.programs[version], folder / str(version)) for version in players]
         limits = [bot_limits(cpus, player) for player in range(len(players))]
-        with Arena(context.sandbox, programs, limits) as arena:
+        with Arena(context.sandbox, programs, limits, referee_cpus=context.slots.spare) as arena:
             opened_at = time.monotonic()
             arena.open()
             metrics.sandbox_open_seconds.observe(time.monotonic() - opened_at)
