@@ -10,7 +10,17 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 from engine.core import Fault
 from league.config import Settings
 from league.service.environments import EnvironmentInfo
-from league.states import MatchState, Role, SeasonState, VersionState
+from league.states import (
+    Admission,
+    ChallengeState,
+    FinalsFormat,
+    FinalsLog,
+    MatchState,
+    Ranks,
+    Role,
+    SeasonState,
+    VersionState,
+)
 
 Name = Annotated[
     str,
@@ -198,29 +208,79 @@ class BuildLog(Output):
     tries: list[BuildTry]
 
 
-class SeasonRequest(Input):
-    """A new season."""
+class DivisionRequest(Input):
+    """A part of the field."""
 
-    game: str = Field(max_length=64, examples=["yacht-auction"])
-    name: SeasonName = Field(examples=["Winter 2026"])
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,31}$")] = Field(examples=["First"])
+    size: Annotated[int, Field(ge=2, le=10_000)] | None = Field(default=None, description="Most entries; null: any.")
+
+
+class SeasonTerms(Input):
+    """What an organiser may set; what is left out stays as it is, or has its default."""
+
+    ranks: Ranks = Field(default=Ranks.PLACEMENT, description="What counts of a table of three and more.")
+    seats: int = Field(default=2, ge=2, le=64, description="At a table; by default the fewest that the game has.")
     series_length: int = Field(default=10, ge=1, le=1000, description="Matches played in one go.")
     games_per_pair: int | None = Field(
-        default=None, ge=1, le=1_000_000, description="Matches of each pair in the whole season; null: no bound."
+        default=None, ge=1, le=1_000_000, description="Matches of each pair in the whole ladder; null: no bound."
     )
     opens_at: Date | None = Field(default=None, description="null: opened by hand.")
-    closes_at: Date | None = Field(default=None, description="null: closed by hand.")
+    freezes_at: Date | None = Field(default=None, description="From then on no entries and no other versions.")
+    finals_at: Date | None = Field(default=None, description="null: begun by hand.")
+    closes_at: Date | None = Field(default=None, description="null: closed by hand, or by the end of the finals.")
+    finals: FinalsFormat = FinalsFormat.NONE
+    finals_top: int | None = Field(
+        default=None, ge=2, le=10_000, description="So many of each division qualify; null: all."
+    )
+    finals_games: int = Field(default=10, ge=1, le=1000, description="Matches each time that two finalists meet.")
+    finals_rounds: int | None = Field(
+        default=None, ge=1, le=100, description="Of Swiss finals; null: as many as halving the field to one takes."
+    )
+    finals_extra_games: int = Field(
+        default=0, ge=0, le=1_000_000, description="For each division, to tell neighbours apart after the rounds."
+    )
+    finals_log: FinalsLog = Field(default=FinalsLog.SEASON, description="Which matches rank the finalists.")
+    closes_when_done: bool = Field(default=True, description="The end of the finals closes the season.")
+    promoted: int = Field(
+        default=0, ge=0, le=1000, description="Bots that change places between neighbouring divisions afterwards."
+    )
+    admission: Admission = Field(default=Admission.EVERYONE, description="Who may enter.")
+    entries_per_author: int | None = Field(default=None, ge=1, le=1000, description="Of a team together.")
+    teams_only: bool = False
+    languages: list[Annotated[str, StringConstraints(max_length=32)]] | None = Field(
+        default=None, min_length=1, max_length=50, description="null: all that the judge image has."
+    )
+    uploads_per_hour: int | None = Field(
+        default=None, ge=1, le=100_000, description="By one author for bots that take part."
+    )
+    versions_per_day: int | None = Field(default=None, ge=1, le=100_000, description="Of a bot that takes part.")
+    challenge_games: int = Field(
+        default=1000, ge=0, le=100_000, description="Most games of a version at a promotion gate; 0: no gates."
+    )
+
+
+class SeasonRequest(SeasonTerms):
+    """A new season. With `previous_id` it continues that one: settings, divisions and entries are taken over."""
+
+    name: SeasonName = Field(examples=["Winter 2026"])
+    game: str | None = Field(default=None, max_length=64, examples=["yacht-auction"])
+    previous_id: RowId | None = Field(default=None, description="A closed season whose standings are published.")
+    divisions: list[DivisionRequest] = Field(
+        default=[], max_length=20, description="The highest first; empty: a single one of any size."
+    )
 
     @model_validator(mode="after")
-    def _opens_first(self) -> Self:
-        if self.opens_at is not None and self.closes_at is not None and self.opens_at >= self.closes_at:
-            raise ValueError("it must open before it closes")
+    def _has_a_game(self) -> Self:
+        if self.game is None and self.previous_id is None:
+            raise ValueError("a season needs a game, or a season that it continues")
         return self
 
 
-class SeasonChange(Input):
-    """What is to become of a season."""
+class SeasonChange(SeasonTerms):
+    """What is to change: the state, settings, or both (settings first)."""
 
-    state: SeasonState
+    name: SeasonName | None = None
+    state: SeasonState | None = None
 
 
 class Progress(Output):
@@ -233,18 +293,58 @@ class Progress(Output):
     voids: int
 
 
+class Division(Output):
+    """A part of the field; 1 is the highest."""
+
+    number: int
+    name: str
+    size: int | None
+    entries: int
+
+
 class Season(Output):
-    """A season."""
+    """A season. With `published_at` its standings are final; `log_sha256` names the log that they follow from."""
 
     id: int
     game: str = Field(examples=["yacht-auction"])
     name: str = Field(examples=["Winter 2026"])
+    previous_id: int | None
     state: SeasonState
+    ranks: Ranks
+    seats: int
     series_length: int
     games_per_pair: int | None
     opens_at: datetime | None
+    freezes_at: datetime | None
+    finals_at: datetime | None
     closes_at: datetime | None
+    finals: FinalsFormat
+    finals_top: int | None
+    finals_games: int
+    finals_rounds: int | None
+    finals_extra_games: int
+    finals_log: FinalsLog
+    closes_when_done: bool
+    qualified_at: datetime | None = Field(description="When the finalists were known.")
+    finals_done_at: datetime | None
+    promoted: int
+    admission: Admission
+    entries_per_author: int | None
+    teams_only: bool
+    languages: list[str] | None
+    uploads_per_hour: int | None
+    versions_per_day: int | None
+    challenge_games: int
     created_at: datetime
+    divisions: list[Division]
+    published_at: datetime | None
+    log_sha256: str | None
+
+
+class Invited(Output):
+    """Authors who may enter a season that is not for everyone."""
+
+    items: list[str]
 
 
 class SeasonDetail(Season):
@@ -259,12 +359,29 @@ class Seasons(Output):
     items: list[Season]
 
 
-class EntryRequest(Input):
-    """Which version is to play."""
+class GateRequest(Input):
+    """A promotion gate: new versions take over only if a sequential test finds them stronger (docs/authors.md)."""
 
-    version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
+    elo0: float = Field(default=0, ge=-1000, le=1000, description="Normalised Elo at which a version fails.")
+    elo1: float = Field(default=20, ge=-1000, le=1000, description="Normalised Elo at which it passes.")
+    alpha: float = Field(default=0.05, ge=0.001, lt=0.5, description="Share of wrong passes.")
+    beta: float = Field(default=0.05, ge=0.001, lt=0.5, description="Share of wrong failures.")
+    games: int = Field(default=400, ge=2, le=100_000, description="Budget; without a verdict by then it fails.")
+
+
+class EntryRequest(Input):
+    """Which version is to play, and what a newer one must do before it does."""
+
+    version: RowId | None = Field(
         default=None, description="null: the newest that is ready, and from then on each newer one once it is ready."
     )
+    gate: GateRequest | None = Field(default=None, description="null: no gate; left out: as it is.")
+
+
+class EntryChange(Input):
+    """For organisers."""
+
+    division: RowId
 
 
 class Entry(Output):
@@ -273,8 +390,40 @@ class Entry(Output):
     bot_id: int
     bot: str
     author: str
+    team: str | None
     version: int
     follows: bool = Field(description="Whether newer versions take over by themselves.")
+    division: int
+    finals_seed: int | None = Field(description="Its place in the frozen ladder, if it qualified for the finals.")
+    gated: bool = Field(description="Whether newer versions must pass a promotion gate.")
+    challenger: int | None = Field(description="The version at the gate now.")
+
+
+class Challenge(Output):
+    """A version at an entry's promotion gate; the test ends when `llr` reaches `lower` or `upper`."""
+
+    id: int
+    candidate: int
+    incumbent: int
+    state: ChallengeState
+    elo0: float
+    elo1: float
+    wins: int
+    draws: int
+    losses: int
+    games_limit: int
+    llr: float
+    lower: float
+    upper: float
+    reason: str
+    created_at: datetime
+    ended_at: datetime | None
+
+
+class Challenges(Output):
+    """The newest first."""
+
+    items: list[Challenge]
 
 
 class Entries(Output):
@@ -287,16 +436,20 @@ class Entries(Output):
 class Standing(BaseModel):
     """One line of the leaderboard; ratings on the Elo scale with a 95 % interval."""
 
-    rank: int | None = Field(description="null: an earlier version that plays no more.")
+    rank: int | None = Field(description="Within its division. null: an earlier version that plays no more.")
+    division: int
+    finalist: bool = Field(description="Finalists come before all others of their division.")
     bot_id: int
     bot: str
     author: str
+    team: str | None
     version_id: int
     version: int
     language: str
     active: bool
     elo: float
     se: float
+    gap_se: float | None = Field(description="Standard error of the distance to the next place.")
     low: float
     high: float
     games: int
@@ -319,10 +472,11 @@ class Totals(BaseModel):
 
 
 class Leaderboard(BaseModel):
-    """A ranking as it was computed; `log_sha256` names the log it follows from."""
+    """A ranking as it was computed; `log_sha256` names the log it follows from. `final`: published for good."""
 
     season_id: int
     snapshot_id: int | None
+    final: bool
     created_at: datetime | None
     log_sha256: str | None
     config: dict[str, Any]

@@ -63,6 +63,9 @@ class Settings(BaseSettings):
     open_series_limit: int = Field(
         default=16, ge=1, description="Series of one season that may wait or run at a time; what keeps queues short."
     )
+    open_challenges_limit: int = Field(
+        default=4, ge=0, description="Series of one season at promotion gates that may wait or run at a time."
+    )
     sweep_limit: int = Field(default=500, ge=1, description="Most rows that one sweep takes back.")
     tick_seconds: float = Field(default=2, gt=0, description="How often new series are made.")
     sweep_seconds: float = Field(default=5, gt=0, description="How often lost work is looked for.")

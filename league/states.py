@@ -131,6 +131,9 @@ ENTERABLE = (SeasonState.SCHEDULED, SeasonState.OPEN)
 PLAYING = (SeasonState.OPEN, SeasonState.FROZEN)
 """The ladder is played."""
 
+UNFINISHED = (SeriesState.QUEUED, SeriesState.RUNNING)
+"""Series that are still to bring results."""
+
 LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     VersionState: {
         VersionState.UPLOADED: frozenset({VersionState.BUILDING}),

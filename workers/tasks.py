@@ -94,9 +94,13 @@ def sweep() -> None:
 
 @app.task(name="deadheat.refit")
 def refit() -> None:
-    """Rank again the seasons whose log has grown."""
+    """Rank again the seasons whose log has grown, and publish the standings of those that are over."""
     with context().database.transaction() as session:
         seasons = service.seasons_to_refit(session)
+        over = service.seasons_to_publish(session)
     for season_id in seasons:
         with context().database.transaction() as session:
             service.refit(session, season_id)
+    for season_id in over:
+        with context().database.transaction() as session:
+            service.publish(session, season_id)

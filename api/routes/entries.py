@@ -10,7 +10,8 @@ from api import schemas
 from api.cursors import read_cursor, write_cursor
 from api.deps import Asker, Id, Shared
 from league import service
-from league.service.seasons import EntryInfo
+from league.service import GateTerms
+from league.service.entries import EntryInfo, Gate
 
 router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])
 
@@ -35,11 +36,34 @@ def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query
 @router.put(
     "/{bot_id}",
     response_model=schemas.Entry,
-    responses={401: {}, 404: {}, 409: {"description": "Closed, or not ready"}},
+    responses={401: {}, 403: {"description": "Not admitted"}, 404: {}, 409: {"description": "Closed, full, not ready"}},
 )
 def enter(
     shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas.EntryRequest | None = None
 ) -> EntryInfo:
-    """Let one's own bot take part, or choose which version plays."""
+    """Let one's own bot (an organiser: anybody's) take part, or choose which version plays."""
+    version = body.version if body else None
     with shared.db.transaction() as session:
-        return service.enter(session, asker, season_id, bot_id, body.version if body else None)
+        return service.enter(session, asker, season_id, bot_id, version, _gate(body))
+
+
+@router.patch("/{bot_id}", response_model=schemas.Entry, responses={401: {}, 403: {}, 404: {}, 409: {}})
+def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas.EntryChange) -> EntryInfo:
+    """Put an entry into another division; organisers only, and not in a frozen season."""
+    with shared.db.transaction() as session:
+        service.assign_division(session, asker, season_id, bot_id, body.division)
+        return service.entry_info(session, season_id, bot_id)
+
+
+@router.get("/{bot_id}/challenges", responses={401: {}, 404: {}})
+def list_challenges(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> schemas.Challenges:
+    """New versions at the entry's promotion gate, for its author: how they stand and how they ended."""
+    with shared.db.reading() as session:
+        found = service.challenges(session, asker, season_id, bot_id)
+    return schemas.Challenges(items=[schemas.Challenge.model_validate(challenge) for challenge in found])
+
+
+def _gate(body: schemas.EntryRequest | None) -> Gate:
+    if body is None or "gate" not in body.model_fields_set:
+        return "keep"
+    return "none" if body.gate is None else GateTerms(**body.gate.model_dump())

@@ -35,6 +35,7 @@ def _body(shared: Services, season_id: int) -> Body:
     shown = schemas.Leaderboard(
         season_id=season_id,
         snapshot_id=board.snapshot_id,
+        final=board.final,
         created_at=board.created_at,
         log_sha256=board.log_sha256,
         config=board.config,

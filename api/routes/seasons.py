@@ -1,8 +1,10 @@
-"""Seasons: made, opened and closed by organisers, looked at by everyone."""
+"""Seasons: run by organisers, looked at by everyone."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
 
 from api import schemas
 from api.deps import Asker, Id, Shared
@@ -11,12 +13,18 @@ from league.service.seasons import SeasonInfo
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
 
+UserName = Annotated[str, Path(max_length=32)]
 
-@router.post("", status_code=201, response_model=schemas.Season, responses={401: {}, 403: {}, 409: {}, 422: {}})
+
+@router.post(
+    "", status_code=201, response_model=schemas.Season, responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}}
+)
 def create_season(shared: Shared, asker: Asker, body: schemas.SeasonRequest, response: Response) -> SeasonInfo:
     """A scheduled season; organisers only."""
+    given = body.model_dump(exclude_unset=True, exclude={"divisions"})
+    divisions = [(division.name, division.size) for division in body.divisions]
     with shared.db.transaction() as session:
-        season = service.create_season(session, asker, **body.model_dump())
+        season = service.create_season(session, asker, divisions=divisions, **given)
     response.headers["Location"] = f"/v1/seasons/{season.id}"
     return season
 
@@ -38,8 +46,36 @@ def get_season(shared: Shared, season_id: Id) -> schemas.SeasonDetail:
     return schemas.SeasonDetail(**season.model_dump(), progress=progress)
 
 
-@router.patch("/{season_id}", response_model=schemas.Season, responses={401: {}, 403: {}, 404: {}, 409: {}})
+@router.patch("/{season_id}", response_model=schemas.Season, responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
 def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.SeasonChange) -> SeasonInfo:
-    """Open, close and so on; organisers only. Closing drops what nobody has begun; what runs still counts."""
+    """Change settings that may still change, open, freeze, begin the finals, close; organisers only.
+
+    Closing drops what nobody has begun. What runs still counts, and the standings are published when it has ended.
+    """
+    given = body.model_dump(exclude_unset=True, exclude={"state"})
     with shared.db.transaction() as session:
-        return service.set_season_state(session, asker, season_id, body.state)
+        season = service.edit_season(session, asker, season_id, **given)
+        if body.state is not None:
+            season = service.set_season_state(session, asker, season_id, body.state)
+    return season
+
+
+@router.get("/{season_id}/invitations", responses={401: {}, 403: {}, 404: {}})
+def list_invited(shared: Shared, asker: Asker, season_id: Id) -> schemas.Invited:
+    """Who may enter a season that admits only who is invited; organisers only."""
+    with shared.db.reading() as session:
+        return schemas.Invited(items=service.invited_to_season(session, asker, season_id))
+
+
+@router.put("/{season_id}/invitations/{name}", responses={401: {}, 403: {}, 404: {}})
+def invite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> schemas.Invited:
+    """Put an author on the list; organisers only."""
+    with shared.db.transaction() as session:
+        return schemas.Invited(items=service.invite_to_season(session, asker, season_id, name))
+
+
+@router.delete("/{season_id}/invitations/{name}", responses={401: {}, 403: {}, 404: {}})
+def uninvite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> schemas.Invited:
+    """Take an author off the list, which ends no entry; organisers only."""
+    with shared.db.transaction() as session:
+        return schemas.Invited(items=service.uninvite_from_season(session, asker, season_id, name))

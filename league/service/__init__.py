@@ -6,6 +6,7 @@ returned. Nothing here talks to the queue, to a sandbox or to a browser.
 
 from __future__ import annotations
 
+from league.service.admission import invite_to_season, invited_to_season, uninvite_from_season
 from league.service.announcements import announce, announcements, take_down
 from league.service.appeals import appealable, appeals, open_appeal, rule, withdraw_appeal
 from league.service.audit import audit_log, first_broken
@@ -21,6 +22,9 @@ from league.service.bots import (
     versions_of,
 )
 from league.service.builds import claim_build, finish_build, release_build, renew_build
+from league.service.challenges import GateTerms, challenges
+from league.service.divisions import assign_division
+from league.service.entries import enter, entries, entry_info
 from league.service.environments import (
     confirm_environment,
     environment,
@@ -30,6 +34,7 @@ from league.service.environments import (
 from league.service.exports import export_page
 from league.service.matches import endings, match_detail, matches, transcript_of
 from league.service.play import claim_series, finish_series, release_series, renew_series
+from league.service.publishing import publish, seasons_to_publish
 from league.service.queues import queues
 from league.service.rulings import (
     disqualify,
@@ -43,8 +48,7 @@ from league.service.rulings import (
 from league.service.schedule import tick
 from league.service.seasons import (
     create_season,
-    enter,
-    entries,
+    edit_season,
     season_info,
     season_progress,
     seasons,
@@ -83,17 +87,20 @@ from league.service.workers import (
 )
 
 __all__ = [
+    "GateTerms",
     "Swept",
     "add_version",
     "announce",
     "announcements",
     "appealable",
     "appeals",
+    "assign_division",
     "audit_log",
     "authenticate",
     "bot_info",
     "bots_of",
     "build_log",
+    "challenges",
     "check_password",
     "claim_build",
     "claim_series",
@@ -103,10 +110,12 @@ __all__ = [
     "create_team",
     "disqualify",
     "due_check",
+    "edit_season",
     "endings",
     "ensure_organiser",
     "enter",
     "entries",
+    "entry_info",
     "environment",
     "export_page",
     "finish_build",
@@ -118,7 +127,9 @@ __all__ = [
     "hosts",
     "hosts_for",
     "installed_languages",
+    "invite_to_season",
     "invite_to_team",
+    "invited_to_season",
     "issue_token",
     "join_team",
     "leaderboard",
@@ -128,6 +139,7 @@ __all__ = [
     "may_upload",
     "newest_snapshot",
     "open_appeal",
+    "publish",
     "queues",
     "record_canary",
     "record_check",
@@ -146,6 +158,7 @@ __all__ = [
     "season_info",
     "season_progress",
     "seasons",
+    "seasons_to_publish",
     "seasons_to_refit",
     "set_season_state",
     "set_team",
@@ -159,6 +172,7 @@ __all__ = [
     "tokens",
     "transcript_of",
     "turn_away",
+    "uninvite_from_season",
     "version_info",
     "versions_of",
     "void_match",

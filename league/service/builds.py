@@ -17,10 +17,11 @@ from sqlmodel import Session, col, select, update
 
 from league.database import now, settings_of
 from league.jobs import BuildJob, BuildOutcome
-from league.service.steps import move, touch_log
+from league.service.entries import offer_version
+from league.service.steps import move
 from league.service.storable import evidence_json, storable, storable_tail
-from league.states import SeasonState, VersionState
-from league.tables import Attempt, Bot, BotVersion, Entry, Season
+from league.states import VersionState
+from league.tables import Attempt, Bot, BotVersion
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ def finish_build(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool
         log=storable_tail(outcome.log, settings_of(session).log_limit_bytes),
     )
     if stored and ready:
-        _take_over(session, job.version_id)
+        offer_version(session, job.version_id)
     return stored
 
 
@@ -127,23 +128,3 @@ def give_back_build(
     if after is VersionState.BROKEN:
         log.error("gave up building version %d after %d attempts: %s: %s", version_id, attempt, cause, detail)
     return True
-
-
-def _take_over(session: Session, version_id: int) -> None:
-    """Let entries that follow their bot play the new version, unless a newer one is ready already."""
-    version = session.get_one(BotVersion, version_id, populate_existing=True)
-    statement = (
-        select(Entry)
-        .join(Season, col(Season.id) == Entry.season_id)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(
-            Entry.bot_id == version.bot_id,
-            col(Entry.follows).is_(True),
-            col(Season.state).in_([SeasonState.SCHEDULED, SeasonState.OPEN]),
-            BotVersion.number < version.number,
-        )
-    )
-    for entry in session.exec(statement).all():
-        entry.version_id = version_id
-        session.flush()
-        touch_log(session, entry.season_id)

@@ -32,7 +32,7 @@ from league.service.audit import SYSTEM, record
 from league.service.steps import insert_rows, move, touch_log
 from league.service.storable import evidence_json, storable, storable_tail
 from league.service.workers import count_series, found_unfit, may_judge, unfit_reasons
-from league.states import MatchState, SeriesState
+from league.states import MatchState, Purpose, SeriesState
 from league.tables import (
     Attempt,
     Bot,
@@ -113,8 +113,9 @@ def finish_series(session: Session, job: SeriesJob, worker: str, outcomes: Seque
     ):
         log.info("series %d: attempt %d came too late, its results are dropped", job.series_id, job.attempt)
         return False
-    season_id = session.exec(select(Series.season_id).where(Series.id == job.series_id)).one()
-    _write_results(session, outcomes, at)
+    found = select(Series.season_id, Series.purpose).where(Series.id == job.series_id)
+    season_id, purpose = session.exec(found).one()
+    _write_results(session, outcomes, at, may_rate=purpose is not Purpose.CHALLENGE)
     _write_details(session, outcomes)
     tried = [(outcome.match_id, attempt) for outcome in outcomes for attempt in outcome.attempts]
     _write_ledger(session, job, worker, season_id, tried)
@@ -257,7 +258,7 @@ def _programs(session: Session, version_ids: set[int]) -> dict[int, ProgramRef]:
     return programs
 
 
-def _write_results(session: Session, outcomes: Sequence[MatchOutcome], at: datetime) -> None:
+def _write_results(session: Session, outcomes: Sequence[MatchOutcome], at: datetime, *, may_rate: bool) -> None:
     matches = []
     participants = []
     for outcome in outcomes:
@@ -267,7 +268,7 @@ def _write_results(session: Session, outcomes: Sequence[MatchOutcome], at: datet
             {
                 "id": outcome.match_id,
                 "state": MatchState.ABANDONED if result is None else MatchState.DONE,
-                "rated": result is not None and result.rated,
+                "rated": may_rate and result is not None and result.rated,
                 "transcript_sha256": outcome.transcript_sha256,
                 "finished_at": at,
             }

@@ -80,7 +80,9 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
         voided = VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=at)
     elif voided.rejudged_id is not None:
         raise WrongState("match", f"played again as match {voided.rejudged_id}", "not rejudged yet")
+    before = session.get_one(Series, match.series_id)
     series = Series(season_id=match.season_id, queued_at=at, nudge_at=at, created_at=at)  # the next sweep enqueues it
+    series.purpose, series.round, series.challenge_id = before.purpose, before.round, before.challenge_id
     session.add(series)
     session.flush()
     again = _copy(session, match, series.id)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement
@@ -22,20 +22,18 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, or_, select
 
 from engine.chance import SEED_BYTES
-from league.database import now, settings_of, surroundings
+from league.database import settings_of, surroundings
 from league.pairing import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Terms, parts, propose
+from league.service.challenges import plan_challenges
 from league.service.counting import taking_part
+from league.service.finals import plan_finals
 from league.service.planning import add_series, whole_groups
-from league.service.seasons import change_state
-from league.states import Purpose, SeasonState, SeriesState, VersionState
+from league.service.seasons import turn_seasons
+from league.service.steps import lock_season
+from league.states import PLAYING, UNFINISHED, Purpose, SeasonState, SeriesState, VersionState
 from league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
-
-LADDER = (SeasonState.OPEN, SeasonState.FROZEN)
-"""States in which the ladder is played; a frozen one settles."""
-
-UNFINISHED = (SeriesState.QUEUED, SeriesState.RUNNING)
 
 CENTRE_ELO = 1500.0
 """What is expected of a version of which nothing is known."""
@@ -45,30 +43,24 @@ MARGIN = timedelta(minutes=2)
 
 
 def tick(session: Session) -> list[int]:
-    """Open and close seasons whose date has come, and plan series; returns the new series, to be enqueued."""
-    at = now(session)
-    _turn_seasons(session, at)
+    """Let seasons go on whose date has come, and plan series; returns the new series, to be enqueued."""
+    turn_seasons(session)
     planned: list[int] = []
-    playing = select(Season.id).where(col(Season.state).in_(LADDER)).order_by(col(Season.id))
-    for season_id in session.exec(playing).all():
-        planned += _plan(session, season_id)
+    going_on = col(Season.state).in_([*PLAYING, SeasonState.FINALS])
+    for season_id in session.exec(select(Season.id).where(going_on).order_by(col(Season.id))).all():
+        # Two schedulers at once would both see room: the season's row lets one in after the other (SQLite: any writer).
+        season = lock_season(session, season_id)
+        if season.state in PLAYING:
+            planned += _plan(session, season)
+        if season.state is SeasonState.OPEN:
+            planned += plan_challenges(session, season)
+        if season.state is SeasonState.FINALS:
+            planned += plan_finals(session, season)
     return planned
 
 
-def _turn_seasons(session: Session, at: datetime) -> None:
-    opening = select(Season.id).where(Season.state == SeasonState.SCHEDULED, col(Season.opens_at) <= at)
-    for season_id in session.exec(opening).all():
-        change_state(session, season_id, SeasonState.SCHEDULED, SeasonState.OPEN)
-    closing = select(Season.id).where(Season.state == SeasonState.OPEN, col(Season.closes_at) <= at)
-    for season_id in session.exec(closing).all():
-        change_state(session, season_id, SeasonState.OPEN, SeasonState.CLOSED)
-
-
-def _plan(session: Session, season_id: int) -> list[int]:
-    """Fill the season's room for open series."""
-    # Two schedulers at once would both see room: the season's row lets one in after the other (SQLite: any writer).
-    locked = select(Season).where(Season.id == season_id).with_for_update(key_share=True)
-    season = session.exec(locked.execution_options(populate_existing=True)).one()
+def _plan(session: Session, season: Season) -> list[int]:
+    """Fill the room for open series of a season that is locked."""
     unfinished = (Series.season_id == season.id, col(Series.state).in_(UNFINISHED))
     room = (
         settings_of(session).open_series_limit
@@ -86,8 +78,10 @@ def _plan(session: Session, season_id: int) -> list[int]:
     players = _players(session, season, terms)
     entrants = _entrants(session, season, players)
 
+    versions = {entry.bot_id: version for version, entry in players.items()}
+
     def met(version: int) -> dict[int, Met]:
-        return _met(session, season.id, players, version)
+        return _met(session, season.id, versions, players[version])
 
     chosen = propose(entrants, met, room, terms, season.series_planned, season.pairing_seed)
     ids = [add_series(session, season, proposal.versions, proposal.matches) for proposal in chosen]
@@ -194,14 +188,13 @@ def _links(
     return parts(versions, tables.values(), known), open_series
 
 
-def _met(session: Session, season_id: int, players: Mapping[int, Entry], version: int) -> dict[int, Met]:
-    """What a version has planned and played with every opponent that may play now.
+def _met(session: Session, season_id: int, versions: Mapping[int, int], player: Entry) -> dict[int, Met]:
+    """What a player has planned and played with every opponent that may play now; `versions` by bot.
 
     Games between earlier versions of the two bots are counted apart: they say who has met whom, not how often these
     two versions have.
     """
-    present = {entry.bot_id: entry.version_id for entry in players.values()}
-    mine = select(BotVersion.id).where(BotVersion.bot_id == players[version].bot_id)
+    mine = select(BotVersion.id).where(BotVersion.bot_id == player.bot_id)
     found: dict[int, Met] = {}
     for own, other, sign in ((Pair.low_id, Pair.high_id, 1), (Pair.high_id, Pair.low_id, -1)):
         statement = (
@@ -210,11 +203,11 @@ def _met(session: Session, season_id: int, players: Mapping[int, Entry], version
             .where(col(Pair.season_id) == season_id, col(own).in_(mine))
         )
         for own_id, other_id, bot_id, games, lead in session.connection().execute(statement):
-            opponent = present.get(bot_id)
+            opponent = versions.get(bot_id)
             if opponent is None:
                 continue
             was = found.get(opponent, Met())
-            if (own_id, other_id) == (version, opponent):
+            if (own_id, other_id) == (player.version_id, opponent):
                 found[opponent] = Met(games, was.before, sign * lead)
             else:
                 found[opponent] = Met(was.games, was.before + games, was.lead)

@@ -1,43 +1,134 @@
-"""Seasons and who takes part."""
+"""Seasons: what an organiser sets, and the states they go through by date or by hand.
+
+Theory of operation
+-------------------
+`league.states` says which state may follow which. Three things move a season: an organiser (`set_season_state`), the
+scheduler when a date has come (`turn_seasons`), and the end of its finals (`league.service.finals`). Each is one
+compare-and-set, so two of them at once are one step. Dates that passed while the scheduler was away are made up for
+one after the other, so that what belongs to a step is never left out:
+
+* frozen: no more entries and versions; challengers at promotion gates go home, for nothing may change any more.
+* finals: ladder series that nobody has begun are dropped; those that run are played and count.
+* closed: the same for all series. When the last one has ended the standings are published and nothing changes them.
+
+Settings can be changed as long as that is fair: `CHANGEABLE_UNTIL` says how long.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
+from typing import TypedDict, Unpack
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, func, select
 
 from engine.games import GAMES
 from league.database import now
-from league.errors import NameTaken, NotFound, NotReady, UnknownGame, WrongGame, WrongState
+from league.errors import BadSetting, NameTaken, NotFound, UnknownGame, WrongState
 from league.service.audit import SYSTEM, record
-from league.service.bots import own_bot
-from league.service.play import abandon_matches
-from league.service.steps import move, touch_log
+from league.service.challenges import end_challenges
+from league.service.divisions import DivisionInfo, carry_over, divisions_of, make_divisions
+from league.service.play import drop_waiting
+from league.service.steps import lock_season, move, touch_log
 from league.service.users import Person
-from league.states import SeasonState, SeriesState, VersionState, allowed
-from league.tables import Attempt, Bot, BotVersion, Division, Entry, Match, Season, Series, User
+from league.states import Admission, FinalsFormat, FinalsLog, Purpose, Ranks, SeasonState, allowed
+from league.tables import DATES, Attempt, Entry, Match, RatingSnapshot, Season, Series
+from sandbox.languages import LANGUAGES
 
 SEASON_CLOSED = "season-closed"
 """Cause in the ledger of a series that nobody had begun when its season closed."""
 
-ENTERABLE = (SeasonState.SCHEDULED, SeasonState.OPEN)
+FINALS_BEGAN = "finals-began"
+"""The same, of a ladder series when the finals began."""
+
+
+class SeasonSettings(TypedDict, total=False):
+    """What an organiser sets, beside game and name; what is left out has the default of `league.tables.Season`."""
+
+    ranks: Ranks
+    seats: int
+    series_length: int
+    games_per_pair: int | None
+    opens_at: datetime | None
+    freezes_at: datetime | None
+    finals_at: datetime | None
+    closes_at: datetime | None
+    finals: FinalsFormat
+    finals_top: int | None
+    finals_games: int
+    finals_rounds: int | None
+    finals_extra_games: int
+    finals_log: FinalsLog
+    closes_when_done: bool
+    promoted: int
+    admission: Admission
+    entries_per_author: int | None
+    teams_only: bool
+    languages: list[str] | None
+    uploads_per_hour: int | None
+    versions_per_day: int | None
+    challenge_games: int
+
+
+_ORDER = tuple(SeasonState)
+"""States in the order in which a season comes through them."""
+
+CHANGEABLE_UNTIL: Mapping[str, SeasonState] = {
+    **dict.fromkeys(("ranks", "seats", "opens_at"), SeasonState.SCHEDULED),
+    **dict.fromkeys(("series_length", "games_per_pair", "freezes_at", "finals_at"), SeasonState.FROZEN),
+    **dict.fromkeys(("finals", "finals_top", "finals_games", "finals_rounds", "finals_log"), SeasonState.FROZEN),
+    **dict.fromkeys(("finals_extra_games", "closes_when_done", "closes_at", "promoted"), SeasonState.FINALS),
+    **dict.fromkeys(("admission", "entries_per_author", "teams_only", "languages"), SeasonState.FROZEN),
+    **dict.fromkeys(("uploads_per_hour", "versions_per_day", "challenge_games"), SeasonState.FROZEN),
+}
+"""The last state in which each setting may still change. How a ladder is ranked is settled before it begins, how the
+finals are played before they begin."""
+
+INHERITED = frozenset(SeasonSettings.__annotations__) - frozenset(DATES)
+"""Settings that a season takes from the one before it, unless they are given."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeasonInfo:
-    """A season as everyone sees it."""
+    """A season as everyone sees it. `log_sha256`: of the published standings' log; None: there are none yet."""
 
     id: int
     game: str
     name: str
+    previous_id: int | None
     state: SeasonState
+    ranks: Ranks
+    seats: int
     series_length: int
     games_per_pair: int | None
     opens_at: datetime | None
+    freezes_at: datetime | None
+    finals_at: datetime | None
     closes_at: datetime | None
+    finals: FinalsFormat
+    finals_top: int | None
+    finals_games: int
+    finals_rounds: int | None
+    finals_extra_games: int
+    finals_log: FinalsLog
+    closes_when_done: bool
+    qualified_at: datetime | None
+    finals_done_at: datetime | None
+    promoted: int
+    admission: Admission
+    entries_per_author: int | None
+    teams_only: bool
+    languages: list[str] | None
+    uploads_per_hour: int | None
+    versions_per_day: int | None
+    challenge_games: int
     created_at: datetime
+    divisions: tuple[DivisionInfo, ...]
+    published_at: datetime | None
+    log_sha256: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,67 +142,93 @@ class Progress:
     voids: int
 
 
-@dataclass(frozen=True, slots=True)
-class EntryInfo:
-    """A bot in a season."""
-
-    bot_id: int
-    bot: str
-    author: str
-    version_id: int
-    version: int
-    follows: bool
-
-
 def create_season(
     session: Session,
     organiser: Person,
     *,
-    game: str,
     name: str,
-    series_length: int,
-    games_per_pair: int | None,
-    opens_at: datetime | None = None,
-    closes_at: datetime | None = None,
+    game: str | None = None,
+    previous_id: int | None = None,
+    divisions: Sequence[tuple[str, int | None]] = (),
+    **settings: Unpack[SeasonSettings],
 ) -> SeasonInfo:
-    """A scheduled season.
+    """A scheduled season. With `previous_id` it continues one whose standings are published: its settings, divisions
+    and entries are taken over, and bots change divisions.
+
+    `divisions`: names and sizes, the highest first; none: a single one of any size.
 
     Raises:
-        NotAllowed, UnknownGame, NameTaken.
+        NotAllowed, UnknownGame, NameTaken, BadSetting.
+        NotFound, WrongState: about the previous season.
     """
     organiser.must_organise()
-    if game not in GAMES:
-        raise UnknownGame(game, tuple(sorted(GAMES)))
-    assert opens_at is None or closes_at is None or opens_at < closes_at, "looked at where dates come in"
+    previous = None if previous_id is None else _published(session, previous_id)
+    if previous is not None:
+        if divisions:
+            raise BadSetting("divisions", "a season that continues another has that one's")
+        game = game or previous.game
+        if game != previous.game:
+            raise BadSetting("game", f"the previous season is of {previous.game}")
+        settings = {**_settings_of(previous), **settings}
+    if game is None or game not in GAMES:
+        raise UnknownGame(game or "", tuple(sorted(GAMES)))
+    settings.setdefault("seats", GAMES[game].seats.start)
     row = Season(
-        game=game,
-        name=name,
-        name_key=name.lower(),
-        series_length=series_length,
-        games_per_pair=games_per_pair,
-        opens_at=opens_at,
-        closes_at=closes_at,
-        created_at=now(session),
+        game=game, name=name, name_key=name.lower(), previous_id=previous_id, created_at=now(session), **settings
     )
+    _check(row)
     session.add(row)
-    try:
-        session.flush()
-    except IntegrityError as error:
-        raise NameTaken("season", name) from error
-    session.add(Division(season_id=row.id, number=1, name="Division 1"))
-    session.flush()
-    record(session, organiser.name, "season-created", f"season/{row.id}", {"game": game, "name": name})
-    return _view(row)
+    _flush_named(session, row)
+    make_divisions(session, row.id, divisions, previous_id)
+    if previous is not None:
+        carry_over(session, previous, row)
+    record(
+        session, organiser.name, "season-created", f"season/{row.id}", _noted({"game": game, "name": name, **settings})
+    )
+    return season_info(session, row.id)
+
+
+def edit_season(
+    session: Session,
+    organiser: Person,
+    season_id: int,
+    *,
+    name: str | None = None,
+    **settings: Unpack[SeasonSettings],
+) -> SeasonInfo:
+    """Change what may still be changed.
+
+    Raises:
+        NotAllowed, NotFound, NameTaken, BadSetting.
+    """
+    organiser.must_organise()
+    row = lock_season(session, season_id)
+    if name is not None:
+        row.name, row.name_key = name, name.lower()
+    before = {setting: getattr(row, setting) for setting in settings}
+    changed = {setting: value for setting, value in settings.items() if before[setting] != value}
+    for setting, value in changed.items():
+        last = CHANGEABLE_UNTIL[setting]
+        if _ORDER.index(row.state) > _ORDER.index(last):
+            raise BadSetting(setting, f"it cannot be changed any more, for the season is {row.state.value}")
+        setattr(row, setting, value)
+    _check(row)
+    _flush_named(session, row)
+    if name is not None or changed:
+        renamed = {} if name is None else {"name": name}
+        record(session, organiser.name, "season-edited", f"season/{season_id}", _noted({**renamed, **changed}))
+    return season_info(session, season_id)
 
 
 def seasons(session: Session, limit: int = 200) -> list[SeasonInfo]:
     """The newest seasons first."""
-    return [_view(row) for row in session.exec(select(Season).order_by(col(Season.id).desc()).limit(limit))]
+    rows = session.exec(select(Season).order_by(col(Season.id).desc()).limit(limit)).all()
+    return _views(session, rows)
 
 
 def season_info(session: Session, season_id: int) -> SeasonInfo:
     """Raises NotFound."""
-    return _view(_season(session, season_id))
+    return _views(session, [_season(session, season_id)])[0]
 
 
 def season_progress(session: Session, season_id: int) -> Progress:
@@ -135,112 +252,114 @@ def set_season_state(session: Session, organiser: Person, season_id: int, after:
 
     Raises:
         NotAllowed, NotFound, WrongState.
+        BadSetting: the season has no finals, or its date to freeze has passed and would freeze it again at once.
     """
     organiser.must_organise()
-    before = _season(session, season_id).state
+    season = _season(session, season_id)
+    before = season.state
     if before is not after:
         if not allowed(before, after):
             raise WrongState("season", before, f"in a state that {after} may follow")
+        if after is SeasonState.FINALS and season.finals is FinalsFormat.NONE:
+            raise BadSetting("finals", "this season has none; choose how they are played first")
+        if after is SeasonState.OPEN and season.freezes_at is not None and season.freezes_at <= now(session):
+            raise BadSetting("freezes_at", "it has passed and would freeze the season at once; change it first")
         change_state(session, season_id, before, after, organiser.name)
     return season_info(session, season_id)
 
 
 def change_state(
     session: Session, season_id: int, before: SeasonState, after: SeasonState, actor: str = SYSTEM
-) -> None:
-    """The transition itself, by compare-and-set. What runs when a season closes is played to its end and counts;
-    what merely waits is dropped.
-    """
+) -> bool:
+    """The transition itself, by compare-and-set, with what belongs to it; False: somebody else was quicker."""
     if not move(session, Season, season_id, before, after):
-        return
+        return False
     session.get_one(Season, season_id, populate_existing=True)
     record(session, actor, f"season-{after.value}", f"season/{season_id}", {"before": before.value})
+    if after in {SeasonState.FROZEN, SeasonState.FINALS, SeasonState.CLOSED}:
+        end_challenges(session, season_id, f"The season is {after.value}.")
+    if after is SeasonState.FINALS:
+        ladder = col(Series.purpose) == Purpose.LADDER
+        drop_waiting(session, season_id, FINALS_BEGAN, "The finals began before this series was played.", ladder)
     if after is SeasonState.CLOSED:
-        _drop_waiting(session, season_id)
+        drop_waiting(session, season_id, SEASON_CLOSED, "The season closed before this series was played.")
+    if after in {SeasonState.FINALS, SeasonState.CLOSED}:
+        touch_log(session, season_id)
+    return True
 
 
-def enter(session: Session, owner: Person, season_id: int, bot_id: int, number: int | None = None) -> EntryInfo:
-    """Let a bot take part, or choose another version of one that does.
-
-    `number` None: its newest version that is ready, and from then on each newer one as soon as it is ready.
-
-    Raises:
-        NotFound, WrongState, WrongGame, NotReady.
-    """
-    season = _season(session, season_id)
-    bot = own_bot(session, owner, bot_id)
-    if season.state not in ENTERABLE:
-        raise WrongState("season", season.state, "scheduled or open")
-    if bot.game != season.game:
-        raise WrongGame(bot.game, season.game)
-    version = _version_to_enter(session, bot, number)
-    entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
-    if entry is None:
-        entry = Entry(season_id=season_id, bot_id=bot_id, version_id=version.id, created_at=now(session))
-        session.add(entry)
-    entry.version_id = version.id
-    entry.follows = number is None
-    session.flush()
-    chosen = {"bot": bot_id, "version": version.number, "follows": entry.follows}
-    record(session, owner.name, "entered", f"season/{season_id}", chosen)
-    touch_log(session, season_id)
-    return EntryInfo(bot_id, bot.name, owner.name, version.id, version.number, entry.follows)
-
-
-def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1000) -> list[EntryInfo]:
-    """Who takes part, by bot, from the one after `after_bot` on. Raises NotFound."""
-    _season(session, season_id)
-    statement = (
-        select(Entry, Bot.name, User.name, BotVersion.number)
-        .join(Bot, col(Bot.id) == Entry.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == season_id, Entry.bot_id > after_bot)
-        .order_by(col(Entry.bot_id))
-        .limit(limit)
-    )
-    return [
-        EntryInfo(entry.bot_id, bot, author, entry.version_id, number, entry.follows)
-        for entry, bot, author, number in session.exec(statement)
-    ]
-
-
-def _version_to_enter(session: Session, bot: Bot, number: int | None) -> BotVersion:
-    statement = select(BotVersion).where(BotVersion.bot_id == bot.id)
-    if number is not None:
-        version = session.exec(statement.where(BotVersion.number == number)).first()
-        if version is None:
-            raise NotFound("version", number)
-        if version.state is not VersionState.READY:
-            raise NotReady(bot.name, f"version {number} is {version.state.value}")
-        return version
-    newest_first = statement.order_by(col(BotVersion.number).desc())
-    ready = session.exec(newest_first.where(BotVersion.state == VersionState.READY).limit(1)).first()
-    if ready is None:
-        newest = session.exec(newest_first.limit(1)).first()
-        why = "nothing was uploaded" if newest is None else f"the newest is {newest.state.value}"
-        raise NotReady(bot.name, why)
-    return ready
-
-
-def _drop_waiting(session: Session, season_id: int) -> None:
+def turn_seasons(session: Session) -> None:
+    """Let seasons whose date has come go on, through several states at once if need be."""
     at = now(session)
-    waiting = select(Series).where(Series.season_id == season_id, Series.state == SeriesState.QUEUED)
-    for series in session.exec(waiting).all():
-        if not move(session, Series, series.id, SeriesState.QUEUED, SeriesState.ABANDONED, finished_at=at):
-            continue  # a worker took it in this moment: it counts
-        abandon_matches(session, series.id, at)
-        session.add(
-            Attempt(
-                season_id=season_id,
-                series_id=series.id,
-                attempt=series.attempt,
-                cause=SEASON_CLOSED,
-                detail="The season closed before this series was played.",
-                finished_at=at,
-            )
-        )
-    touch_log(session, season_id)
+    going_on = select(Season).where(Season.state != SeasonState.CLOSED).order_by(col(Season.id))
+    for season in session.exec(going_on).all():
+        while (after := _due(season, at)) is not None:
+            if not change_state(session, season.id, season.state, after):
+                break
+
+
+def _due(season: Season, at: datetime) -> SeasonState | None:
+    """The state that a date now asks for."""
+
+    def passed(date: datetime | None) -> bool:
+        return date is not None and date <= at
+
+    match season.state:
+        case SeasonState.SCHEDULED:
+            return SeasonState.OPEN if passed(season.opens_at) else None
+        case SeasonState.OPEN if passed(season.freezes_at):
+            return SeasonState.FROZEN
+        case SeasonState.OPEN | SeasonState.FROZEN if passed(season.finals_at):
+            return SeasonState.FINALS
+        case SeasonState.OPEN | SeasonState.FROZEN | SeasonState.FINALS if passed(season.closes_at):
+            return SeasonState.CLOSED
+    return None
+
+
+def _check(row: Season) -> None:
+    """Whether a season can be run like this. Raises BadSetting."""
+    seats = GAMES[row.game].seats
+    if row.seats not in seats:
+        raise BadSetting("seats", f"{row.game} is played by {seats.start} to {seats.stop - 1}")
+    unknown = sorted(set(row.languages or ()) - set(LANGUAGES))
+    if unknown:
+        raise BadSetting("languages", f"{', '.join(unknown)} is none; there is {', '.join(sorted(LANGUAGES))}")
+    if row.languages is not None and not row.languages:
+        raise BadSetting("languages", "nobody could enter")
+    given = [(date, getattr(row, date)) for date in DATES if getattr(row, date) is not None]
+    for (earlier, first), (later, then) in pairwise(given):
+        if first >= then:
+            raise BadSetting(later, f"it must come after {earlier}")
+    if row.finals is FinalsFormat.ROUND_ROBIN and row.seats > 2:
+        raise BadSetting("finals", "a round robin is for two at a table; choose swiss")
+    if row.finals_at is not None and row.finals is FinalsFormat.NONE:
+        raise BadSetting("finals_at", "this season has no finals; choose how they are played")
+
+
+def _settings_of(row: Season) -> SeasonSettings:
+    kept: SeasonSettings = {}
+    for setting in INHERITED:
+        kept[setting] = getattr(row, setting)  # type: ignore[literal-required]  # they are the names of its keys
+    return kept
+
+
+def _noted(values: Mapping[str, object]) -> dict[str, object]:
+    """Settings as the audit log keeps them."""
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
+
+
+def _published(session: Session, season_id: int) -> Season:
+    row = _season(session, season_id)
+    if _finals(session, [season_id]).get(season_id) is None:
+        raise WrongState("season", row.state, "closed, with its standings published")
+    return row
+
+
+def _flush_named(session: Session, row: Season) -> None:
+    try:
+        session.flush()
+    except IntegrityError as error:
+        raise NameTaken("season", row.name) from error
 
 
 def _season(session: Session, season_id: int) -> Season:
@@ -250,15 +369,22 @@ def _season(session: Session, season_id: int) -> Season:
     return row
 
 
-def _view(row: Season) -> SeasonInfo:
-    return SeasonInfo(
-        id=row.id,
-        game=row.game,
-        name=row.name,
-        state=row.state,
-        series_length=row.series_length,
-        games_per_pair=row.games_per_pair,
-        opens_at=row.opens_at,
-        closes_at=row.closes_at,
-        created_at=row.created_at,
-    )
+def _finals(session: Session, season_ids: Sequence[int]) -> dict[int, tuple[datetime, str]]:
+    """When each of the seasons' standings were published, and from which log."""
+    published = select(RatingSnapshot.season_id, RatingSnapshot.created_at, RatingSnapshot.log_sha256)
+    published = published.where(col(RatingSnapshot.final).is_(True), col(RatingSnapshot.season_id).in_(season_ids))
+    return {season_id: (at, log_sha256) for season_id, at, log_sha256 in session.exec(published)}
+
+
+def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:
+    ids = [row.id for row in rows]
+    divisions, finals = divisions_of(session, ids), _finals(session, ids)
+    columns = frozenset(SeasonInfo.__slots__) & frozenset(Season.model_fields)
+    views = []
+    for row in rows:
+        published_at, log_sha256 = finals.get(row.id, (None, None))
+        values = {name: getattr(row, name) for name in columns}
+        views.append(
+            SeasonInfo(**values, divisions=tuple(divisions[row.id]), published_at=published_at, log_sha256=log_sha256)
+        )
+    return views

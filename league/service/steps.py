@@ -1,4 +1,6 @@
-"""The one way a row changes its state: compare-and-set, within the tables of `league.states`."""
+"""Small steps that use cases share; above all the one way a row changes its state: compare-and-set, within the tables
+of `league.states`.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from sqlmodel import Session, SQLModel, col, insert, update
+from sqlmodel import Session, SQLModel, col, insert, select, update
 
 from league import states
-from league.tables import BotVersion, Season, Series
+from league.errors import NotFound
+from league.tables import BotVersion, Challenge, Season, Series
 
-Staged = type[BotVersion] | type[Series] | type[Season]
+Staged = type[BotVersion] | type[Series] | type[Season] | type[Challenge]
 
 
 def move(
@@ -35,6 +38,20 @@ def move(
         .execution_options(synchronize_session=False)
     )
     return session.exec(statement).rowcount == 1
+
+
+def lock_season(session: Session, season_id: int) -> Season:
+    """The season, which until the end of the transaction nobody else changes or locks: one plans, edits or enters
+    after the other. Whoever writes results waits for it with the last statement only (`touch_log`).
+
+    Raises:
+        NotFound.
+    """
+    locked = select(Season).where(Season.id == season_id).with_for_update(key_share=True)
+    season = session.exec(locked.execution_options(populate_existing=True)).first()
+    if season is None:
+        raise NotFound("season", season_id)
+    return season
 
 
 def insert_rows(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> None:

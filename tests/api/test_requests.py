@@ -171,7 +171,8 @@ def test_seasons_are_for_organisers(site: Site) -> None:
 
 def test_a_season_must_open_before_it_closes(site: Site) -> None:
     body = {"game": GAME, "name": "x", "opens_at": "2026-02-01T00:00:00Z", "closes_at": "2026-01-01T00:00:00Z"}
-    site.problem(422, site.client.post("/v1/seasons", json=body, headers=site.organiser()), "invalid")
+    found = site.problem(422, site.client.post("/v1/seasons", json=body, headers=site.organiser()), "bad-setting")
+    assert (found["setting"], found["detail"]) == ("closes_at", "closes_at: it must come after opens_at.")
     for date in ("2025-02-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "soon", True):
         wrong = body | {"opens_at": date}
         site.problem(422, site.client.post("/v1/seasons", json=wrong, headers=site.organiser()), "invalid")
@@ -188,7 +189,8 @@ def test_entering(site: Site) -> None:
     site.problem(401, site.client.put(path))
     site.problem(404, site.client.put(path, json={"version": 9}, headers=ada), "not-found")
     site.problem(422, site.client.put(path, json={"versoin": 1}, headers=ada), "invalid")
-    entry = {"bot_id": bot_id, "bot": "greedy", "author": "ada", "version": 1, "follows": True}
+    entry = {"bot_id": bot_id, "bot": "greedy", "author": "ada", "team": None, "version": 1, "follows": True}
+    entry |= {"division": 1, "finals_seed": None, "gated": False, "challenger": None}
     assert site.ok(200, site.client.put(path, headers=ada)) == entry
     assert site.ok(200, site.client.put(path, json={"version": 1}, headers=ada)) == entry | {"follows": False}
     listed = site.ok(200, site.client.get(f"/v1/seasons/{season}/entries"))

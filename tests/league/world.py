@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import Unpack
 
 from engine.core import Fault, Result
 from league import service
@@ -29,6 +30,7 @@ from league.jobs import (
     SeriesJob,
 )
 from league.service.bots import Upload
+from league.service.seasons import SeasonSettings
 from league.service.users import Person
 from league.states import Role, SeasonState
 
@@ -117,22 +119,23 @@ class World:
         return owner, bot_id
 
     def season(
-        self, bots: int = 2, *, series_length: int = 2, games_per_pair: int | None = 4, **dates: datetime
+        self,
+        bots: int = 2,
+        *,
+        game: str = GAME,
+        divisions: Sequence[tuple[str, int | None]] = (),
+        **chosen: Unpack[SeasonSettings],
     ) -> int:
-        """An open season with that many bots."""
+        """An open season with that many bots; series of two, four games of each pair, unless told otherwise."""
+        chosen.setdefault("series_length", 2)
+        chosen.setdefault("games_per_pair", 4)
         with self.db.transaction() as session:
             season_id = service.create_season(
-                session,
-                self.boss,
-                game=GAME,
-                name=f"season {next(self._numbers)}",
-                series_length=series_length,
-                games_per_pair=games_per_pair,
-                **dates,
+                session, self.boss, game=game, name=f"season {next(self._numbers)}", divisions=divisions, **chosen
             ).id
             service.set_season_state(session, self.boss, season_id, SeasonState.OPEN)
         for _ in range(bots):
-            owner, bot_id = self.bot()
+            owner, bot_id = self.bot(game=game)
             with self.db.transaction() as session:
                 service.enter(session, owner, season_id, bot_id)
         return season_id

@@ -1,0 +1,129 @@
+"""Who may enter a season, and with which version: the entry rules, and the list of those who are invited.
+
+An organiser may enter any bot of the season's game that has a version to play; the rules bind authors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import ColumnElement, and_
+from sqlmodel import Session, col, func, select
+
+from league.errors import NotAdmitted, NotFound, NotReady, TooMany
+from league.service.audit import record
+from league.service.users import Person
+from league.states import Admission, Role, VersionState
+from league.tables import Bot, BotVersion, Entry, Season, SeasonInvitation, User
+
+
+def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> None:
+    """Whether the season takes one more entry from whose bot this is.
+
+    Raises:
+        NotAdmitted, TooMany.
+    """
+    if who.role is Role.ORGANISER:
+        return
+    if season.admission is Admission.NOBODY:
+        raise NotAdmitted("its organisers choose who takes part")
+    if season.admission is Admission.INVITED and session.get(SeasonInvitation, (season.id, who.id)) is None:
+        raise NotAdmitted(f"{who.name} is not on its list")
+    if season.teams_only and bot.team_id is None:
+        raise NotAdmitted("it is for bots of teams")
+    if season.entries_per_author is None:
+        return
+    theirs: ColumnElement[bool] = col(Bot.team_id) == bot.team_id
+    if bot.team_id is None:
+        theirs = and_(col(Bot.owner_id) == bot.owner_id, col(Bot.team_id).is_(None))
+    count = select(func.count()).select_from(Entry).join(Bot, col(Bot.id) == Entry.bot_id)
+    if session.exec(count.where(Entry.season_id == season.id, theirs)).one() >= season.entries_per_author:
+        raise TooMany("entries of one author or team in this season", season.entries_per_author)
+
+
+def newest_ready(session: Session, bot_id: int, languages: Collection[str] | None) -> BotVersion | None:
+    """The newest version that is ready, in one of the languages (None: any)."""
+    ready = select(BotVersion).where(BotVersion.bot_id == bot_id, BotVersion.state == VersionState.READY)
+    if languages is not None:
+        ready = ready.where(col(BotVersion.language).in_(languages))
+    return session.exec(ready.order_by(col(BotVersion.number).desc()).limit(1)).first()
+
+
+def version_to_enter(session: Session, season: Season, bot: Bot, number: int | None) -> BotVersion:
+    """The version of that number; None: the newest that is ready and in one of the season's languages.
+
+    Raises:
+        NotFound, NotReady, NotAdmitted.
+    """
+    of_bot = select(BotVersion).where(BotVersion.bot_id == bot.id)
+    if number is not None:
+        version = session.exec(of_bot.where(BotVersion.number == number)).first()
+        if version is None:
+            raise NotFound("version", number)
+        if version.state is not VersionState.READY:
+            raise NotReady(bot.name, f"version {number} is {version.state.value}")
+        if season.languages is not None and version.language not in season.languages:
+            raise NotAdmitted(f"version {number} is in {version.language}, and it takes {_listed(season)}")
+        return version
+    ready = newest_ready(session, bot.id, season.languages)
+    if ready is not None:
+        return ready
+    if season.languages is not None and newest_ready(session, bot.id, None) is not None:
+        raise NotAdmitted(f"no version that is ready is in {_listed(season)}")
+    newest = session.exec(of_bot.order_by(col(BotVersion.number).desc()).limit(1)).first()
+    raise NotReady(bot.name, "nothing was uploaded" if newest is None else f"the newest is {newest.state.value}")
+
+
+def invite_to_season(session: Session, organiser: Person, season_id: int, name: str) -> list[str]:
+    """Put an author on the list of who may enter; the list.
+
+    Raises:
+        NotAllowed, NotFound.
+    """
+    user_id = _user_id(session, organiser, season_id, name)
+    if session.get(SeasonInvitation, (season_id, user_id)) is None:
+        session.add(SeasonInvitation(season_id=season_id, user_id=user_id))
+        session.flush()
+        record(session, organiser.name, "season-invited", f"season/{season_id}", {"name": name})
+    return invited_to_season(session, organiser, season_id)
+
+
+def uninvite_from_season(session: Session, organiser: Person, season_id: int, name: str) -> list[str]:
+    """Take an author off the list, which ends no entry; the list.
+
+    Raises:
+        NotAllowed, NotFound.
+    """
+    row = session.get(SeasonInvitation, (season_id, _user_id(session, organiser, season_id, name)))
+    if row is not None:
+        session.delete(row)
+        session.flush()
+        record(session, organiser.name, "season-uninvited", f"season/{season_id}", {"name": name})
+    return invited_to_season(session, organiser, season_id)
+
+
+def invited_to_season(session: Session, organiser: Person, season_id: int) -> list[str]:
+    """Who is on the list, by name.
+
+    Raises:
+        NotAllowed, NotFound.
+    """
+    organiser.must_organise()
+    if session.get(Season, season_id) is None:
+        raise NotFound("season", season_id)
+    invited = select(User.name).join(SeasonInvitation, col(SeasonInvitation.user_id) == User.id)
+    return list(session.exec(invited.where(SeasonInvitation.season_id == season_id).order_by(User.name_key)))
+
+
+def _user_id(session: Session, organiser: Person, season_id: int, name: str) -> int:
+    organiser.must_organise()
+    if session.get(Season, season_id) is None:
+        raise NotFound("season", season_id)
+    user_id = session.exec(select(User.id).where(User.name_key == name.lower())).first()
+    if user_id is None:
+        raise NotFound("user", name)
+    return user_id
+
+
+def _listed(season: Season) -> str:
+    return ", ".join(season.languages or ())

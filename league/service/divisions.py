@@ -1,0 +1,167 @@
+"""Divisions of a season's field, and who changes them from one season to the next.
+
+Only bots of one division meet. Newcomers begin in the lowest; an organiser may put a bot elsewhere while its season
+is not frozen. In the season made from a published one, the first `promoted` of each division change places with the
+last `promoted` of the division above, so every division keeps its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sqlmodel import Session, col, func, select
+
+from league.database import now
+from league.errors import BadSetting, NotFound, TooMany, WrongState
+from league.service.admission import newest_ready
+from league.service.audit import SYSTEM, record
+from league.service.counting import taking_part
+from league.service.steps import lock_season, touch_log
+from league.service.users import Person
+from league.states import ENTERABLE
+from league.tables import Division, Entry, RatingSnapshot, Season
+
+MAX_DIVISIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DivisionInfo:
+    """A division; 1 is the highest. `size`: most entries, None for any number."""
+
+    number: int
+    name: str
+    size: int | None
+    entries: int
+
+
+def make_divisions(
+    session: Session, season_id: int, wanted: Sequence[tuple[str, int | None]], previous_id: int | None
+) -> None:
+    """The divisions of a new season: as wanted, or those of the season before, or one. Raises BadSetting."""
+    if previous_id is not None:
+        before = select(Division.name, Division.size).where(Division.season_id == previous_id)
+        wanted = [(name, size) for name, size in session.exec(before.order_by(col(Division.number)))]
+    if len(wanted) > MAX_DIVISIONS:
+        raise BadSetting("divisions", f"there may be at most {MAX_DIVISIONS}")
+    if len({name.lower() for name, _ in wanted}) < len(wanted):
+        raise BadSetting("divisions", "each needs a name of its own")
+    for number, (name, size) in enumerate(wanted or [("Division 1", None)], 1):
+        session.add(Division(season_id=season_id, number=number, name=name, size=size))
+    session.flush()
+
+
+def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionInfo]]:
+    """The divisions of each season, the highest first."""
+    count = (
+        select(func.count())
+        .select_from(Entry)
+        .where(Entry.season_id == Division.season_id, Entry.division == Division.number)
+        .scalar_subquery()
+    )
+    statement = select(Division, count).where(col(Division.season_id).in_(season_ids))
+    found: dict[int, list[DivisionInfo]] = {season_id: [] for season_id in season_ids}
+    for row, entries in session.exec(statement.order_by(col(Division.season_id), col(Division.number))):
+        found[row.season_id].append(DivisionInfo(row.number, row.name, row.size, entries))
+    return found
+
+
+def lowest_division(session: Session, season_id: int) -> int:
+    """Where a newcomer begins. Raises TooMany: it is full."""
+    number = session.exec(select(func.max(Division.number)).where(Division.season_id == season_id)).one()
+    assert number is not None, "every season has a division"
+    make_room(session, season_id, number)
+    return number
+
+
+def make_room(session: Session, season_id: int, number: int) -> None:
+    """See that the division takes one more entry.
+
+    Raises:
+        NotFound: there is no such division.
+        TooMany.
+    """
+    row = session.get(Division, (season_id, number))
+    if row is None:
+        raise NotFound("division", number)
+    here = select(func.count()).select_from(Entry).where(Entry.season_id == season_id, Entry.division == number)
+    if row.size is not None and session.exec(here).one() >= row.size:
+        raise TooMany(f"entries in {row.name}", row.size)
+
+
+def assign_division(session: Session, organiser: Person, season_id: int, bot_id: int, number: int) -> None:
+    """Put an entry into another division. What it played stays in the log.
+
+    Raises:
+        NotAllowed, NotFound, TooMany.
+        WrongState: the season is frozen.
+    """
+    organiser.must_organise()
+    season = lock_season(session, season_id)
+    if season.state not in ENTERABLE:
+        raise WrongState("season", season.state, "scheduled or open")
+    entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
+    if entry is None:
+        raise NotFound("entry of the bot", bot_id)
+    if entry.division == number:
+        return
+    make_room(session, season_id, number)
+    data = {"bot": bot_id, "before": entry.division, "division": number}
+    entry.division = number
+    session.flush()
+    record(session, organiser.name, "division-assigned", f"season/{season_id}", data)
+    touch_log(session, season_id)
+
+
+def moved(orders: Sequence[Sequence[int]], promoted: int) -> list[list[int]]:
+    """Divisions after promotion and relegation: `orders` are the final orders, the highest division first, best first.
+
+    At most half of a division goes up and at most half goes down, so nobody does both.
+    """
+    after = [list(order) for order in orders]
+    for above, below in pairwise(range(len(orders))):
+        count = min(promoted, len(orders[above]) // 2, len(orders[below]) // 2)
+        down, up = orders[above][len(orders[above]) - count :], orders[below][:count]
+        after[above] = [bot for bot in after[above] if bot not in down] + list(up)
+        after[below] = [bot for bot in after[below] if bot not in up] + list(down)
+    return after
+
+
+def carry_over(session: Session, previous: Season, season: Season) -> None:
+    """Enter into a season who is still in the one before, each in the division that its final place leads to.
+
+    An entry that follows its bot begins with the newest version that is ready.
+    """
+    still_in = select(Entry).where(Entry.season_id == previous.id, taking_part(previous.id))
+    entries = {entry.bot_id: entry for entry in session.exec(still_in)}
+    final = select(RatingSnapshot.standings).where(
+        RatingSnapshot.season_id == previous.id, col(RatingSnapshot.final).is_(True)
+    )
+    places = {row["bot_id"]: row["rank"] for row in session.exec(final).one()["rows"] if row["rank"] is not None}
+    numbers = range(1, len(divisions_of(session, [season.id])[season.id]) + 1)
+    orders = [
+        sorted(
+            (bot_id for bot_id, entry in entries.items() if entry.division == number),
+            key=lambda bot_id: (places.get(bot_id, len(places) + 1), bot_id),
+        )
+        for number in numbers
+    ]
+    for number, bot_ids in enumerate(moved(orders, previous.promoted), 1):
+        for bot_id in bot_ids:
+            before = entries[bot_id]
+            newest = newest_ready(session, bot_id, season.languages) if before.follows else None
+            session.add(
+                Entry(
+                    season_id=season.id,
+                    bot_id=bot_id,
+                    version_id=before.version_id if newest is None else newest.id,
+                    follows=before.follows,
+                    division=number,
+                    gate=before.gate,
+                    created_at=now(session),
+                )
+            )
+    session.flush()
+    data = {str(number): order for number, order in enumerate(moved(orders, previous.promoted), 1)}
+    record(session, SYSTEM, "entries-carried-over", f"season/{season.id}", {"from": previous.id, "divisions": data})

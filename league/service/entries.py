@@ -1,0 +1,181 @@
+"""Entries: bots in seasons, and which of their versions plays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col, select
+
+from league.database import now
+from league.errors import NotFound, WrongGame, WrongState
+from league.service.admission import check_admission, version_to_enter
+from league.service.audit import record
+from league.service.bots import own_bot
+from league.service.challenges import GateTerms, begin_challenge, end_challenges, gate_as_json
+from league.service.divisions import lowest_division
+from league.service.steps import lock_season, touch_log
+from league.service.teams import team_names
+from league.service.users import Person
+from league.states import ENTERABLE, ChallengeState, Role
+from league.tables import Bot, BotVersion, Challenge, Entry, Season, User
+
+Gate = GateTerms | Literal["keep", "none"]
+"""New terms for an entry's promotion gate, or as it is, or no gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryInfo:
+    """A bot in a season. `challenger`: the version at its promotion gate, if one is there now."""
+
+    bot_id: int
+    bot: str
+    author: str
+    team: str | None
+    version_id: int
+    version: int
+    follows: bool
+    division: int
+    finals_seed: int | None
+    gated: bool
+    challenger: int | None
+
+
+def enter(
+    session: Session, who: Person, season_id: int, bot_id: int, number: int | None = None, gate: Gate = "keep"
+) -> EntryInfo:
+    """Let a bot take part, or choose another version of one that does. Organisers may enter anybody's.
+
+    `number` None: its newest version that is ready, and from then on each newer one as soon as it is ready, or as it
+    has passed the entry's gate. A number is the author's own decision, and no gate stands in its way.
+
+    Raises:
+        NotFound, WrongState, WrongGame, NotReady, BadSetting (about the gate).
+        NotAdmitted, TooMany: the season's entry rules.
+    """
+    season = lock_season(session, season_id)
+    bot = _bot(session, who, bot_id)
+    if season.state not in ENTERABLE:
+        raise WrongState("season", season.state, "scheduled or open")
+    if bot.game != season.game:
+        raise WrongGame(bot.game, season.game)
+    version = version_to_enter(session, season, bot, number)
+    entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
+    is_new = entry is None
+    if entry is None:
+        check_admission(session, who, season, bot)
+        division = lowest_division(session, season_id)
+        entry = Entry(
+            season_id=season_id, bot_id=bot_id, version_id=version.id, division=division, created_at=now(session)
+        )
+        session.add(entry)
+    if gate != "keep":
+        entry.gate = None if gate == "none" else gate_as_json(season, gate)
+    entry.follows = number is None
+    session.flush()
+    _choose(session, season, entry, version, by_gate=number is None and not is_new)
+    chosen = {"bot": bot_id, "version": version.number, "follows": entry.follows, "gate": entry.gate}
+    record(session, who.name, "entered", f"season/{season_id}", chosen)
+    touch_log(session, season_id)
+    return entry_info(session, season_id, bot_id)
+
+
+def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1000) -> list[EntryInfo]:
+    """Who takes part, by bot, from the one after `after_bot` on. Raises NotFound."""
+    if session.get(Season, season_id) is None:
+        raise NotFound("season", season_id)
+    return _views(session, season_id, col(Entry.bot_id) > after_bot, limit)
+
+
+def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
+    """One entry. Raises NotFound."""
+    found = _views(session, season_id, col(Entry.bot_id) == bot_id)
+    if not found:
+        raise NotFound("entry of the bot", bot_id)
+    return found[0]
+
+
+def offer_version(session: Session, version_id: int) -> None:
+    """A version has become ready: entries that follow its bot take it over, or send it to their gate.
+
+    Not where a newer one is ready already, and not in a season that does not take its language or no more versions.
+    """
+    version = session.get_one(BotVersion, version_id, populate_existing=True)
+    statement = (
+        select(Entry, Season)
+        .join(Season, col(Season.id) == Entry.season_id)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .where(
+            Entry.bot_id == version.bot_id,
+            col(Entry.follows).is_(True),
+            col(Season.state).in_(ENTERABLE),
+            BotVersion.number < version.number,
+        )
+    )
+    for entry, season in session.exec(statement).all():
+        if season.languages is None or version.language in season.languages:
+            _choose(session, season, entry, version, by_gate=True)
+            touch_log(session, season.id)
+
+
+def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> None:
+    """Make the version the one that plays, at once or by way of the gate."""
+    if version.id == entry.version_id:
+        end_challenges(session, season.id, "The version that plays was chosen again.", entry.id)
+        return
+    if by_gate and entry.gate is not None and season.challenge_games > 0:
+        begin_challenge(session, entry, version)
+        return
+    end_challenges(session, season.id, f"Version {version.number} was chosen.", entry.id)
+    entry.version_id = version.id
+    session.flush()
+
+
+def _bot(session: Session, who: Person, bot_id: int) -> Bot:
+    if who.role is not Role.ORGANISER:
+        return own_bot(session, who, bot_id)
+    bot = session.get(Bot, bot_id)
+    if bot is None:
+        raise NotFound("bot", bot_id)
+    return bot
+
+
+def _views(session: Session, season_id: int, condition: ColumnElement[bool], limit: int = 1) -> list[EntryInfo]:
+    statement = (
+        select(Entry, Bot.name, User.name, BotVersion.number)
+        .join(Bot, col(Bot.id) == Entry.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .where(Entry.season_id == season_id, condition)
+        .order_by(col(Entry.bot_id))
+        .limit(limit)
+    )
+    found = session.exec(statement).all()
+    teams = team_names(session, [entry.bot_id for entry, *_ in found])
+    challengers = _challengers(session, season_id)
+    return [
+        EntryInfo(
+            bot_id=entry.bot_id,
+            bot=bot,
+            author=author,
+            team=teams.get(entry.bot_id),
+            version_id=entry.version_id,
+            version=number,
+            follows=entry.follows,
+            division=entry.division,
+            finals_seed=entry.finals_seed,
+            gated=entry.gate is not None,
+            challenger=challengers.get(entry.id),
+        )
+        for entry, bot, author, number in found
+    ]
+
+
+def _challengers(session: Session, season_id: int) -> dict[int, int]:
+    """The number of the version at each entry's gate."""
+    running = select(Challenge.entry_id, BotVersion.number).join(
+        BotVersion, col(BotVersion.id) == Challenge.candidate_id
+    )
+    running = running.where(Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
+    return dict(session.exec(running).all())

@@ -1,0 +1,310 @@
+"""Finals: who qualifies, what is played, and when it is enough.
+
+Theory of operation
+-------------------
+`plan_finals` looks at the database anew each time and does the next thing that can be done:
+
+1. Ladder series that were running when the finals began are waited for, and for a ranking that has seen them.
+2. In each division the first `finals_top` of that ranking get their seeds (`Entry.finals_seed`).
+3. The rounds. Round robin: every pair of finalists meets for `finals_games` matches, in the order of Berger's table,
+   as many series at a time as there is room for. Swiss: a round when the one before has ended. With more than two
+   seats a round seats neighbours by score at tables; who is left over sits out.
+4. While neighbours in the ranking are not told apart with 95 % confidence and `finals_extra_games` are not spent,
+   such neighbours play each other again, as many series at once as pairs need it; then the ranking is made anew.
+5. Then the finals are over, and the season closes if `closes_when_done`.
+
+Finalists are ranked by ratings like everybody (`Season.finals_log` says from which matches) and come before all who
+did not qualify; points of rounds serve the Swiss pairing alone. A series that we fail to play is not made up for by
+another: the ratings take unequal numbers of games in their stride. Who leaves during the finals is not paired any
+more.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, pairwise
+from typing import Any
+
+from sqlmodel import Session, col, func, select
+
+from league.database import now, settings_of
+from league.pairing import Gap, NoRound, berger, pair_key, share_out, swiss
+from league.pairing.separation import games_to_part
+from league.service.audit import SYSTEM, record
+from league.service.counting import counts, taking_part
+from league.service.planning import add_series
+from league.service.seasons import change_state
+from league.service.steps import touch_log
+from league.states import UNFINISHED, FinalsFormat, Purpose, Ranks, SeasonState
+from league.tables import Entry, Match, Participant, RatingSnapshot, Season, Series
+
+log = logging.getLogger(__name__)
+
+Field = Sequence[int]
+"""The finalists' versions of one division, the best seed first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A series of the finals. `round` None: of the games after the rounds."""
+
+    round: int | None
+    versions: frozenset[int]
+    matches: int
+    finished: bool
+
+
+def plan_finals(session: Session, season: Season) -> list[int]:
+    """Do what can be done next for a season in its finals; the new series. The caller has locked the season."""
+    assert season.state is SeasonState.FINALS
+    if season.finals_done_at is not None or _unfinished(session, season.id, Purpose.LADDER):
+        return []
+    if season.qualified_at is None and not _qualify(session, season):
+        return []
+    room = settings_of(session).open_series_limit - _unfinished(session, season.id, Purpose.FINALS)
+    made: list[int] = []
+    is_over = True
+    for field in _fields(session, season).values():
+        ids, done = _plan_division(session, season, field, max(room - len(made), 0))
+        made += ids
+        is_over = is_over and done
+    if is_over:
+        _finish(session, season)
+    return made
+
+
+def swiss_rounds(chosen: int | None, finalists: int) -> int:
+    """How many rounds Swiss finals have: as chosen, or as many as halving the field down to one takes."""
+    return chosen or math.ceil(math.log2(finalists))
+
+
+def tables(players: Field, scores: Mapping[int, Fraction], byes: Counter[int], seats: int) -> list[tuple[int, ...]]:
+    """One Swiss round of more than two seats: neighbours by score sit together, the best first.
+
+    Where the field does not fill its tables the last of those sit out who did so least.
+    """
+    places = {player: place for place, player in enumerate(players)}
+    order = sorted(players, key=lambda player: (-scores.get(player, Fraction()), places[player]))
+    for _ in range(len(order) % seats):
+        order.remove(min(reversed(order), key=byes.__getitem__))
+    return [tuple(order[start : start + seats]) for start in range(0, len(order), seats)]
+
+
+# Qualifying ---------------------------------------------------------------------------------------------------------
+
+
+def _qualify(session: Session, season: Season) -> bool:
+    """Choose the finalists by a ranking that has seen every match of the ladder; False: there is none yet."""
+    snapshot = _current_ranking(session, season)
+    if snapshot is None:
+        return False
+    present = select(Entry).where(Entry.season_id == season.id, taking_part(season.id))
+    entries = {entry.version_id: entry for entry in session.exec(present)}
+    chosen: dict[int, list[int]] = {}
+    for row in sorted((row for row in snapshot.standings["rows"] if row["rank"] is not None), key=_place):
+        entry = entries.get(row["version_id"])
+        if entry is None:
+            continue
+        seeded = chosen.setdefault(entry.division, [])
+        if season.finals_top is None or len(seeded) < season.finals_top:
+            seeded.append(entry.bot_id)
+            entry.finals_seed = len(seeded)
+    season.qualified_at = now(session)
+    session.flush()
+    data = {"ranking": snapshot.id, "divisions": {str(number): bots for number, bots in sorted(chosen.items())}}
+    record(session, SYSTEM, "finalists", f"season/{season.id}", data)
+    touch_log(session, season.id)
+    return True
+
+
+def _place(row: Mapping[str, Any]) -> tuple[int, float]:
+    return row["rank"], -row["elo"]
+
+
+def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
+    """The newest ranking, if the log has not changed since."""
+    serials = session.exec(select(Season.log_serial, Season.rated_serial).where(Season.id == season.id)).one()
+    if serials[0] != serials[1]:
+        return None
+    newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
+    return session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+
+
+# Playing ------------------------------------------------------------------------------------------------------------
+
+
+def _fields(session: Session, season: Season) -> dict[int, list[int]]:
+    """The finalists of each division that are still there, if they are enough for a table."""
+    statement = select(Entry.division, Entry.version_id).where(
+        Entry.season_id == season.id, col(Entry.finals_seed).is_not(None), taking_part(season.id)
+    )
+    fields: dict[int, list[int]] = {}
+    for division, version in session.exec(statement.order_by(col(Entry.division), col(Entry.finals_seed))):
+        fields.setdefault(division, []).append(version)
+    return {division: field for division, field in fields.items() if len(field) >= season.seats}
+
+
+def _plan_division(session: Session, season: Season, field: Field, room: int) -> tuple[list[int], bool]:
+    """The next series of one division, and whether it has played enough."""
+    played = _played(session, season.id, field)
+    rounds = _next_tables(session, season, field, played)
+    if rounds:
+        wanted = rounds if season.finals is FinalsFormat.SWISS else rounds[:room]  # a Swiss round is planned whole
+        return [_add(session, season, versions, season.finals_games, number) for number, versions in wanted], False
+    if not all(series.finished for series in played):
+        return [], False
+    return _extra_games(session, season, field, played)
+
+
+def _next_tables(
+    session: Session, season: Season, field: Field, played: Sequence[Played]
+) -> list[tuple[int, tuple[int, ...]]]:
+    """Tables of the rounds that can be played now and are not planned yet, each with its round."""
+    of_rounds = [series for series in played if series.round is not None]
+    if season.finals is FinalsFormat.ROUND_ROBIN:
+        planned = {series.versions for series in of_rounds}
+        return [
+            (number, pair)
+            for number, rnd in enumerate(berger(field), 1)
+            for pair in rnd.pairs
+            if frozenset(pair) not in planned
+        ]
+    last = max((series.round or 0 for series in of_rounds), default=0)
+    if last == swiss_rounds(season.finals_rounds, len(field)) or not all(series.finished for series in of_rounds):
+        return []
+    return [(last + 1, table) for table in _swiss_round(session, season, field, of_rounds, last)]
+
+
+def _swiss_round(
+    session: Session, season: Season, field: Field, before: Sequence[Played], rounds: int
+) -> list[tuple[int, ...]]:
+    """The tables of the next round; none where everybody has met everybody."""
+    sat_in = Counter(version for series in before for version in series.versions)
+    byes = Counter({version: rounds - sat_in[version] for version in field})
+    scores = _scores(session, season)
+    for version in field:  # sitting out is as good as winning, as usual
+        scores[version] = scores.get(version, Fraction()) + byes[version] * season.finals_games
+    if season.seats > 2:
+        return tables(field, scores, byes, season.seats)
+    met = {pair_key(*sorted(series.versions)) for series in before}
+    try:
+        found = swiss(field, scores, met, list(byes.elements()), season.pairing_seed or b"")
+    except NoRound:
+        return []
+    return list(found.pairs)
+
+
+def _extra_games(session: Session, season: Season, field: Field, played: Sequence[Played]) -> tuple[list[int], bool]:
+    """Series between neighbours that are not told apart; True: there are none, or no games left for them."""
+    spent = sum(series.matches for series in played if series.round is None)
+    budget = season.finals_extra_games - spent
+    if budget <= 0:
+        return [], True
+    snapshot = _current_ranking(session, season)
+    if snapshot is None:
+        return [], False
+    rows = {row["version_id"]: row for row in snapshot.standings["rows"]}
+    order = sorted((version for version in field if version in rows), key=lambda version: _place(rows[version]))
+    shared = share_out(_gaps(order, rows, budget), budget, season.finals_games)
+    ids = [_add(session, season, _neighbours(order, gap, season.seats), gap.games, None) for gap in shared]
+    return ids, not ids
+
+
+def _gaps(order: Field, rows: Mapping[int, Mapping[str, Any]], most_games: int) -> list[Gap]:
+    """Neighbours that need more games, best places first. A row's `gap_se` is of its distance to the next one's."""
+    gaps = []
+    for above, below in pairwise(order):
+        difference = rows[above]["elo"] - rows[below]["elo"]
+        games = games_to_part(difference, rows[above]["gap_se"] ** 2, most_games)
+        if games > 0:
+            gaps.append(Gap(above, below, games))
+    return gaps
+
+
+def _neighbours(order: Field, gap: Gap, seats: int) -> tuple[int, ...]:
+    """The two of the gap, and whoever is next to them if the table is larger."""
+    start = order.index(gap.above) - (seats - 2) // 2
+    start = max(0, min(start, len(order) - seats))
+    return tuple(order[start : start + seats])
+
+
+def _finish(session: Session, season: Season) -> None:
+    season.finals_done_at = now(session)
+    session.flush()
+    record(session, SYSTEM, "finals-done", f"season/{season.id}")
+    log.info("season %d: the finals are over", season.id)
+    if season.closes_when_done:
+        change_state(session, season.id, SeasonState.FINALS, SeasonState.CLOSED)
+
+
+# What has been played -------------------------------------------------------------------------------------------------
+
+
+def _played(session: Session, season_id: int, field: Field) -> list[Played]:
+    """Series of the finals in which one of these versions sits."""
+    statement = (
+        select(Series, Match.id, Participant.version_id)
+        .join(Match, col(Match.series_id) == Series.id)
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .where(Series.season_id == season_id, Series.purpose == Purpose.FINALS)
+        .order_by(col(Series.id))
+    )
+    series: dict[int, Series] = {}
+    versions: dict[int, set[int]] = {}
+    matches: dict[int, set[int]] = {}
+    for row, match_id, version in session.exec(statement):
+        series[row.id] = row
+        versions.setdefault(row.id, set()).add(version)
+        matches.setdefault(row.id, set()).add(match_id)
+    return [
+        Played(row.round, frozenset(versions[row.id]), len(matches[row.id]), row.state not in UNFINISHED)
+        for row in series.values()
+        if versions[row.id] & set(field)
+    ]
+
+
+def _scores(session: Session, season: Season) -> dict[int, Fraction]:
+    """Points in the finals' rounds: a match gives one to whoever beats everyone at the table."""
+    statement = (
+        select(Participant.match_id, Participant.version_id, Participant.rank)
+        .join(Match, col(Match.id) == Participant.match_id)
+        .join(Series, col(Series.id) == Match.series_id)
+        .where(*counts(season.id), Series.purpose == Purpose.FINALS, col(Series.round).is_not(None))
+    )
+    matches: dict[int, dict[int, int]] = {}
+    for match_id, version, rank in session.exec(statement):
+        assert rank is not None, "a match that counts has ranks"
+        matches.setdefault(match_id, {})[version] = rank
+    scores: dict[int, Fraction] = {}
+    for ranks in matches.values():
+        for version, points in _points(ranks, season.ranks).items():
+            scores[version] = scores.get(version, Fraction()) + points
+    return scores
+
+
+def _points(ranks: Mapping[int, int], what: Ranks) -> dict[int, Fraction]:
+    """Of one match: the share of opponents beaten, or (where wins count) the share of the win."""
+    if what is Ranks.WINS:
+        winners = [version for version, rank in ranks.items() if rank == 1]
+        return {version: Fraction(1, len(winners)) for version in winners}
+    points = dict.fromkeys(ranks, Fraction())
+    for one, other in combinations(ranks, 2):
+        share = Fraction(1 + (ranks[one] < ranks[other]) - (ranks[one] > ranks[other]), 2)
+        points[one] += share / (len(ranks) - 1)
+        points[other] += (1 - share) / (len(ranks) - 1)
+    return points
+
+
+def _unfinished(session: Session, season_id: int, purpose: Purpose) -> int:
+    waiting = select(func.count()).select_from(Series)
+    waiting = waiting.where(Series.season_id == season_id, Series.purpose == purpose)
+    return session.exec(waiting.where(col(Series.state).in_(UNFINISHED))).one()
+
+
+def _add(session: Session, season: Season, versions: Sequence[int], matches: int, number: int | None) -> int:
+    return add_series(session, season, versions, matches, purpose=Purpose.FINALS, round_number=number)

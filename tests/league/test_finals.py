@@ -1,0 +1,309 @@
+"""Finals: from the frozen ladder to published standings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Unpack
+
+import pytest
+from sqlmodel import col, select
+
+from league import service
+from league.jobs import SeriesJob
+from league.service.finals import swiss_rounds, tables
+from league.service.seasons import SeasonSettings
+from league.states import FinalsFormat, FinalsLog, Purpose, SeasonState
+from league.tables import Match, Participant, Series
+from tests.league.world import World, won
+
+ROUNDS = 200
+"""More steps than any season here needs: one that gets there does not come to an end."""
+
+
+def season(world: World, bots: int, **settings: Unpack[SeasonSettings]) -> int:
+    chosen: SeasonSettings = {"finals": FinalsFormat.ROUND_ROBIN, "finals_games": 2, "games_per_pair": 2}
+    chosen.update(settings)
+    return world.season(bots, **chosen)
+
+
+def begin_finals(world: World, season_id: int) -> None:
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season_id, SeasonState.FINALS)
+
+
+def refit(world: World, season_id: int) -> None:
+    world.clock.turn(world.settings.refit_seconds)
+    with world.db.transaction() as session:
+        service.refit(session, season_id)
+
+
+def finish(world: World, job: SeriesJob, strength: Sequence[int]) -> None:
+    """The strongest at each table wins; of two equals the one that sits first."""
+    outcomes = [
+        won(match, max(range(len(match.seats)), key=lambda seat: strength[match.seats[seat] - 1]))
+        for match in job.matches
+    ]
+    assert world.finish(job, outcomes)
+
+
+def play(world: World, season_id: int, strength: Sequence[int]) -> None:
+    """Play and rank until there is nothing more to do, as scheduler, workers and refits would."""
+    quiet = 0
+    for _ in range(ROUNDS):
+        made = world.tick()
+        quiet = 0 if made else quiet + 1
+        if quiet == 2:  # nor after one more ranking
+            return
+        for series_id in made:
+            job = world.claim(series_id)
+            assert job is not None
+            finish(world, job, strength)
+        refit(world, season_id)
+    pytest.fail("it never came to an end")
+
+
+def state(world: World, season_id: int) -> SeasonState:
+    with world.db.reading() as session:
+        return service.season_info(session, season_id).state
+
+
+def rows(world: World, season_id: int) -> list[dict[str, Any]]:
+    with world.db.reading() as session:
+        found: list[dict[str, Any]] = service.leaderboard(session, season_id).standings["rows"]
+    return found
+
+
+def seeds(world: World, season_id: int) -> dict[int, int | None]:
+    with world.db.reading() as session:
+        return {entry.version_id: entry.finals_seed for entry in service.entries(session, season_id)}
+
+
+def pairings(world: World, season_id: int) -> list[tuple[int | None, frozenset[int]]]:
+    """Round and versions of every series of the finals."""
+    with world.db.reading() as session:
+        found = session.exec(
+            select(Series.id, Series.round, Participant.version_id)
+            .join(Match, col(Match.series_id) == Series.id)
+            .join(Participant, col(Participant.match_id) == Match.id)
+            .where(Series.season_id == season_id, Series.purpose == Purpose.FINALS)
+            .order_by(col(Series.id))
+        ).all()
+    series: dict[int, tuple[int | None, set[int]]] = {}
+    for series_id, number, version in found:
+        series.setdefault(series_id, (number, set()))[1].add(version)
+    return [(number, frozenset(versions)) for number, versions in series.values()]
+
+
+def test_a_season_from_its_ladder_to_its_published_standings(world: World) -> None:
+    season_id = season(world, 5, finals_top=3)
+    strength = (3, 1, 5, 2, 4)
+    play(world, season_id, strength)
+    begin_finals(world, season_id)
+    play(world, season_id, strength)
+    assert state(world, season_id) is SeasonState.CLOSED
+    assert seeds(world, season_id) == {3: 1, 5: 2, 1: 3, 2: None, 4: None}
+    met = pairings(world, season_id)
+    assert Counter(pair for _, pair in met) == dict.fromkeys(
+        [frozenset({1, 3}), frozenset({1, 5}), frozenset({3, 5})], 1
+    )
+    assert {number for number, _ in met} == {1, 2, 3}
+    with world.db.transaction() as session:
+        assert service.seasons_to_publish(session) == [season_id]
+    with world.db.transaction() as session:
+        assert service.publish(session, season_id)
+    with world.db.reading() as session:
+        board = service.leaderboard(session, season_id)
+        assert service.season_info(session, season_id).log_sha256 == board.log_sha256
+        assert service.first_broken(session) is None
+    assert board.final
+    assert [(row["version_id"], row["rank"], row["finalist"]) for row in board.standings["rows"]] == [
+        (3, 1, True),
+        (5, 2, True),
+        (1, 3, True),
+        (4, 4, False),
+        (2, 5, False),
+    ]
+
+
+def test_finals_wait_for_the_ladders_last_series_and_drop_what_nobody_began(world: World) -> None:
+    season_id = season(world, 3)
+    first, *waiting = world.tick()
+    job = world.claim(first)
+    assert job is not None
+    begin_finals(world, season_id)
+    refit(world, season_id)
+    assert world.tick() == []
+    assert set(seeds(world, season_id).values()) == {None}
+    finish(world, job, (1, 2, 3))
+    assert world.tick() == []  # a ranking that has seen the last result is still to come
+    refit(world, season_id)
+    assert len(world.tick()) == 3
+    assert sorted(seed for seed in seeds(world, season_id).values() if seed) == [1, 2, 3]
+    assert all(world.claim(series_id) is None for series_id in waiting)
+
+
+def test_only_so_many_series_of_a_round_robin_are_open_at_a_time(world: World) -> None:
+    season_id = season(world, 8)
+    begin_finals(world, season_id)
+    refit(world, season_id)
+    assert len(world.tick()) == world.settings.open_series_limit
+    assert world.tick() == []
+
+
+def test_a_swiss_round_begins_when_the_one_before_has_ended(world: World) -> None:
+    season_id = season(world, 8, finals=FinalsFormat.SWISS)
+    begin_finals(world, season_id)
+    refit(world, season_id)
+    sizes = []
+    for _ in range(3):
+        made = world.tick()
+        sizes.append(len(made))
+        assert world.tick() == []
+        for series_id in made:
+            job = world.claim(series_id)
+            assert job is not None
+            finish(world, job, range(8))
+    assert sizes == [4, 4, 4]
+    met = pairings(world, season_id)
+    assert Counter(number for number, _ in met) == {1: 4, 2: 4, 3: 4}
+    assert len({pair for _, pair in met}) == 12
+    assert frozenset({7, 8}) in {pair for _, pair in met}  # who won all rounds so far meets another who did
+    world.tick()
+    assert state(world, season_id) is SeasonState.CLOSED
+
+
+def test_in_an_odd_field_everybody_sits_out_at_most_once(world: World) -> None:
+    season_id = season(world, 5, finals=FinalsFormat.SWISS, finals_rounds=2)
+    begin_finals(world, season_id)
+    play(world, season_id, range(5))
+    played = Counter(version for _, pair in pairings(world, season_id) for version in pair)
+    assert sorted(played.values()) == [1, 1, 2, 2, 2]
+
+
+def test_neighbours_play_on_until_they_are_told_apart(world: World) -> None:
+    season_id = season(world, 3, finals_extra_games=2000, finals_games=2)
+    begin_finals(world, season_id)
+    play(world, season_id, (1, 3, 2))
+    assert state(world, season_id) is SeasonState.CLOSED
+    first, second, third = rows(world, season_id)
+    for above, below in ((first, second), (second, third)):
+        assert above["elo"] - below["elo"] > 1.959 * above["gap_se"]
+    extra = [pair for number, pair in pairings(world, season_id) if number is None]
+    assert 0 < len(extra) < 200
+    assert set(extra) <= {frozenset({2, 3}), frozenset({1, 3})}
+
+
+def test_equals_play_on_until_the_budget_is_spent(world: World) -> None:
+    season_id = season(world, 2, finals_extra_games=7, finals_games=2)
+    begin_finals(world, season_id)
+    play(world, season_id, (1, 1))  # the first seat wins, and seats change
+    with world.db.reading() as session:
+        counted = session.exec(
+            select(Match.id)
+            .join(Series, col(Series.id) == Match.series_id)
+            .where(Series.purpose == Purpose.FINALS, col(Series.round).is_(None))
+        ).all()
+    assert len(counted) == 7
+    assert state(world, season_id) is SeasonState.CLOSED
+
+
+def test_finals_that_do_not_close_the_season_wait_for_the_organiser(world: World) -> None:
+    season_id = season(world, 2, closes_when_done=False)
+    begin_finals(world, season_id)
+    play(world, season_id, (1, 2))
+    assert state(world, season_id) is SeasonState.FINALS
+    with world.db.reading() as session:
+        assert service.season_info(session, season_id).finals_done_at is not None
+    assert world.tick() == []
+
+
+def test_finalists_may_be_ranked_by_the_finals_alone(world: World) -> None:
+    whole = finals_after_an_upset(world, FinalsLog.SEASON)
+    alone = finals_after_an_upset(world, FinalsLog.FINALS)
+    assert [row["rank"] for row in whole] == [row["rank"] for row in alone] == [1, 2, 3]
+    assert whole[0]["bot_id"] % 3 == 1  # 60 won on the ladder outweigh 10 lost in the finals
+    assert (alone[0]["bot_id"] % 3, alone[0]["games"], alone[2]["finalist"]) == (2, 10, False)
+
+
+def finals_after_an_upset(world: World, finals_log: FinalsLog) -> list[dict[str, Any]]:
+    """The first bot wins the ladder, the second the finals, the third is in neither's way."""
+    season_id = season(
+        world, 3, finals_log=finals_log, finals_top=2, finals_games=10, games_per_pair=60, series_length=20
+    )
+    first = min(version for version in seeds(world, season_id))
+    before = [0] * (first - 1)
+    play(world, season_id, [*before, 3, 2, 1])
+    begin_finals(world, season_id)
+    play(world, season_id, [*before, 2, 3, 1])
+    return rows(world, season_id)
+
+
+def test_each_division_has_finals_of_its_own(world: World) -> None:
+    season_id = world.season(
+        6,
+        divisions=[("First", None), ("Second", None)],
+        finals=FinalsFormat.ROUND_ROBIN,
+        finals_top=2,
+        games_per_pair=2,
+    )
+    with world.db.transaction() as session:
+        for bot_id in (1, 2, 3):
+            service.assign_division(session, world.boss, season_id, bot_id, 1)
+    play(world, season_id, (1, 2, 3, 4, 5, 6))
+    begin_finals(world, season_id)
+    play(world, season_id, (1, 2, 3, 4, 5, 6))
+    assert {pair for _, pair in pairings(world, season_id)} == {frozenset({2, 3}), frozenset({5, 6})}
+    placed = [(row["division"], row["rank"], row["version_id"]) for row in rows(world, season_id)]
+    assert placed == [(1, 1, 3), (1, 2, 2), (1, 3, 1), (2, 1, 6), (2, 2, 5), (2, 3, 4)]
+
+
+def test_a_finalist_that_is_disqualified_is_not_paired_any_more(world: World) -> None:
+    season_id = season(world, 4)
+    play(world, season_id, range(4))
+    begin_finals(world, season_id)
+    refit(world, season_id)
+    made = world.tick()
+    with world.db.transaction() as session:
+        service.disqualify(session, world.boss, season_id, 4, "caught")
+    for series_id in made:
+        job = world.claim(series_id)
+        if job is not None:
+            finish(world, job, range(4))
+    play(world, season_id, range(4))
+    assert state(world, season_id) is SeasonState.CLOSED
+    assert [row["version_id"] for row in rows(world, season_id) if row["rank"] is not None] == [3, 2, 1]
+
+
+def test_a_season_without_enough_finalists_is_over_at_once(world: World) -> None:
+    season_id = season(world, 1)
+    begin_finals(world, season_id)
+    refit(world, season_id)
+    assert world.tick() == []
+    assert state(world, season_id) is SeasonState.CLOSED
+
+
+def test_finals_at_larger_tables(world: World) -> None:
+    season_id = world.season(
+        9, game="liars-dice", seats=4, series_length=4, finals=FinalsFormat.SWISS, finals_games=4, finals_rounds=2,
+        games_per_pair=None, finals_extra_games=8,
+    )  # fmt: skip
+    begin_finals(world, season_id)
+    play(world, season_id, range(9))
+    rounds = Counter(number for number, versions in pairings(world, season_id) if len(versions) == 4)
+    assert (rounds[1], rounds[2]) == (2, 2)
+    assert state(world, season_id) is SeasonState.CLOSED
+
+
+def test_at_tables_neighbours_by_score_sit_together_and_the_last_sit_out_in_turn() -> None:
+    scores = {1: Fraction(0), 2: Fraction(3), 3: Fraction(1), 4: Fraction(2), 5: Fraction(0)}
+    assert tables((1, 2, 3, 4, 5), scores, Counter(), 2) == [(2, 4), (3, 1)]
+    assert tables((1, 2, 3, 4, 5), scores, Counter({5: 1}), 2) == [(2, 4), (3, 5)]
+    assert tables((1, 2, 3), {}, Counter(), 4) == []
+
+
+@pytest.mark.parametrize(("finalists", "rounds"), [(2, 1), (3, 2), (4, 2), (5, 3), (8, 3), (9, 4), (100, 7)])
+def test_swiss_finals_have_as_many_rounds_as_a_knockout(finalists: int, rounds: int) -> None:
+    assert swiss_rounds(None, finalists) == rounds
+    assert swiss_rounds(5, finalists) == 5

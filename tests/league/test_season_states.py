@@ -1,0 +1,331 @@
+"""Seasons by date and by hand: states, settings, closing and publishing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlmodel import select
+
+from league import errors, service
+from league.service.seasons import CHANGEABLE_UNTIL, SeasonInfo, SeasonSettings
+from league.states import Admission, FinalsFormat, Ranks, SeasonState
+from league.tables import RatingSnapshot
+from tests.league.world import GAME, START, World
+
+S = SeasonState
+
+
+def create(world: World, name: str = "Winter", game: str = GAME, **settings: object) -> SeasonInfo:
+    with world.db.transaction() as session:
+        return service.create_season(session, world.boss, game=game, name=name, **settings)  # type: ignore[arg-type]
+
+
+def edit(world: World, season_id: int, **settings: object) -> SeasonInfo:
+    with world.db.transaction() as session:
+        return service.edit_season(session, world.boss, season_id, **settings)  # type: ignore[arg-type]
+
+
+def set_state(world: World, season_id: int, *states: SeasonState) -> SeasonInfo:
+    for state in states:
+        with world.db.transaction() as session:
+            service.set_season_state(session, world.boss, season_id, state)
+    return info(world, season_id)
+
+
+def info(world: World, season_id: int) -> SeasonInfo:
+    with world.db.reading() as session:
+        return service.season_info(session, season_id)
+
+
+def hours(*numbers: float) -> list[datetime]:
+    return [START + timedelta(hours=number) for number in numbers]
+
+
+def over(world: World) -> list[int]:
+    with world.db.reading() as session:
+        return service.seasons_to_publish(session)
+
+
+def publish(world: World, season_id: int) -> bool:
+    with world.db.transaction() as session:
+        return service.publish(session, season_id)
+
+
+WAYS = {
+    (S.SCHEDULED, S.OPEN): None,
+    (S.SCHEDULED, S.CLOSED): None,
+    (S.SCHEDULED, S.FROZEN): errors.WrongState,
+    (S.SCHEDULED, S.FINALS): errors.WrongState,
+    (S.OPEN, S.SCHEDULED): errors.WrongState,
+    (S.OPEN, S.FROZEN): None,
+    (S.OPEN, S.FINALS): None,
+    (S.OPEN, S.CLOSED): None,
+    (S.FROZEN, S.OPEN): None,
+    (S.FROZEN, S.FINALS): None,
+    (S.FROZEN, S.CLOSED): None,
+    (S.FINALS, S.OPEN): errors.WrongState,
+    (S.FINALS, S.FROZEN): errors.WrongState,
+    (S.FINALS, S.CLOSED): None,
+    (S.CLOSED, S.OPEN): errors.WrongState,
+    (S.CLOSED, S.FINALS): errors.WrongState,
+}
+TO = {
+    S.SCHEDULED: (),
+    S.OPEN: (S.OPEN,),
+    S.FROZEN: (S.OPEN, S.FROZEN),
+    S.FINALS: (S.OPEN, S.FINALS),
+    S.CLOSED: (S.CLOSED,),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), list(WAYS))
+def test_by_hand_a_season_goes_only_these_ways(world: World, before: SeasonState, after: SeasonState) -> None:
+    season_id = create(world, finals=FinalsFormat.SWISS).id
+    if TO[before]:
+        set_state(world, season_id, *TO[before])
+    refusal = WAYS[before, after]
+    if refusal is None:
+        assert set_state(world, season_id, after).state is after
+    else:
+        with pytest.raises(refusal):
+            set_state(world, season_id, after)
+
+
+def test_by_date_a_season_goes_through_all_states(world: World) -> None:
+    opens, freezes, finals, closes = hours(1, 2, 3, 4)
+    season_id = create(
+        world, opens_at=opens, freezes_at=freezes, finals_at=finals, closes_at=closes, finals=FinalsFormat.ROUND_ROBIN,
+        closes_when_done=False,
+    ).id  # fmt: skip
+    seen = []
+    for _ in range(5):
+        world.tick()
+        seen.append(info(world, season_id).state)
+        world.clock.turn(3600)
+    assert seen == list(SeasonState)
+
+
+def test_dates_that_passed_while_nobody_looked_are_made_up_for_in_order(world: World) -> None:
+    opens, freezes, closes = hours(1, 2, 3)
+    season_id = create(world, opens_at=opens, freezes_at=freezes, closes_at=closes).id
+    world.clock.turn(10 * 3600)
+    world.tick()
+    assert info(world, season_id).state is S.CLOSED
+    with world.db.reading() as session:
+        noted = [entry.action for entry in service.audit_log(session, subject=f"season/{season_id}")]
+    assert noted == ["season-closed", "season-frozen", "season-open", "season-created"]
+
+
+def test_a_season_that_nobody_opened_does_not_close_by_itself(world: World) -> None:
+    season_id = create(world, closes_at=hours(1)[0]).id
+    world.clock.turn(2 * 3600)
+    world.tick()
+    assert info(world, season_id).state is S.SCHEDULED
+
+
+def test_a_season_is_thawed_only_after_its_date_to_freeze_has_moved(world: World) -> None:
+    season_id = create(world, opens_at=hours(0)[0], freezes_at=hours(1)[0]).id
+    world.clock.turn(3600)
+    world.tick()
+    with pytest.raises(errors.BadSetting, match="freezes_at"):
+        set_state(world, season_id, S.OPEN)
+    edit(world, season_id, freezes_at=hours(5)[0])
+    assert set_state(world, season_id, S.OPEN).state is S.OPEN
+    world.tick()
+    assert info(world, season_id).state is S.OPEN
+
+
+def test_finals_are_begun_only_where_they_were_chosen(world: World) -> None:
+    season_id = world.season(0)
+    with pytest.raises(errors.BadSetting, match="finals"):
+        set_state(world, season_id, S.FINALS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "setting"),
+    [
+        ({"seats": 3}, "seats"),
+        ({"languages": ["cobol"]}, "languages"),
+        ({"languages": []}, "languages"),
+        ({"freezes_at": hours(2)[0], "closes_at": hours(1)[0]}, "closes_at"),
+        ({"opens_at": hours(2)[0], "finals_at": hours(2)[0], "finals": FinalsFormat.SWISS}, "finals_at"),
+        ({"finals_at": hours(2)[0]}, "finals_at"),
+        ({"divisions": [("A", 4), ("a", None)]}, "divisions"),
+        ({"divisions": [(str(number), None) for number in range(21)]}, "divisions"),
+    ],
+)
+def test_a_season_that_could_not_be_run_is_not_made(world: World, settings: SeasonSettings, setting: str) -> None:
+    with pytest.raises(errors.BadSetting) as refused:
+        create(world, **settings)
+    assert refused.value.setting == setting
+
+
+def test_round_robin_finals_are_for_two_seats(world: World) -> None:
+    with pytest.raises(errors.BadSetting, match="swiss"):
+        create(world, game="liars-dice", seats=4, finals=FinalsFormat.ROUND_ROBIN)
+    assert create(world, game="liars-dice", seats=4, finals=FinalsFormat.SWISS).seats == 4
+
+
+def test_every_setting_says_until_when_it_may_change() -> None:
+    assert set(CHANGEABLE_UNTIL) == set(SeasonSettings.__annotations__)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "still", "no_more"),
+    [
+        ("ranks", Ranks.WINS, (), (S.OPEN,)),
+        ("games_per_pair", 50, (S.OPEN, S.FROZEN), (S.OPEN, S.FINALS)),
+        ("admission", Admission.NOBODY, (S.OPEN, S.FROZEN), (S.CLOSED,)),
+        ("finals_top", 8, (S.OPEN, S.FROZEN), (S.OPEN, S.FINALS)),
+        ("finals_extra_games", 99, (S.OPEN, S.FINALS), (S.CLOSED,)),
+    ],
+)
+def test_a_setting_changes_as_long_as_it_is_fair(
+    world: World, setting: str, value: object, still: tuple[SeasonState, ...], no_more: tuple[SeasonState, ...]
+) -> None:
+    for number, states in enumerate((still, no_more)):
+        season_id = create(world, f"season {number}", finals=FinalsFormat.SWISS).id
+        if states:
+            set_state(world, season_id, *states)
+        if states is still:
+            assert getattr(edit(world, season_id, **{setting: value}), setting) == value
+        else:
+            with pytest.raises(errors.BadSetting, match=setting):
+                edit(world, season_id, **{setting: value})
+
+
+def test_what_is_set_to_what_it_is_already_is_no_change(world: World) -> None:
+    season_id = create(world, games_per_pair=4).id
+    set_state(world, season_id, S.CLOSED)
+    edit(world, season_id, games_per_pair=4)
+    with world.db.reading() as session:
+        assert service.audit_log(session)[0].action == "season-closed"
+
+
+def test_only_an_organiser_edits(world: World) -> None:
+    season_id = create(world).id
+    with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
+        service.edit_season(session, world.author(), season_id, games_per_pair=1)
+
+
+def test_edits_are_noted(world: World) -> None:
+    season_id = create(world).id
+    edit(world, season_id, name="Spring", closes_at=hours(1)[0])
+    assert info(world, season_id).name == "Spring"
+    with world.db.reading() as session:
+        noted = service.audit_log(session)[0]
+    assert (noted.action, noted.data) == ("season-edited", '{"closes_at":"2026-01-01T13:00:00+00:00","name":"Spring"}')
+
+
+def test_a_frozen_season_plays_on_but_takes_nobody_and_nothing_new(world: World) -> None:
+    season_id = world.season(2, games_per_pair=8)
+    owner, bot_id = world.bot()
+    _, other = world.bot(owner=owner)
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id)
+    set_state(world, season_id, S.FROZEN)
+    world.build(world.upload(owner, bot_id))
+    for entering in (bot_id, other):
+        with pytest.raises(errors.WrongState, match="frozen"), world.db.transaction() as session:
+            service.enter(session, owner, season_id, entering)
+    assert world.play_all() == 3 * 8
+    with world.db.reading() as session:
+        assert {entry.version for entry in service.entries(session, season_id)} == {1}
+
+
+def played_and_closed(world: World) -> int:
+    season_id = world.season(3)
+    world.play_all()
+    set_state(world, season_id, S.CLOSED)
+    return season_id
+
+
+def test_standings_are_published_when_the_last_series_has_ended(world: World) -> None:
+    season_id = world.season(3)
+    first, *_ = world.tick()
+    job = world.claim(first)
+    assert job is not None
+    set_state(world, season_id, S.CLOSED)
+    assert over(world) == []
+    assert not publish(world, season_id)
+    assert info(world, season_id).published_at is None
+    assert world.finish(job)
+    assert over(world) == [season_id]
+    assert publish(world, season_id)
+    assert over(world) == []
+    assert not publish(world, season_id)
+    found = info(world, season_id)
+    with world.db.reading() as session:
+        board = service.leaderboard(session, season_id)
+        assert service.audit_log(session)[0].action == "season-published"
+    assert board.final
+    assert (found.published_at, found.log_sha256) == (world.clock.now, board.log_sha256)
+    assert board.standings["totals"]["matches"] == len(job.matches)
+
+
+def test_a_series_that_was_lost_after_the_close_is_played_before_the_standings_are_published(world: World) -> None:
+    season_id = world.season(2)
+    first, *_ = world.tick()
+    assert world.claim(first) is not None
+    set_state(world, season_id, S.CLOSED)
+    world.clock.turn(world.settings.lease_seconds + 1)
+    with world.db.transaction() as session:
+        service.sweep(session)
+    assert over(world) == []
+    job = world.claim(first)
+    assert job is not None
+    assert world.finish(job)
+    assert over(world) == [season_id]
+
+
+SECOND_EDITION = """
+    INSERT INTO rating_snapshot (season_id, log_sha256, config, standings, final, created_at)
+    SELECT season_id, '', config, standings, final, created_at FROM rating_snapshot WHERE final
+"""
+
+
+def change(statement: str) -> Callable[[World, int], None]:
+    def execute(world: World, season_id: int) -> None:
+        with world.db.engine.begin() as connection:
+            connection.execute(text(statement), {"season": season_id})
+
+    return execute
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE rating_snapshot SET standings = '{}' WHERE season_id = :season AND final",
+        "UPDATE rating_snapshot SET final = false WHERE season_id = :season",
+        "DELETE FROM rating_snapshot WHERE season_id = :season",
+        SECOND_EDITION,
+    ],
+)
+def test_the_database_keeps_published_standings_as_they_are(world: World, statement: str) -> None:
+    season_id = played_and_closed(world)
+    publish(world, season_id)
+    with pytest.raises(DBAPIError):
+        change(statement)(world, season_id)
+
+
+def test_nothing_is_ranked_after_the_standings_were_published(world: World) -> None:
+    season_id = played_and_closed(world)
+    publish(world, season_id)
+    with world.db.transaction() as session:
+        session.exec(text("UPDATE season SET log_serial = log_serial + 1"))  # type: ignore[call-overload]
+        assert service.seasons_to_refit(session) == []
+    with world.db.transaction() as session:
+        assert not service.refit(session, season_id)
+        assert session.exec(select(RatingSnapshot.final)).all() == [True]
+
+
+def test_no_ruling_reaches_a_closed_season(world: World) -> None:
+    season_id = played_and_closed(world)
+    with world.db.reading() as session:
+        match_id = service.matches(session, season_id=season_id)[0].id
+    with pytest.raises(errors.WrongState), world.db.transaction() as session:
+        service.void_match(session, world.boss, match_id, "too late")
