@@ -49,7 +49,7 @@ def workers(
 def _show(found: list[dict[str, Any]], judge_unfit: bool) -> None:
     now = datetime.now(UTC)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("machine", "fitness", "plays", "seen", "canary"):
+    for heading in ("machine", "fitness", "plays", "seen", "proved"):
         table.add_column(heading, no_wrap=True)
     for heading in ("steal", "series", "voids"):
         table.add_column(heading, justify="right", no_wrap=True)

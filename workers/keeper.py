@@ -120,9 +120,9 @@ class Keeper:
         if not self._context.settings.judge_unfit:
             judges = "It builds, but plays nothing that counts (DEADHEAT_JUDGE_UNFIT=true would let it)."
         log.error(
-            "machine %s is NOT FIT to judge: %s %s It is checked again in %.0f s; `deadheat check-host` tells more.",
+            "machine %s is NOT FIT to judge: %s %s It is checked again %s; `deadheat check-host` tells more.",
             name,
             " ".join(reasons),
             judges,
-            again_seconds,
+            f"in {again_seconds:.0f} s" if again_seconds else "now, and more thoroughly",
         )
