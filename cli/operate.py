@@ -296,7 +296,7 @@ def _check_sandbox(settings: Settings) -> None:
         err.print("[bold red]Bots run WITHOUT isolation[/] (DEADHEAT_SANDBOX=local): development only.")
         return
     try:
-        DockerSandbox(settings.image, settings.data_dir / "run").close()
+        DockerSandbox(settings.image, settings.data_dir / "run", settings.runtime).close()
     except SandboxError as error:
         fail(error.detail)
 

@@ -266,7 +266,8 @@ def _backend(backend: Backend, work: Path) -> Sandbox:
     from league.config import Settings
     from sandbox.docker import DockerSandbox
 
-    return DockerSandbox(Settings().image, work / "run")
+    settings = Settings()
+    return DockerSandbox(settings.image, work / "run", settings.runtime)
 
 
 def _prepare(game: Game, bots: Sequence[str], sandbox: Sandbox, work: Path) -> list[Program]:

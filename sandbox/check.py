@@ -17,6 +17,7 @@ from pathlib import Path
 from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
 from sandbox.arena import quiet
 from sandbox.box import Box, Limits, Sandbox, SandboxError
+from sandbox.docker import DockerSandbox
 from sandbox.fitness import Facts, Report, judged, percentiles
 from sandbox.pipes import PipeTransport
 from sandbox.reference import CHATTER, SPIN, reference_program, sleep, work
@@ -94,6 +95,7 @@ def check_host(
             trip_ns=percentiles(tried.trip_ns),
             steal_share=stolen,
             busy_share=busy,
+            runtime=str(sandbox.runtime) if isinstance(sandbox, DockerSandbox) else "",
         )
     )
 

@@ -74,6 +74,7 @@ class Facts:
     trip_ns: Percentiles = (40_000, 100_000, 200_000)  # prompt to reply of a bot that answers at once
     steal_share: float = 0.0
     busy_share: float = 0.0  # of all CPUs, while the reference bots played
+    runtime: str = ""  # what confines bots: the engine's runtime; "": no engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +120,8 @@ def _of_the_kernel(facts: Facts) -> Iterator[Finding]:
     elif "pressure" not in facts.signals:
         yield Finding(Level.REMARK, "No cpu.pressure: children of a bot that wait for a CPU are not seen.", psi)
     elif "run-delay" not in facts.signals:
-        text = "No schedstat: waits of a bot that are shorter than a tick are not seen."
-        yield Finding(Level.REMARK, text, "use a kernel with CONFIG_SCHED_INFO")
+        text = "No run-queue delay: waits of a bot that are shorter than a tick are not seen."
+        yield Finding(Level.REMARK, text, "use a kernel with CONFIG_SCHED_INFO, and the engine's usual runtime")
     else:
         yield Finding(Level.GOOD, "Stolen time is seen: by the container's pressure and by run-queue delay.")
     mend = "let the kernel use the processor's own counter (clocksource=tsc)"
@@ -131,6 +132,8 @@ def _of_the_kernel(facts: Facts) -> Iterator[Finding]:
 
 
 def _of_the_machine(facts: Facts) -> Iterator[Finding]:
+    if facts.runtime:
+        yield Finding(Level.GOOD, f"Bots run under {facts.runtime}.")
     if facts.realtime:
         yield Finding(Level.GOOD, "The referee may run before everything else (SCHED_FIFO).")
     else:

@@ -37,7 +37,7 @@ def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, r
         (replace(GOOD, late_ns=(6_000_000, 9_000_000, 90_000_000)), "The referee is late by 6000 us"),
         (replace(GOOD, steal_share=0.3), "The hypervisor took 30.0 %"),
         (replace(GOOD, signals=("run-delay",)), "No cpu.pressure"),
-        (replace(GOOD, signals=("pressure",)), "No schedstat"),
+        (replace(GOOD, signals=("pressure",)), "No run-queue delay"),
         (replace(GOOD, cgroups="1"), "Control groups version 1 alone"),
         (replace(GOOD, clock="hpet"), "Reading the clock is slow"),
         (replace(GOOD, realtime=False), "The referee may not use SCHED_FIFO"),
@@ -59,6 +59,11 @@ def test_a_quiet_host_has_nothing_to_mend(facts: Facts) -> None:
     report = judged(facts)
     assert report.fit
     assert report.remarks == ()
+
+
+def test_the_runtime_is_told() -> None:
+    said = [finding.text for finding in judged(replace(GOOD, runtime="runsc (gVisor)")).findings]
+    assert "Bots run under runsc (gVisor)." in said
 
 
 def test_everything_together_is_told_once_each() -> None:
