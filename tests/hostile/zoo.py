@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import itertools
+import os
 import subprocess
 import sys
 import tempfile
@@ -133,7 +134,7 @@ def upload_of(name: str, case: MatchCase | UploadCase | BuildCase) -> tuple[str,
     if case.make:
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, str(CASES / name / "make.py"), folder]
-            subprocess.run(command, check=True, timeout=MAKE_TIMEOUT_S)
+            subprocess.run(command, check=True, timeout=MAKE_TIMEOUT_S, env={**os.environ, "PYTHONPATH": str(CASES)})
             (made,) = Path(folder).iterdir()
             return made.name, made.read_bytes()
     folder_of_bot = CASES / name / "bot"

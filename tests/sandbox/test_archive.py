@@ -8,7 +8,6 @@ import stat
 import struct
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -17,26 +16,9 @@ from hypothesis import strategies as st
 
 from sandbox.archive import BadArchive, Bounds, Listing, extract_program, extract_upload, inspect_zip
 from sandbox.languages import LANGUAGES
+from tests.hostile.making import MIB, ended, entry, member, overlapping, tarred, zipped
 
 PYTHON = LANGUAGES["python"]
-MIB = 1024 * 1024
-
-
-def zipped(*entries: tuple[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", method) as archive:
-        for entry, content in entries:
-            archive.writestr(entry, content, compress_type=method)
-    return made.getvalue()
-
-
-def entry(name: str, mode: int = 0, *, system: int = 3) -> zipfile.ZipInfo:
-    """An entry as another tool might write it: the name is taken as it is."""
-    info = zipfile.ZipInfo("placeholder")
-    info.filename = info.orig_filename = name
-    info.external_attr = mode << 16
-    info.create_system = system
-    return info
 
 
 def inspect(data: bytes, bounds: Bounds | None = None) -> Listing:
@@ -166,14 +148,22 @@ def test_a_bomb_that_lies_about_its_size_is_not_unpacked_beyond_what_it_says() -
     assert refused(bytes(data)) == "damaged"
 
 
-def test_entries_that_share_their_content_count_each() -> None:
-    """The overlapping bomb: many directory entries that point at one compressed kernel."""
+def test_entries_that_share_their_content_are_refused() -> None:
     one = zipped(("a", b"x" * 500_000))
-    at = one.index(b"PK\x01\x02")
-    end = one.index(b"PK\x05\x06")
-    directory = b"".join(one[at:end] for _ in range(200))
-    tail = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 200, 200, len(directory), at, 0)
-    assert refused(one[:at] + directory + tail) in {"duplicate", "bomb", "too-large"}
+    at, end = one.index(b"PK\x01\x02"), one.index(b"PK\x05\x06")
+    other = one[at:end].replace(b"a", b"b")
+    assert refused(ended(one[:at], one[at:end] + other, 2)) == "bomb"
+
+
+def test_entries_that_quote_the_headers_of_the_next_are_refused() -> None:
+    data = overlapping((f"f{number}" for number in range(100)), b"print()\n" * 1000)
+    assert len(data) < 20_000
+    assert zipfile.ZipFile(io.BytesIO(data)).getinfo("f0").file_size > 8000
+    assert refused(data) == "bomb"
+
+
+def test_a_local_header_that_says_another_name_is_refused() -> None:
+    assert refused(zipped(("main.py", b"x")).replace(b"main.py", b"../a.py", 1)) == "damaged"
 
 
 @pytest.mark.parametrize(
@@ -232,30 +222,6 @@ def test_unpacking_looks_for_itself(tmp_path: Path, bad: str) -> None:
         extract_upload(zipped((entry(bad), b"x")), "bot.zip", PYTHON, tmp_path / "sources")
     assert not list((tmp_path / "sources").iterdir())
     assert not (tmp_path / "evil").exists()
-
-
-def tar(build: Callable[[tarfile.TarFile], None]) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as archive:
-        build(archive)
-    return made.getvalue()
-
-
-def member(
-    name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, link: str = "", mode: int = 0o644
-) -> tarfile.TarInfo:
-    info = tarfile.TarInfo(name)
-    info.type, info.size, info.linkname, info.mode = kind, size, link, mode
-    return info
-
-
-def tarred(members: Iterable[tuple[tarfile.TarInfo, bytes]]) -> bytes:
-    def build(archive: tarfile.TarFile) -> None:
-        for info, content in members:
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-
-    return tar(build)
 
 
 def test_a_program_is_unpacked(tmp_path: Path) -> None:

@@ -86,8 +86,10 @@ def test_a_manifest_decides(names: list[str], manifest: str, expected: tuple[str
         ("bot.zip", ["main.py"], "", "bad-manifest"),
         ("bot.zip", ["main.py"], "language = 3", "bad-manifest"),
         ("bot.zip", ["main.py"], 'language = "python"\nflags = "-O3"', "bad-manifest"),
-        ("bot.zip", ["main.py"], "[" * 10_000, "bad-manifest"),
-        ("bot.zip", ["main.py"], "#" * 20_000, "bad-manifest"),
+        ("bot.zip", ["main.py"], "a = " + "[" * 4000, "bad-manifest"),
+        ("bot.zip", ["main.py"], "a = " + "9" * 4090, "bad-manifest"),
+        ("bot.zip", ["main.py"], "a" + ".a" * 2000 + " = 1", "bad-manifest"),
+        ("bot.zip", ["main.py"], "#" * 5000, "bad-manifest"),
     ],
 )
 def test_what_cannot_be_told_is_refused_with_a_reason(

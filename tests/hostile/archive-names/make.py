@@ -1,0 +1,5 @@
+"""What an author or an operator would see of them is not what they are."""
+
+from making import LEGAL, entry, upload, zipped
+
+upload("bot.zip", zipped(("main.py", LEGAL), (entry("innocent\u202eyp.exe"), b""), (entry("a\nb\x1b[2J"), b"")))

@@ -1,0 +1,7 @@
+"""What stands before the last zip is not looked at by anybody."""
+
+from making import LEGAL, upload, zipped
+
+bait = zipped(("main.py", b"raise SystemExit('the wrong archive')"), ("deadheat.toml", b"language = 'c'"))
+
+upload("bot.zip", b"#!/bin/sh\necho the wrong program >&2\nexit 1\n" + bait + zipped(("main.py", LEGAL)))

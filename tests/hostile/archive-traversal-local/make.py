@@ -1,0 +1,5 @@
+"""Readers differ in which name they believe; ours wants them to be the same."""
+
+from making import LEGAL, upload, zipped
+
+upload("bot.zip", zipped(("main.py", LEGAL), ("good.py", b"")).replace(b"good.py", b"../x.py", 1))

