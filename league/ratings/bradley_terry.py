@@ -33,14 +33,18 @@ class Posterior:
         """The first's expected result of each pair."""
         return np.asarray(expit(strengths[self.pairs.first] - strengths[self.pairs.second]), np.float64)
 
-    def derivatives(self, strengths: Vector) -> tuple[Vector, Matrix]:
-        """The gradient, and the upper triangle of the negative Hessian."""
+    def gradient(self, strengths: Vector) -> Vector:
+        """Of the log density."""
+        surplus = self.pairs.wins - self.pairs.games * self.expected(strengths)
+        found = self.beliefs.gradient(strengths)
+        found += np.bincount(self.pairs.first, surplus, minlength=self.players)
+        found -= np.bincount(self.pairs.second, surplus, minlength=self.players)
+        return found
+
+    def curvature(self, strengths: Vector) -> Matrix:
+        """Its negative Hessian, the upper triangle."""
         expected = self.expected(strengths)
-        surplus = self.pairs.wins - self.pairs.games * expected
-        gradient = self.beliefs.gradient(strengths)
-        gradient += np.bincount(self.pairs.first, surplus, minlength=self.players)
-        gradient -= np.bincount(self.pairs.second, surplus, minlength=self.players)
-        return gradient, self.precision(self.pairs.games * expected * (1 - expected))
+        return self.precision(self.pairs.games * expected * (1 - expected))
 
     def precision(self, information: Vector) -> Matrix:
         """The negative Hessian where each pair tells so much about its difference; its upper triangle.
@@ -65,7 +69,7 @@ class Posterior:
         """
         if not self._determined():
             raise NoRating
-        return maximum(self.derivatives, np.zeros(self.players) if start is None else start)
+        return maximum(self, np.zeros(self.players) if start is None else start)
 
     def fields(self) -> Ints:
         """(players,): a number for each player, equal for those whom games or chains connect."""

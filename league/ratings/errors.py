@@ -132,8 +132,7 @@ def _sandwich(
     established: Bools,
 ) -> Matrix:
     """A factor of A^-1 (B + Q) A^-1. `apart` is the posterior of the independent results alone."""
-    expected = posterior.expected(strengths)
-    curvature = cho_factor(posterior.precision(posterior.pairs.games * expected * (1 - expected)), overwrite_a=True)
+    curvature = cho_factor(posterior.curvature(strengths), overwrite_a=True, check_finite=False)
     information, factors = _information(apart, strengths, established)
     score = apart.precision(information * factors)
     score += np.triu(score_variance(clustered, strengths, ranks, established))

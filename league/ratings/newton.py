@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -10,40 +10,55 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from league.ratings.arrays import Matrix, Vector
 
 MOST_STEPS = 100
-"""It takes 3 to 10; a hundred means that there is no maximum."""
+"""It takes 5 to 12; a hundred means that there is no maximum."""
 
 LONGEST_STEP = 2.0
 """In natural units; far from the maximum a full step overshoots."""
 
-CONVERGED = 1e-8
-"""Length of a step after which the next would be of the order of its square, below what floating point tells."""
+NEAR = 0.02
+"""After a step so short the curvature stays as it is: each further step is that many times shorter, or more, and costs
+a tenth.
+"""
 
-Derivatives = Callable[[Vector], tuple[Vector, Matrix]]
-"""The gradient, and the upper triangle of the negative Hessian."""
+CONVERGED = 1e-10
+"""Length of the last step; what is left is `NEAR` times shorter, below what floating point tells."""
+
+
+class Concave(Protocol):
+    """A function with one maximum."""
+
+    def gradient(self, at: Vector, /) -> Vector:
+        """(n,)."""
+
+    def curvature(self, at: Vector, /) -> Matrix:
+        """(n, n): the negative Hessian; only its upper triangle is looked at."""
 
 
 class NoMaximum(Exception):
     """The function grows for ever in some direction."""
 
 
-def maximum(derivatives: Derivatives, start: Vector) -> Vector:
+def maximum(function: Concave, start: Vector) -> Vector:
     """Where the function is largest.
 
     Raises:
         NoMaximum
     """
     found = start.copy()
-    if not len(found):
-        return found
-    for _ in range(MOST_STEPS):
-        gradient, hessian = derivatives(found)
-        try:
-            factor = cho_factor(hessian, overwrite_a=True, check_finite=False)
-        except LinAlgError as error:
-            raise NoMaximum from error
-        step = np.asarray(cho_solve(factor, gradient, check_finite=False), np.float64)
+    factor: tuple[Matrix, bool] | None = None
+    for _ in range(MOST_STEPS if len(found) else 0):
+        if factor is None:
+            try:
+                factor = cho_factor(function.curvature(found), overwrite_a=True, check_finite=False)
+            except LinAlgError as error:
+                raise NoMaximum from error
+        step = np.asarray(cho_solve(factor, function.gradient(found), check_finite=False), np.float64)
         longest = float(np.max(np.abs(step)))
         found += step * min(1.0, LONGEST_STEP / max(longest, 1e-300))
         if longest < CONVERGED:
             return found
-    raise NoMaximum
+        if longest > NEAR:
+            factor = None
+    if len(found):
+        raise NoMaximum
+    return found

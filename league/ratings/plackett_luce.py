@@ -33,6 +33,11 @@ class _Choices:
     sets: Ints  # (choices, size): players
     weights: Vector  # (choices,)
 
+    def shares(self, strengths: Vector) -> Matrix:
+        """(choices, size): with what probability each is chosen."""
+        strong = np.exp(strengths - strengths.max())[self.sets]
+        return np.asarray(strong / strong.sum(axis=1, keepdims=True), np.float64)
+
 
 def plackett_luce(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, start: Vector) -> Vector | None:
     """The most likely strengths; None where every table has two seats, for there both models are the same, or where
@@ -55,31 +60,42 @@ def plackett_luce(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, start
         _Choices(np.concatenate([one.sets for one in same]), np.concatenate([one.weights for one in same]))
         for _, same in sorted(by_size.items())
     ]
-    return maximum(lambda strengths: _derivatives(strengths, chosen, choices, beliefs), start)
+    return maximum(_Series(chosen, choices, beliefs), start)
 
 
-def _derivatives(
-    strengths: Vector, chosen: Vector, choices: Sequence[_Choices], beliefs: Beliefs
-) -> tuple[Vector, Matrix]:
-    """The gradient, and the upper triangle of the negative Hessian, of the log posterior."""
-    size = len(strengths)
-    gradient = beliefs.gradient(strengths) + chosen
-    diagonal = np.zeros(size)
-    hessian: Matrix = np.zeros((size, size))
-    strong = np.exp(strengths - strengths.max())
-    for some in choices:
-        shares = strong[some.sets]
-        shares /= shares.sum(axis=1, keepdims=True)
-        diagonal += np.bincount(some.sets.ravel(), (some.weights[:, None] * shares).ravel(), minlength=size)
-        rooted = (np.sqrt(some.weights)[:, None] * shares).ravel()
-        starts = np.arange(len(some.sets) + 1) * some.sets.shape[1]
-        rows = csr_array((rooted, some.sets.ravel(), starts), shape=(len(some.sets), size))
-        hessian -= (rows.T @ rows).toarray()
-    np.einsum("ii->i", hessian)[:] += diagonal
-    beliefs.add_precision(hessian)
-    if not beliefs.anchored:
-        hessian += 1.0
-    return gradient - diagonal, hessian
+@dataclass(frozen=True, slots=True, eq=False)
+class _Series:
+    """The log posterior of strengths: how often each player was chosen, among whom, and the prior."""
+
+    chosen: Vector  # (players,)
+    choices: Sequence[_Choices]
+    beliefs: Beliefs
+
+    def gradient(self, strengths: Vector) -> Vector:
+        """As `league.ratings.newton` wants it."""
+        return self.beliefs.gradient(strengths) + self.chosen - self._expected(strengths)
+
+    def curvature(self, strengths: Vector) -> Matrix:
+        """The same."""
+        size = len(strengths)
+        found: Matrix = np.diag(self._expected(strengths))
+        for some in self.choices:
+            rooted = (np.sqrt(some.weights)[:, None] * some.shares(strengths)).ravel()
+            starts = np.arange(len(some.sets) + 1) * some.sets.shape[1]
+            rows = csr_array((rooted, some.sets.ravel(), starts), shape=(len(some.sets), size))
+            found -= (rows.T @ rows).toarray()
+        self.beliefs.add_precision(found)
+        if not self.beliefs.anchored:
+            found += 1.0
+        return found
+
+    def _expected(self, strengths: Vector) -> Vector:
+        """(players,): how often each would be chosen."""
+        found = np.zeros(len(strengths))
+        for some in self.choices:
+            weighted = some.weights[:, None] * some.shares(strengths)
+            found += np.bincount(some.sets.ravel(), weighted.ravel(), minlength=len(strengths))
+        return found
 
 
 def _patterns(tables: Tables) -> Iterator[tuple[Ints, Ints, Ints]]:

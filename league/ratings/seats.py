@@ -22,7 +22,7 @@ from league.ratings.pairs import comparisons
 from league.ratings.prior import ELO_PER_NAT, Beliefs
 from league.states import Ranks
 
-SEAT_SD_ELO = 350.0
+SEAT_PRECISION = (ELO_PER_NAT / 350) ** 2
 """Prior of a seat's worth, so that three games that the first seat won do not make it infinite."""
 
 
@@ -42,7 +42,7 @@ def seat_effects(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, streng
     for tables in parts:
         model = _Seated.of(tables, ranks, beliefs)
         try:
-            fitted = maximum(model.derivatives, np.concatenate([strengths, np.zeros(tables.seats)]))
+            fitted = maximum(model, np.concatenate([strengths, np.zeros(tables.seats)]))
         except NoMaximum:
             continue
         factor = overdispersion(tables, strengths, ranks)
@@ -81,25 +81,30 @@ class _Seated:
         design = csr_array((signs, where.ravel(), starts), shape=(len(where), players + tables.seats))
         return cls(tables.seats, design, np.concatenate(results), np.concatenate(counts).astype(np.float64), beliefs)
 
-    def derivatives(self, both: Vector) -> tuple[Vector, Matrix]:
-        """As `league.ratings.newton` wants them."""
+    def gradient(self, both: Vector) -> Vector:
+        """As `league.ratings.newton` wants it."""
         players = len(both) - self.seats
-        precision = (ELO_PER_NAT / SEAT_SD_ELO) ** 2
-        expected = np.asarray(expit(self.design @ both), np.float64)
-        gradient = np.asarray(self.design.T @ (self.counts * (self.results - expected)), np.float64)
-        gradient[:players] += self.beliefs.gradient(both[:players])
-        gradient[players:] -= precision * both[players:]
+        surplus = self.counts * (self.results - expit(self.design @ both))
+        found = np.asarray(self.design.T @ surplus, np.float64)
+        found[:players] += self.beliefs.gradient(both[:players])
+        found[players:] -= SEAT_PRECISION * both[players:]
+        return found
+
+    def curvature(self, both: Vector) -> Matrix:
+        """The same."""
+        players = len(both) - self.seats
+        expected = expit(self.design @ both)
         rooted = self.design.multiply(np.sqrt(self.counts * expected * (1 - expected))[:, None]).tocsr()
-        hessian: Matrix = (rooted.T @ rooted).toarray()
-        self.beliefs.add_precision(hessian[:players, :players])
+        found: Matrix = (rooted.T @ rooted).toarray()
+        self.beliefs.add_precision(found[:players, :players])
         if not self.beliefs.anchored:
-            hessian[:players, :players] += 1.0
-        hessian[players:, players:] += precision * np.eye(self.seats)
-        return gradient, hessian
+            found[:players, :players] += 1.0
+        found[players:, players:] += SEAT_PRECISION * np.eye(self.seats)
+        return found
 
     def seat_variances(self, both: Vector) -> Vector:
         """(seats,): of each seat's distance to the mean of the seats."""
-        factor = cho_factor(self.derivatives(both)[1], overwrite_a=True, check_finite=False)
+        factor = cho_factor(self.curvature(both), overwrite_a=True, check_finite=False)
         distances = np.zeros((len(both), self.seats))
         distances[-self.seats :] = np.eye(self.seats) - 1 / self.seats
         return np.asarray(np.sum(distances * cho_solve(factor, distances, check_finite=False), axis=0), np.float64)

@@ -57,7 +57,7 @@ def test_seven_of_ten_are_147_elo() -> None:
     assert first.elo - second.elo == pytest.approx(147.19, abs=0.005)
     assert first.place is not None
     assert (first.place.gap_elo, first.place.gap_se) == pytest.approx((147.19, 119.88), abs=0.005)
-    assert first.se == second.se == pytest.approx(119.88 / 2, abs=0.005)  # each one's distance to the middle
+    assert (first.se, second.se) == pytest.approx((119.88 / 2,) * 2, abs=0.005)  # each one's distance to the middle
 
 
 def test_the_centre_is_the_mean_of_the_field_without_a_prior() -> None:

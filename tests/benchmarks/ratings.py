@@ -1,0 +1,306 @@
+"""How good the ratings are, what they cost, and how often the sequential test is wrong; each figure beside its target.
+
+    ./scripts/bench ratings [--short]
+
+(a) Games of two: 200 bots, strengths normal with a deviation of 200 Elo, a fifth of the games between equals drawn,
+random matchings. How far the order is right (Kendall's tau) after 50 to 500 games a bot, beside openskill and
+trueskill on the same games in the order in which they were played; how often the 95 % interval holds the truth; its
+half-width.
+(b) Tables of four and six: 48 bots, rankings by Plackett and Luce. Coverage, and tau beside the same two.
+(c) CPU time from arrays to intervals of ratings and ranks, hash of the log included.
+(d) The sequential test with H0 = 0 and H1 = 50 Elo: how often it is wrong under either, and how long it takes; on
+single games, and on pairs of games that share their dice.
+
+Pairing is measured by ./scripts/bench pairing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+import numpy as np
+import trueskill
+from openskill.models import PlackettLuce
+from scipy.stats import kendalltau
+
+from league import sprt
+from league.ratings import Games, RatingConfig, RatingTable, rate
+from tests.league.logs import Drawn, drawn_duels, drawn_tables
+
+BOTS = 200
+TABLE_BOTS = 48
+AFTER = (50, 100, 200, 500)
+
+TAU_TARGETS = dict(zip(AFTER, (0.83, 0.875, 0.91, 0.94), strict=True))
+HALF_WIDTH_TARGETS_ELO = dict(zip(AFTER, (112, 80, 57, 36), strict=True))
+COVERAGE_TARGET = (0.92, 0.995)
+TABLE_COVERAGE_TARGET = (0.90, 0.97)
+MILLION_TARGET_S = 0.2
+COLD_TARGET_S = 1.5
+WARM_TARGET_S = 0.2
+WRONG_TARGET = 0.08
+GAMES_TARGET = 300
+
+ELO0, ELO1 = 0.0, 50.0
+SHARE_DRAWN = 0.2
+MOST_GAMES = 5000
+SINGLE = "single games"
+
+
+@dataclass
+class Targets:
+    """Counts what was missed, and says so beside the figure."""
+
+    missed: list[str] = field(default_factory=list)
+
+    def shown(self, what: str, figure: float, least: float = -np.inf, most: float = np.inf, form: str = ".3f") -> str:
+        """A figure with its target, as text."""
+        if least == -np.inf and most == np.inf:
+            return f"{figure:{form}}"
+        wanted = f">= {least:g}" if most == np.inf else f"<= {most:g}" if least == -np.inf else f"{least:g} to {most:g}"
+        met = least <= figure <= most
+        if not met:
+            self.missed.append(f"{what}: {figure:{form}}, wanted {wanted}")
+        return f"{figure:{form}} ({wanted}){'' if met else ' MISSED'}"
+
+
+def main() -> int:
+    """Measure, print, and say whether the targets were reached."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true", help="little of everything")
+    short = parser.parse_args().short
+    targets = Targets()
+    duels(targets, fields=1 if short else 8, after=AFTER[:1] if short else AFTER)
+    tables(targets, fields=2 if short else 20, after=(50,) if short else (50, 100, 200))
+    costs(targets, rounds=1 if short else 5)
+    sequential_tests(targets, tests=50 if short else 2000)
+    print("Every target was reached." if not targets.missed else "MISSED:")
+    for sentence in targets.missed:
+        print(f"  {sentence}")
+    return int(bool(targets.missed))
+
+
+def tau(one: np.ndarray, other: np.ndarray) -> float:
+    """Kendall's, between two orders."""
+    return float(kendalltau(one, other).statistic)
+
+
+def by_name(table: RatingTable, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Ratings and standard errors in the order of the names."""
+    found = {entry.player: (entry.elo, entry.se) for entry in table.entries}
+    elo, se = zip(*(found[name] for name in names), strict=True)
+    return np.array(elo), np.array(se)
+
+
+def inside(drawn: Drawn, elo: np.ndarray, se: np.ndarray) -> float:
+    """The share of bots whose distance to the field is in its interval; all have played as many games."""
+    error = (elo - elo.mean()) - (drawn.truth_elo - drawn.truth_elo.mean())
+    return float(np.mean(np.abs(error) < 1.96 * se))
+
+
+def first(drawn: Drawn, games_each: int) -> Drawn:
+    """The games of so many rounds."""
+    count = games_each * len(drawn.names) // drawn.games.players.shape[1]
+    return Drawn(drawn.truth_elo, drawn.names, Games(drawn.games.players[:count], drawn.games.ranks[:count]))
+
+
+# Online systems ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Online:
+    """Another rating system, which takes game after game. `mean` is its estimate of a strength."""
+
+    name: str
+    new: Callable[[], object]
+    update: Callable[[list[object], list[int]], list[object]]
+    mean: Callable[[object], float]
+    spent_s: float = 0.0
+    games: int = 0
+
+    def estimates(self, drawn: Drawn, after: Sequence[int]) -> Iterator[np.ndarray]:
+        """Its estimates after so many games of everybody."""
+        ratings = [self.new() for _ in drawn.names]
+        begin = 0
+        for games_each in after:
+            begin_s = time.process_time()
+            end = len(first(drawn, games_each).games.players)
+            for seated, ranks in zip(
+                drawn.games.players[begin:end].tolist(), drawn.games.ranks[begin:end].tolist(), strict=True
+            ):
+                for player, rating in zip(seated, self.update([ratings[one] for one in seated], ranks), strict=True):
+                    ratings[player] = rating
+            self.spent_s += time.process_time() - begin_s
+            self.games += end - begin
+            begin = end
+            yield np.array([self.mean(rating) for rating in ratings])
+
+
+def online() -> list[Online]:
+    """Both as they are by default, but TrueSkill knows the share of draws."""
+    model, environment = PlackettLuce(), trueskill.TrueSkill(draw_probability=SHARE_DRAWN)
+    return [
+        Online(
+            "openskill",
+            model.rating,
+            lambda ratings, ranks: [
+                team[0] for team in model.rate([[one] for one in ratings], ranks=[*map(float, ranks)])
+            ],  # type: ignore[list-item]
+            lambda rating: float(rating.mu),  # type: ignore[attr-defined]
+        ),
+        Online(
+            "trueskill",
+            environment.create_rating,
+            lambda ratings, ranks: [team[0] for team in environment.rate([(one,) for one in ratings], ranks=ranks)],
+            lambda rating: float(rating.mu),  # type: ignore[attr-defined]
+        ),
+    ]
+
+
+# The four parts ------------------------------------------------------------------------------------------------------
+
+
+def duels(targets: Targets, fields: int, after: Sequence[int]) -> None:
+    """Part (a)."""
+    print(f"(a) Games of two: {BOTS} bots, mean of {fields} fields; targets in parentheses")
+    chance = np.random.default_rng(1)
+    others = online()
+    taus: dict[tuple[str, int], list[float]] = {}
+    covered: dict[int, list[float]] = {games: [] for games in after}
+    widths: dict[int, list[float]] = {games: [] for games in after}
+    spent_s = 0.0
+    for _ in range(fields):
+        drawn = drawn_duels(chance, BOTS, after[-1])
+        for games in after:
+            part = first(drawn, games)
+            begin_s = time.process_time()
+            elo, se = by_name(rate(part.log, RatingConfig()), drawn.names)
+            spent_s += time.process_time() - begin_s
+            taus.setdefault(("ours", games), []).append(tau(elo, drawn.truth_elo))
+            covered[games].append(inside(drawn, elo, se))
+            widths[games].append(float(1.96 * se.mean()))
+        for other in others:
+            for games, means in zip(after, other.estimates(drawn, after), strict=True):
+                taus.setdefault((other.name, games), []).append(tau(means, drawn.truth_elo))
+    for games in after:
+        right = targets.shown(f"tau after {games}", fmean(taus["ours", games]), least=TAU_TARGETS[games])
+        held = targets.shown(f"coverage after {games}", fmean(covered[games]), *COVERAGE_TARGET)
+        width, most = fmean(widths[games]), HALF_WIDTH_TARGETS_ELO[games]
+        wide = targets.shown(f"half-width after {games}", width, most=most, form=".0f")
+        print(f"  after {games} games a bot")
+        print(f"    tau {right}" + "".join(f"; {other.name} {fmean(taus[other.name, games]):.3f}" for other in others))
+        print(f"    coverage {held}; half-width in Elo {wide}")
+    print(f"  CPU for all of it: ours {spent_s:.2f} s", end="")
+    print("".join(f"; {other.name} {other.spent_s:.2f} s ({other.spent_s / spent_s:.0f} x)" for other in others) + "\n")
+
+
+def tables(targets: Targets, fields: int, after: Sequence[int]) -> None:
+    """Part (b)."""
+    print(f"(b) Tables: {TABLE_BOTS} bots, mean of {fields} fields")
+    chance = np.random.default_rng(2)
+    for seats in (4, 6):
+        others = online()
+        covered: dict[int, list[float]] = {games: [] for games in after}
+        taus: dict[tuple[str, int], list[float]] = {}
+        for number in range(fields):
+            drawn = drawn_tables(chance, TABLE_BOTS, seats, after[-1])
+            for games in after:
+                elo, se = by_name(rate(first(drawn, games).log, RatingConfig()), drawn.names)
+                covered[games].append(inside(drawn, elo, se))
+                taus.setdefault(("ours", games), []).append(tau(elo, drawn.truth_elo))
+            for other in others if number < 3 else []:  # they are slow, and nothing is asked of them
+                for games, means in zip(after, other.estimates(drawn, after), strict=True):
+                    taus.setdefault((other.name, games), []).append(tau(means, drawn.truth_elo))
+        for games in after:
+            what = f"coverage at {seats} seats after {games}"
+            print(f"  {seats} seats, {games} tables a bot: coverage ", end="")
+            print(targets.shown(what, fmean(covered[games]), *TABLE_COVERAGE_TARGET), end="")
+            names = ("ours", *(other.name for other in others))
+            print("; tau " + ", ".join(f"{name} {fmean(taus[name, games]):.3f}" for name in names))
+    print()
+
+
+def costs(targets: Targets, rounds: int) -> None:
+    """Part (c). The least of some rounds: what else runs on the machine only ever adds to CPU time."""
+    print(f"(c) CPU seconds from arrays to intervals, least of {rounds}")
+    chance = np.random.default_rng(3)
+    large = drawn_duels(chance, BOTS, 1_000_000 * 2 // BOTS)
+    million_s = least_s(rounds, lambda: rate(large.log, RatingConfig()))
+    print(f"  {BOTS} bots, 1,000,000 games: {targets.shown('a million games', million_s, most=MILLION_TARGET_S)}")
+    wide = drawn_duels(chance, 1000, 200)
+    before = rate(first(wide, 198).log, RatingConfig())  # the ranking of a thousand games ago
+    start = {entry.player: entry.elo for entry in before.entries}
+    cold_s = least_s(rounds, lambda: rate(wide.log, RatingConfig()))
+    warm_s = least_s(rounds, lambda: rate(wide.log, RatingConfig(), start=start))
+    print(f"  1,000 bots, 100,000 games, cold: {targets.shown('a thousand bots, cold', cold_s, most=COLD_TARGET_S)}")
+    print(f"  the same from the last ranking:  {targets.shown('a thousand bots, warm', warm_s, most=WARM_TARGET_S)}")
+    few = first(large, 20)
+    for other in online():
+        for _ in other.estimates(few, [20]):
+            pass
+        per_million_s = 1e6 * other.spent_s / other.games
+        print(f"  {other.name}: {per_million_s:.0f} s a million, at the pace of its first {other.games} games")
+    print()
+
+
+def least_s(rounds: int, work: Callable[[], object]) -> float:
+    """CPU seconds of the quickest round."""
+    spent = []
+    for _ in range(rounds):
+        begin_s = time.process_time()
+        work()
+        spent.append(time.process_time() - begin_s)
+    return min(spent)
+
+
+def sequential_tests(targets: Targets, tests: int) -> None:
+    """Part (d)."""
+    print(f"(d) SPRT [{ELO0:g}, {ELO1:g}], asked every four games, {tests} tests under either hypothesis")
+    chance = np.random.default_rng(4)
+    terms = sprt.Terms(ELO0, ELO1, sprt.Model.LOGISTIC)
+    for kind, scores in ((SINGLE, single_games), ("pairs that share dice", pairs)):
+        wrong, lengths = {}, []
+        for elo, right in ((ELO0, sprt.Verdict.REJECT), (ELO1, sprt.Verdict.ACCEPT)):
+            ended = [one_test(chance, scores(elo), terms) for _ in range(tests)]
+            wrong[elo] = fmean(state.verdict is not right for state in ended)
+            lengths.append(fmean(state.games for state in ended))
+        for name, elo in (("false passes", ELO0), ("false fails", ELO1)):
+            print(f"  {kind}, {name}: {targets.shown(f'{kind}, {name}', wrong[elo], most=WRONG_TARGET)}")
+        most = GAMES_TARGET if kind == SINGLE else np.inf  # shared dice tell less, so no length is asked of pairs
+        shown = targets.shown(f"{kind}, games", max(lengths), most=most, form=".0f")
+        print(f"  {kind}: {shown} games on average under the hypothesis that takes longer")
+
+
+def single_games(elo: float) -> list[float]:
+    """Chances of a loss, a draw, a win."""
+    score = 1 / (1 + 10 ** (-elo / 400))
+    return [1 - score - SHARE_DRAWN / 2, SHARE_DRAWN, score - SHARE_DRAWN / 2]
+
+
+def pairs(elo: float) -> list[float]:
+    """Chances of the five scores of two games, of which the second repeats the first's result half the time."""
+    single = np.array(single_games(elo))
+    independent = np.convolve(single, single)
+    repeated = np.zeros(5)
+    repeated[::2] = single
+    return list((independent + repeated) / 2)
+
+
+def one_test(chance: np.random.Generator, chances: Sequence[float], terms: sprt.Terms) -> sprt.State:
+    """Play until there is a verdict."""
+    counts = np.zeros(len(chances), np.int64)
+    at_a_time = 4 if len(chances) == 3 else 2
+    while True:
+        counts += chance.multinomial(at_a_time, chances)
+        state = sprt.test(counts.tolist(), terms)
+        if state.verdict is not sprt.Verdict.CONTINUE or state.games >= MOST_GAMES:
+            return state
+
+
+if __name__ == "__main__":
+    sys.exit(main())
