@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 import trueskill
@@ -117,9 +118,9 @@ class Online:
     """Another rating system, which takes game after game. `mean` is its estimate of a strength."""
 
     name: str
-    new: Callable[[], object]
-    update: Callable[[list[object], list[int]], list[object]]
-    mean: Callable[[object], float]
+    new: Callable[[], Any]
+    update: Callable[[list[Any], list[int]], list[Any]]
+    mean: Callable[[Any], float]
     spent_s: float = 0.0
     games: int = 0
 
@@ -150,14 +151,14 @@ def online() -> list[Online]:
             model.rating,
             lambda ratings, ranks: [
                 team[0] for team in model.rate([[one] for one in ratings], ranks=[*map(float, ranks)])
-            ],  # type: ignore[list-item]
-            lambda rating: float(rating.mu),  # type: ignore[attr-defined]
+            ],
+            lambda rating: float(rating.mu),
         ),
         Online(
             "trueskill",
             environment.create_rating,
             lambda ratings, ranks: [team[0] for team in environment.rate([(one,) for one in ratings], ranks=ranks)],
-            lambda rating: float(rating.mu),  # type: ignore[attr-defined]
+            lambda rating: float(rating.mu),
         ),
     ]
 
