@@ -1,0 +1,316 @@
+"""Promotion gates: a version takes over when it has shown that it is stronger, and never because it was lucky enough
+to be tried again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from sqlmodel import col, select
+
+from league import errors, service, sprt
+from league.jobs import SeriesJob
+from league.service.challenges import ChallengeInfo, GateTerms
+from league.service.entries import EntryInfo, Gate
+from league.service.users import Person
+from league.states import ChallengeState, MatchState, Purpose, SeasonState, SeriesState
+from league.tables import Match, Series
+from tests.league.world import World, abandoned, forfeited, won
+
+STEEP = GateTerms(elo0=0, elo1=100, games=200)
+"""Terms that a clear result decides after some twenty games."""
+
+
+class Entrant:
+    """A gated bot in a season of its own, and what an author can do with it."""
+
+    def __init__(self, world: World, gate: Gate = STEEP, season_id: int = 0, **settings: int) -> None:
+        self.world = world
+        self.season_id = season_id or world.season(0, series_length=10, **settings)  # type: ignore[arg-type]
+        self.owner, self.bot_id = world.bot()
+        self.enter(gate=gate)
+
+    def enter(self, number: int | None = None, gate: Gate = "keep", who: Person | None = None) -> EntryInfo:
+        with self.world.db.transaction() as session:
+            return service.enter(session, who or self.owner, self.season_id, self.bot_id, number, gate)
+
+    def entry(self) -> EntryInfo:
+        with self.world.db.reading() as session:
+            return service.entry_info(session, self.season_id, self.bot_id)
+
+    def upload(self) -> int:
+        version_id = self.world.upload(self.owner, self.bot_id)
+        self.world.build(version_id)
+        return version_id
+
+    def challenges(self) -> list[ChallengeInfo]:
+        with self.world.db.reading() as session:
+            return service.challenges(session, self.owner, self.season_id, self.bot_id)
+
+    def claim(self, series_id: int) -> SeriesJob:
+        job = self.world.claim(series_id)
+        assert job is not None
+        return job
+
+    def play(self, results: Sequence[int], steps: int = 100) -> None:
+        """The candidate's results (1, 0, -1) in turn and again from the start, until nothing is planned any more."""
+        played = 0
+        for _ in range(steps):
+            made = self.world.tick()
+            if not made:
+                return
+            for series_id in made:
+                job = self.claim(series_id)
+                candidate = max(version for match in job.matches for version in match.seats)
+                outcomes = []
+                for match in job.matches:
+                    seat = match.seats.index(candidate)
+                    outcomes.append(won(match, seat if results[played % len(results)] > 0 else 1 - seat))
+                    played += 1
+                assert self.world.finish(job, outcomes)
+
+    def state(self, state: SeasonState) -> None:
+        with self.world.db.transaction() as session:
+            service.set_season_state(session, self.world.boss, self.season_id, state)
+
+
+@pytest.fixture
+def entrant(world: World) -> Entrant:
+    return Entrant(world)
+
+
+def test_a_version_that_is_stronger_takes_over(entrant: Entrant) -> None:
+    entrant.upload()
+    assert (entrant.entry().version, entrant.entry().challenger) == (1, 2)
+    entrant.play([1])
+    assert (entrant.entry().version, entrant.entry().challenger) == (2, None)
+    (challenge,) = entrant.challenges()
+    assert (challenge.state, challenge.candidate, challenge.incumbent) == (ChallengeState.PASSED, 2, 1)
+    assert challenge.llr >= challenge.upper
+    assert 10 <= challenge.wins < 100
+
+
+def test_a_version_that_is_not_stronger_stays_out(entrant: Entrant) -> None:
+    entrant.upload()
+    entrant.play([1, -1])
+    assert entrant.entry().version == 1
+    (challenge,) = entrant.challenges()
+    assert challenge.state is ChallengeState.FAILED
+    assert challenge.llr <= challenge.lower
+    assert challenge.wins + challenge.losses < 200
+
+
+def test_without_a_verdict_the_budget_decides_for_the_old_version(world: World) -> None:
+    entrant = Entrant(world, GateTerms(elo0=0, elo1=5, games=25))
+    entrant.upload()
+    entrant.play([1, -1])
+    (challenge,) = entrant.challenges()
+    assert (challenge.state, challenge.wins + challenge.losses) == (ChallengeState.FAILED, 25)
+    assert challenge.reason == "25 games did not show that it is stronger."
+    assert entrant.entry().version == 1
+
+
+def test_games_at_the_gate_are_never_rated(entrant: Entrant) -> None:
+    entrant.upload()
+    entrant.play([1])
+    with entrant.world.db.transaction() as session:
+        service.refit(session, entrant.season_id)
+        rows = service.leaderboard(session, entrant.season_id).standings["rows"]
+        matches = session.exec(select(Match)).all()
+    assert [(row["version"], row["games"]) for row in rows] == [(2, 0)]
+    assert matches
+    assert not any(match.rated for match in matches)
+
+
+def test_a_ladder_goes_on_beside_the_gate(entrant: Entrant) -> None:
+    world = entrant.world
+    owner, bot_id = world.bot()
+    with world.db.transaction() as session:
+        service.enter(session, owner, entrant.season_id, bot_id)
+    entrant.upload()
+    made = world.tick()
+    with world.db.reading() as session:
+        purposes = [session.get_one(Series, series_id).purpose for series_id in made]
+    assert sorted(purposes) == [Purpose.CHALLENGE, Purpose.LADDER]
+
+
+def test_what_failed_is_not_tried_again(entrant: Entrant) -> None:
+    entrant.upload()
+    entrant.play([1, -1])
+    entrant.enter()
+    assert entrant.entry().challenger is None
+    assert entrant.world.tick() == []
+    assert len(entrant.challenges()) == 1
+
+
+def test_a_newer_version_takes_the_place_at_the_gate(entrant: Entrant) -> None:
+    entrant.upload()
+    (series_id,) = entrant.world.tick()
+    entrant.upload()
+    assert entrant.entry().challenger == 3
+    newest, before = entrant.challenges()
+    assert (before.state, before.reason) == (ChallengeState.ENDED, "Version 3 came.")
+    assert newest.state is ChallengeState.RUNNING
+    with entrant.world.db.reading() as session:
+        assert session.get_one(Series, series_id).state is SeriesState.ABANDONED
+
+
+def test_a_series_that_runs_when_its_challenge_ends_changes_nothing(entrant: Entrant) -> None:
+    entrant.upload()
+    (series_id,) = entrant.world.tick()
+    job = entrant.claim(series_id)
+    entrant.enter(1)
+    assert entrant.world.finish(job, [won(match, match.seats.index(max(match.seats))) for match in job.matches])
+    assert entrant.world.tick() == []
+    assert (entrant.entry().version, entrant.challenges()[0].state) == (1, ChallengeState.ENDED)
+
+
+def test_an_authors_own_choice_needs_no_gate(entrant: Entrant) -> None:
+    entrant.upload()
+    assert entrant.enter(2).version == 2
+    assert entrant.challenges()[0].reason == "Version 2 was chosen."
+
+
+def test_a_gate_may_be_taken_away(entrant: Entrant) -> None:
+    entrant.upload()
+    assert entrant.enter(gate="none").version == 2
+    assert not entrant.entry().gated
+    entrant.upload()
+    assert entrant.entry().version == 3
+
+
+def test_freezing_ends_what_is_undecided(entrant: Entrant) -> None:
+    entrant.upload()
+    (series_id,) = entrant.world.tick()
+    entrant.state(SeasonState.FROZEN)
+    (challenge,) = entrant.challenges()
+    assert (challenge.state, challenge.reason) == (ChallengeState.ENDED, "The season is frozen.")
+    assert entrant.world.claim(series_id) is None
+    assert entrant.world.tick() == []
+    assert entrant.entry().version == 1
+
+
+def test_a_gate_waits_until_its_season_opens(world: World) -> None:
+    entrant = Entrant(world)
+    with world.db.transaction() as session:
+        season_id = service.create_season(session, world.boss, game="yacht-auction", name="next").id
+    entrant.season_id = season_id
+    entrant.enter(gate=STEEP)
+    entrant.upload()
+    assert entrant.entry().challenger == 2
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, 1, SeasonState.CLOSED)
+    assert world.tick() == []
+    entrant.state(SeasonState.OPEN)
+    assert len(world.tick()) == 1
+
+
+def test_what_both_versions_spoil_counts_for_neither(entrant: Entrant) -> None:
+    entrant.upload()
+    job = entrant.claim(entrant.world.tick()[0])
+    first, second, *rest = job.matches
+    outcomes = [forfeited(first, 0, 1), abandoned(second), *(won(match) for match in rest)]
+    assert entrant.world.finish(job, outcomes)
+    entrant.world.tick()
+    (challenge,) = entrant.challenges()
+    assert (challenge.wins, challenge.losses) == (4, 4)
+    with entrant.world.db.reading() as session:
+        assert session.exec(select(Match.state).where(Match.id == second.match_id)).one() is MatchState.ABANDONED
+
+
+def test_a_forfeit_is_a_loss(entrant: Entrant) -> None:
+    entrant.upload()
+    job = entrant.claim(entrant.world.tick()[0])
+    candidate = max(job.matches[0].seats)
+    assert entrant.world.finish(job, [forfeited(match, match.seats.index(candidate)) for match in job.matches])
+    entrant.world.tick()
+    assert (entrant.challenges()[0].wins, entrant.challenges()[0].losses) == (0, 10)
+
+
+def test_when_we_cannot_play_the_games_nothing_is_decided(world: World) -> None:
+    entrant = Entrant(world, GateTerms(games=15))
+    entrant.upload()
+    for _ in range(2):
+        job = entrant.claim(world.tick()[0])
+        assert world.finish(job, [abandoned(match) for match in job.matches])
+    assert world.tick() == []
+    (challenge,) = entrant.challenges()
+    assert challenge.state is ChallengeState.ENDED
+    assert challenge.reason == "Our own failure: 20 games could not be played."
+    assert entrant.entry().version == 1
+
+
+def test_seats_change_with_every_game_over_all_series(world: World) -> None:
+    entrant = Entrant(world, GateTerms(elo1=1, games=9), games_per_pair=4)
+    with world.db.transaction() as session:
+        service.edit_season(session, world.boss, entrant.season_id, series_length=3)
+    entrant.upload()
+    firsts = []
+    for _ in range(3):
+        job = entrant.claim(world.tick()[0])
+        firsts += [match.seats[0] for match in job.matches]
+        assert world.finish(job)
+    assert all(one != other for one, other in pairwise(firsts))
+    assert len(firsts) == 9
+
+
+def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World) -> None:
+    first = Entrant(world, games_per_pair=1)
+    entrants = [first, *(Entrant(world, season_id=first.season_id) for _ in range(5))]
+    for entrant in entrants:
+        entrant.upload()
+    waiting = challenge_series(world)
+    assert len(waiting) == world.settings.open_challenges_limit
+    for series_id in waiting:
+        assert world.finish(first.claim(series_id))
+    with world.db.reading() as session:
+        bots = {session.get_one(Series, series_id).challenge_id for series_id in [*waiting, *challenge_series(world)]}
+    assert len(bots) == 6
+
+
+def challenge_series(world: World) -> list[int]:
+    """The series at gates that a tick plans."""
+    made = world.tick()
+    with world.db.reading() as session:
+        found = select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE)
+        return list(session.exec(found).all())
+
+
+def test_only_the_author_and_organisers_see_a_challenge(entrant: Entrant) -> None:
+    entrant.upload()
+    with entrant.world.db.reading() as session:
+        assert len(service.challenges(session, entrant.world.boss, entrant.season_id, entrant.bot_id)) == 1
+    with pytest.raises(errors.NotFound), entrant.world.db.reading() as session:
+        service.challenges(session, Person(99, "eve", entrant.owner.role), entrant.season_id, entrant.bot_id)
+
+
+@pytest.mark.parametrize(
+    "terms", [GateTerms(elo0=5, elo1=5), GateTerms(alpha=0.6), GateTerms(games=1001), GateTerms(elo1=float("nan"))]
+)
+def test_terms_that_make_no_test_are_refused(entrant: Entrant, terms: GateTerms) -> None:
+    with pytest.raises(errors.BadSetting, match="gate"):
+        entrant.enter(gate=terms)
+
+
+def test_a_season_may_do_without_gates(world: World) -> None:
+    with pytest.raises(errors.BadSetting, match="no promotion gates"):
+        Entrant(world, challenge_games=0)
+
+
+def test_wrong_passes_are_as_rare_as_asked_for() -> None:
+    """An equal version under alpha = .05, seen after every ten games, as here: simulated without a database."""
+    chance = random.Random(1)
+    passes = 0
+    for _ in range(400):
+        counts = [0, 0, 0]
+        for _ in range(40):
+            for _ in range(10):
+                counts[2 * chance.randrange(2)] += 1
+            verdict = sprt.test(counts, STEEP.tested).verdict
+            if verdict is not sprt.Verdict.CONTINUE:
+                passes += verdict is sprt.Verdict.ACCEPT
+                break
+    assert passes / 400 < 0.08
