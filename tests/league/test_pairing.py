@@ -6,73 +6,22 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import combinations, permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.pairing import Entrant, Met, PairKey, Proposal, Reason, Terms, pair_key, parts, propose
+from league.pairing import Entrant, Met, PairKey, Reason, Terms, pair_key, parts, propose
 from league.pairing.ladder import NEAREST
-
-SEED = b"seed"
+from tests.league.paper import SEED, Ladder
 
 
 def entrant(version: int, elo: float = 1500, **values: int) -> Entrant:
     """One that is placed and linked with everybody."""
     plain: dict[str, int] = {"placing": False, "waiting_since": 0, "part": 0}
     return Entrant(version, elo, **(plain | values))  # type: ignore[arg-type]
-
-
-@dataclass
-class Ladder:
-    """A season on paper: what `league.service.schedule` keeps in the database."""
-
-    terms: Terms = field(default_factory=Terms)
-    seed: bytes = SEED
-    there: dict[int, Entrant] = field(default_factory=dict)
-    series: list[Proposal] = field(default_factory=list)
-    games: Counter[PairKey] = field(default_factory=Counter)
-    first: Counter[tuple[int, int]] = field(default_factory=Counter)  # (who, against whom) in seat 0
-    open_series: Counter[int] = field(default_factory=Counter)
-
-    def come(self, version: int, elo: float = 1500, *, placing: bool = True, division: int = 1) -> None:
-        waiting_since = len(self.series)
-        self.there[version] = Entrant(version, elo, placing, waiting_since, version, division)
-
-    def go(self, version: int) -> None:
-        del self.there[version]
-
-    def met(self, version: int) -> Mapping[int, Met]:
-        found = {}
-        for (low, high), games in self.games.items():
-            if version in (low, high):
-                other = high if version == low else low
-                found[other] = Met(games, 0, self.first[version, other] - self.first[other, version])
-        return found
-
-    def plan(self, wanted: int = 1) -> list[Proposal]:
-        """So many series, each played before the next call."""
-        linked = parts(self.there, (proposal.versions for proposal in self.series))
-        field_ = [replace(one, part=linked[one.version]) for one in self.there.values()]
-        proposals = propose(field_, self.met, wanted, self.terms, len(self.series), self.seed)
-        for proposal in proposals:
-            self.series.append(proposal)
-            for version in proposal.versions:
-                self.there[version] = replace(self.there[version], waiting_since=len(self.series))
-            for pair in combinations(proposal.versions, 2):
-                self.games[pair_key(*pair)] += proposal.matches
-            if len(proposal.versions) == 2:
-                one, other = proposal.versions
-                self.first[one, other] += (proposal.matches + 1) // 2
-                self.first[other, one] += proposal.matches // 2
-        return proposals
-
-    def parts(self) -> int:
-        """Into how many parts who is there falls, by everything that was played."""
-        linked = parts(self.there, (proposal.versions for proposal in self.series))
-        return len({linked[version] for version in self.there})
 
 
 def ladder(versions: Iterable[int], terms: Terms | None = None, seed: bytes = SEED) -> Ladder:

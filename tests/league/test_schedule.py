@@ -1,0 +1,372 @@
+"""Planning a season's series: whose turn, against whom, in which seats, with which dice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+
+import pytest
+from sqlalchemy import event
+from sqlmodel import col, select
+
+from league import service
+from league.database import Database
+from league.jobs import SeriesJob
+from league.service.users import Person
+from league.states import MatchState, SeasonState, SeriesState
+from league.tables import BotVersion, Division, Entry, Match, Pair, Participant, Season, Series
+from tests.league.world import GAME, World, abandoned, won
+
+Author = tuple[Person, int]
+"""A bot with its owner."""
+
+
+def a_season(
+    world: World,
+    bots: int,
+    *,
+    game: str = GAME,
+    seats: int = 2,
+    series_length: int = 2,
+    games_per_pair: int | None = None,
+    divisions: int = 1,
+) -> tuple[int, list[Author]]:
+    """An open season; its bots are shared out over the divisions."""
+    with world.db.transaction() as session:
+        season_id = service.create_season(
+            session,
+            world.boss,
+            game=game,
+            name=f"{game} {bots} {seats}",
+            series_length=series_length,
+            games_per_pair=games_per_pair,
+        ).id
+        session.get_one(Season, season_id).seats = seats
+        for number in range(2, divisions + 1):
+            session.add(Division(season_id=season_id, number=number, name=f"Division {number}"))
+        service.set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+    authors = [world.bot(game=game) for _ in range(bots)]
+    for place, (owner, bot_id) in enumerate(authors):
+        with world.db.transaction() as session:
+            service.enter(session, owner, season_id, bot_id)
+            entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).one()
+            entry.division = 1 + place % divisions
+    return season_id, authors
+
+
+def versions_of(world: World, series_id: int) -> set[int]:
+    with world.db.reading() as session:
+        statement = select(Participant.version_id).join(Match, col(Match.id) == Participant.match_id)
+        return set(session.exec(statement.where(Match.series_id == series_id)).all())
+
+
+def play(world: World, series_ids: Sequence[int]) -> None:
+    """The lower number wins."""
+    for series_id in series_ids:
+        job = world.claim(series_id)
+        assert job is not None
+        assert world.finish(job, [won(match, match.seats.index(min(match.seats))) for match in job.matches])
+
+
+def refit(world: World, season_id: int) -> None:
+    world.clock.turn(600)  # whatever finished lately is in this ranking, and no longer looked for beside it
+    with world.db.transaction() as session:
+        service.refit(session, season_id)
+    world.clock.turn(600)
+
+
+def tick(world: World, room: int) -> list[int]:
+    """Plan where no more than so many series may be open."""
+    database = Database(world.settings.model_copy(update={"open_series_limit": room}), world.clock)
+    with database.transaction() as session:
+        planned = service.tick(session)
+    database.close()
+    return planned
+
+
+# Seats and dice -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seats", [2, 3, 6])
+def test_every_deal_of_liars_dice_is_played_from_every_seat(world: World, seats: int) -> None:
+    a_season(world, seats + 1, game="liars-dice", seats=seats, series_length=2 * seats + 1)
+    series_ids = tick(world, 3)
+    for series_id in series_ids:
+        job = world.claim(series_id)
+        assert job is not None
+        deals: dict[bytes, list[tuple[int, ...]]] = {}
+        for match in job.matches:
+            deals.setdefault(match.seed, []).append(match.seats)
+        assert len(deals) == 2  # as many whole groups as fit
+        for seatings in deals.values():
+            taken = Counter((version, seat) for seating in seatings for seat, version in enumerate(seating))
+            assert taken == {(version, seat): 1 for version in job.programs for seat in range(seats)}
+
+
+@pytest.mark.parametrize("game", ["yacht-auction", "betris-large"])
+def test_games_with_public_dice_get_dice_of_their_own(world: World, game: str) -> None:
+    a_season(world, 2, game=game, series_length=7)
+    job = world.claim(world.tick()[0])
+    assert job is not None
+    assert len({match.seed for match in job.matches}) == len(job.matches) == 7
+
+
+def test_seats_are_even_for_every_pair_and_every_bot(world: World) -> None:
+    """Series of an odd length are the hard case; played and abandoned ones count alike."""
+    a_season(world, 7, series_length=3)
+    for _ in range(6):
+        play(world, world.tick())
+    pairs: Counter[tuple[int, int]] = Counter()
+    with world.db.reading() as session:
+        rows = select(Participant.match_id, Participant.version_id).order_by(col(Participant.seat))
+        seated: dict[int, list[int]] = {}
+        for match_id, version in session.exec(rows):
+            seated.setdefault(match_id, []).append(version)
+        stored = {(pair.low_id, pair.high_id): (pair.games, pair.lead) for pair in session.exec(select(Pair))}
+    for one, other in seated.values():
+        pairs[one, other] += 1
+    for low, high in combinations(range(1, 8), 2):
+        lead = pairs[low, high] - pairs[high, low]
+        assert abs(lead) <= 1
+        assert stored.get((low, high), (0, 0)) == (pairs[low, high] + pairs[high, low], lead)
+    for version in range(1, 8):
+        lead = sum(count for (one, _), count in pairs.items() if one == version)
+        lead -= sum(count for (_, other), count in pairs.items() if other == version)
+        assert abs(lead) <= 3
+
+
+def shown_seeds(world: World) -> set[str]:
+    """What anybody may learn of seeds: from matches and, by name, from transcripts."""
+    shown = set()
+    with world.db.reading() as session:
+        for match in service.matches(session, limit=1000):
+            if match.seed is not None or match.transcript_sha256 is not None:
+                shown.add(session.get_one(Match, match.id).seed.hex())
+    return shown
+
+
+def secret_seeds(world: World) -> set[str]:
+    """Seeds of matches that are still to be played."""
+    with world.db.reading() as session:
+        waiting = select(Match.seed).where(Match.state == MatchState.SCHEDULED)
+        return {seed.hex() for seed in session.exec(waiting)}
+
+
+def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> None:
+    """Through every way in which a series may end or be given back."""
+    season_id, _ = a_season(world, 6, game="liars-dice", seats=3, series_length=6)
+    first, second, third, *others = tick(world, 6)
+
+    def check() -> None:
+        assert not shown_seeds(world) & secret_seeds(world)
+
+    job = world.claim(first)
+    assert job is not None
+    check()
+    with world.db.transaction() as session:
+        service.release_series(session, job, "w1", "no-engine", "", {})  # given back, to be played from the start
+    check()
+    job = world.claim(first)
+    assert job is not None
+    assert world.finish(job)
+    check()
+    assert len(shown_seeds(world)) == 2
+    job = world.claim(second)
+    assert job is not None
+    mixed = [abandoned(match) if match.match_id % 2 else won(match) for match in job.matches]
+    assert world.finish(job, mixed)  # some of a group abandoned, some played
+    check()
+    running = world.claim(third)
+    assert running is not None
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+    check()
+    assert {state_of(world, other) for other in others} == {SeriesState.ABANDONED}
+    world.finish(running)
+    check()
+    assert not secret_seeds(world)
+
+
+def state_of(world: World, series_id: int) -> SeriesState:
+    with world.db.reading() as session:
+        return session.get_one(Series, series_id).state
+
+
+def test_a_group_with_an_abandoned_match_counts_what_was_played(world: World) -> None:
+    season_id, _ = a_season(world, 2, game="liars-dice", series_length=4)
+    job = world.claim(world.tick()[0])
+    assert job is not None
+    assert world.finish(job, [abandoned(job.matches[0]), *(won(match) for match in job.matches[1:])])
+    refit(world, season_id)
+    with world.db.reading() as session:
+        assert service.leaderboard(session, season_id).standings["totals"]["rated"] == 3
+
+
+def test_a_match_that_is_played_again_stays_in_its_cluster(world: World) -> None:
+    a_season(world, 2, game="liars-dice", series_length=2)
+    job = world.claim(world.tick()[0])
+    assert job is not None
+    assert world.finish(job)
+    with world.db.transaction() as session:
+        again = service.rejudge_match(session, world.boss, job.matches[0].match_id, "a doubt")
+    with world.db.reading() as session:
+        commitments = {
+            match_id: session.get_one(Match, match_id).commitment
+            for match_id in (again, *(match.match_id for match in job.matches))
+        }
+    assert len(set(commitments.values())) == 1
+
+
+# Whose turn, against whom ---------------------------------------------------------------------------------------
+
+
+def test_only_bots_of_one_division_meet(world: World) -> None:
+    a_season(world, 9, divisions=3, series_length=1)
+    for _ in range(3):
+        series_ids = world.tick()
+        for series_id in series_ids:
+            assert len({version % 3 for version in versions_of(world, series_id)}) == 1
+        play(world, series_ids)
+
+
+def test_divisions_of_different_sizes_play_all_their_pairs(world: World) -> None:
+    a_season(world, 5, divisions=2, series_length=4, games_per_pair=4)  # three in the first, two in the second
+    while series_ids := world.tick():
+        play(world, series_ids)
+    with world.db.reading() as session:
+        played = {(pair.low_id, pair.high_id): pair.games for pair in session.exec(select(Pair))}
+    assert played == {(1, 3): 4, (1, 5): 4, (3, 5): 4, (2, 4): 4}
+
+
+def test_waiting_belongs_to_the_bot_and_not_to_its_version(world: World) -> None:
+    season_id, authors = a_season(world, 6)
+    play(world, tick(world, 2))
+    owner, bot_id = authors[0]
+    before = waiting(world, season_id)
+    world.build(world.upload(owner, bot_id))
+    (series_id,) = tick(world, 1)
+    after = waiting(world, season_id)
+    playing = versions_of(world, series_id)
+    assert {bot: since for bot, since in after.items() if since != 3} == {
+        bot: since for bot, since in before.items() if after[bot] != 3
+    }
+    assert sum(since == 3 for since in after.values()) == len(playing) == 2
+
+
+def waiting(world: World, season_id: int) -> dict[int, int | None]:
+    with world.db.reading() as session:
+        return dict(session.exec(select(Entry.bot_id, Entry.waiting_since).where(Entry.season_id == season_id)).all())
+
+
+def test_who_comes_later_is_behind_all_who_were_there(world: World) -> None:
+    season_id, _ = a_season(world, 4)
+    play(world, tick(world, 5))
+    owner, bot_id = world.bot()
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id)
+    (series_id,) = tick(world, 1)
+    since = waiting(world, season_id)
+    assert since[bot_id] == (6 if 5 in versions_of(world, series_id) else 5)
+
+
+def test_a_new_version_is_placed_near_its_parent(world: World) -> None:
+    """Thirty bots in order of strength; the best one comes anew and meets one of the best."""
+    season_id, authors = a_season(world, 30, series_length=10)
+    for _ in range(15):
+        play(world, world.tick())
+    refit(world, season_id)
+    owner, bot_id = authors[0]
+    version = world.upload(owner, bot_id)
+    world.build(version)
+    with world.db.reading() as session:
+        rows = service.leaderboard(session, season_id).standings["rows"]
+    best = [row["version_id"] for row in rows if row["version_id"] != 1][:12]
+    met = [versions_of(world, series_id) for series_id in tick(world, 2)]
+    (opponents,) = [found - {version} for found in met if version in found]
+    assert opponents <= set(best)
+
+
+def test_a_field_that_fell_apart_is_linked_again(world: World) -> None:
+    """An organiser voids every match that linked one bot with the others."""
+    season_id, _ = a_season(world, 3, series_length=1)
+    for _ in range(4):
+        play(world, tick(world, 4))
+    with world.db.reading() as session:
+        linking = session.exec(select(Participant.match_id).where(Participant.version_id == 3)).all()
+    for match_id in linking:
+        with world.db.transaction() as session:
+            service.void_match(session, world.boss, match_id, "a test")
+    refit(world, season_id)
+    with world.db.reading() as session:
+        rows = service.leaderboard(session, season_id).standings["rows"]
+    assert {row["version_id"]: row["part"] for row in rows} == {1: 1, 2: 1, 3: 3}
+    series_ids = tick(world, 2)
+    assert any(3 in versions_of(world, series_id) for series_id in series_ids)
+
+
+def test_a_tick_reads_the_pairs_of_those_alone_whose_turn_it_is(world: World) -> None:
+    a_season(world, 40, series_length=1)
+    for _ in range(5):
+        play(world, world.tick())
+    asked: list[str] = []
+
+    def note(*arguments: object) -> None:
+        asked.append(str(arguments[2]))
+
+    event.listen(world.db.engine, "before_cursor_execute", note)
+    begun = len(world.tick())
+    event.remove(world.db.engine, "before_cursor_execute", note)
+    pairs = [statement for statement in asked if "FROM pair" in statement]
+    assert pairs
+    assert all("_id IN (SELECT bot_version.id" in one or "pair.high_id = " in one for one in pairs), pairs
+    assert len(pairs) <= 3 * begun  # both sides of who began, and the row that is counted up
+
+
+def test_the_stored_seed_decides_whom_chance_picks(world: World) -> None:
+    """Planned twice from the same state, a tick gives the same; with another seed another."""
+    season_id, _ = a_season(world, 40, series_length=1)
+
+    def plan(seed: bytes) -> list[tuple[int, ...]]:
+        with world.db.transaction() as session:
+            session.get_one(Season, season_id).pairing_seed = seed
+            planned = service.tick(session)
+            seats = select(Match.series_id, Participant.version_id).join(Match).order_by(col(Participant.seat))
+            found: dict[int, list[int]] = {series_id: [] for series_id in planned}
+            for series_id, version in session.exec(seats):
+                found[series_id].append(version)
+            session.rollback()
+        return [tuple(found[series_id]) for series_id in planned]
+
+    assert plan(b"a") == plan(b"a") != plan(b"b")
+
+
+def test_a_frozen_season_settles_and_a_closed_one_rests(world: World) -> None:
+    season_id, _ = a_season(world, 3)
+    for state, plays in ((SeasonState.FROZEN, True), (SeasonState.CLOSED, False)):
+        with world.db.transaction() as session:
+            service.set_season_state(session, world.boss, season_id, state)
+        series_ids = world.tick()
+        assert bool(series_ids) is plays
+        play(world, series_ids)
+
+
+def jobs(world: World, series_ids: Sequence[int]) -> list[SeriesJob]:
+    found = [world.claim(series_id) for series_id in series_ids]
+    return [job for job in found if job is not None]
+
+
+def test_tables_of_four_are_set_and_played(world: World) -> None:
+    season_id, _ = a_season(world, 9, game="liars-dice", seats=4, series_length=4)
+    for _ in range(3):
+        found = jobs(world, world.tick())
+        assert len(found) == world.settings.open_series_limit
+        for job in found:
+            assert len(job.programs) == 4
+            assert world.finish(job)
+    refit(world, season_id)
+    with world.db.reading() as session:
+        rows = service.leaderboard(session, season_id).standings["rows"]
+        versions = session.exec(select(BotVersion.id)).all()
+    assert {row["part"] for row in rows} == {1}
+    assert {row["version_id"] for row in rows if row["games"]} == set(versions)
