@@ -93,12 +93,17 @@ class Arena:
             channels = [self._boxes[player].start() for player in seating]
             with quiet(self._away_from_bots()):
                 pipes = PipeTransport(channels, self._late_bound_ns)
-                transcript = run_match(game, len(seating), seed, _Pausing(pipes, between), about)
+                transport = pipes if self._alone() else _Turns(pipes, [self._boxes[player] for player in seating])
+                transcript = run_match(game, len(seating), seed, _Pausing(transport, between), about)
             return Played(transcript, self._stop(seating, transcript), pipes.convictions)
         except BaseException:
             self._voids += 1
             self.close()
             raise
+
+    def _alone(self) -> bool:
+        """Whether each player has a processor of its own."""
+        return len({limits.cpus for limits in self._limits}) == len(self._limits)
 
     def _away_from_bots(self) -> Collection[int]:
         return self._referee_cpus or self._limits[self._voids % len(self._limits)].cpu_numbers
@@ -141,6 +146,28 @@ class _Pausing:
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
         self._between()
         return self._transport.exchange(messages)
+
+
+class _Turns:
+    """A transport for bots that share a processor: whoever is asked goes before the others. They may think on, but what
+    they take from the one whose turn it is would make it late by no doing of its own: a void at will.
+    """
+
+    def __init__(self, transport: Transport, boxes: Sequence[Box]) -> None:
+        self._transport = transport
+        self._boxes = boxes
+        self._all = set(range(len(boxes)))
+        self._favoured = self._all
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        asked = {message.seat for message in messages if message.limit_ns is not None}
+        self._favour(asked or self._all)
+        return self._transport.exchange(messages)
+
+    def _favour(self, seats: set[Seat]) -> None:
+        for seat in seats ^ self._favoured:
+            self._boxes[seat].favour(seat in seats)
+        self._favoured = seats
 
 
 @contextlib.contextmanager

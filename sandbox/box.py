@@ -138,6 +138,9 @@ class Box(Protocol):
     def start(self) -> Channel:
         """Start a fresh process of the program; raises SandboxError."""
 
+    def favour(self, yes: bool) -> None:
+        """Let it go before boxes that are not favoured, where it shares a processor with them; each box is at first."""
+
     def ask_stop(self, grace_ns: int) -> None:
         """Begin to end the run: the bot may exit by itself for `grace_ns`, then everything of it is killed."""
 

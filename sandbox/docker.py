@@ -183,6 +183,11 @@ class DockerBox:
             out_of_memory=cgroup.killed_for_memory,
         )
 
+    def favour(self, yes: bool) -> None:
+        """See `sandbox.box.Box`."""
+        if self._cgroup is not None:
+            self._cgroup.favour(yes)
+
     def ask_stop(self, grace_ns: int) -> None:
         """See `sandbox.box.Box`."""
         self._stop_timeout_s = grace_ns / NS_PER_S + ACK_TIMEOUT_S

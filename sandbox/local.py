@@ -68,6 +68,9 @@ class LocalBox:
         self._meter = ProcessMeter(process.pid)
         return Channel(process.stdin.fileno(), process.stdout.fileno(), meter=self._meter)
 
+    def favour(self, yes: bool) -> None:
+        """See `sandbox.box.Box`; nothing here has a processor of its own to share."""
+
     def ask_stop(self, grace_ns: int) -> None:
         """See `sandbox.box.Box`."""
         self._grace_ends = time.monotonic() + grace_ns / NS_PER_S

@@ -1,18 +1,22 @@
-"""Where the referee sits while bots play."""
+"""Where the referee sits while bots play, and who goes first where bots share a processor."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+import time
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from engine.chance import SEED_BYTES
-from engine.core import TransportError
+from engine.core import Message, Reply, Seat, TransportError
 from engine.games import GAMES
-from sandbox.arena import Arena
-from sandbox.box import Limits, Program
+from league.config import Settings
+from sandbox.arena import Arena, _Turns
+from sandbox.box import Box, Channel, Exit, Limits, Program
+from sandbox.cgroup import Cgroup
+from sandbox.docker import DockerSandbox
 from sandbox.local import LocalSandbox
 from sandbox.slots import Slots
 
@@ -60,3 +64,94 @@ def test_spare_processors_are_those_of_no_slot(tmp_path: Path) -> None:
 def test_a_cpuset_is_read_as_the_kernel_writes_it() -> None:
     assert Limits(cpus="0,2-4").cpu_numbers == [0, 2, 3, 4]
     assert Limits().cpu_numbers == []
+
+
+class Told:
+    """A box that notes whether it is favoured."""
+
+    favoured = True
+
+    def start(self) -> Channel:
+        raise NotImplementedError
+
+    def favour(self, yes: bool) -> None:
+        assert yes is not self.favoured, "told what it knows"
+        self.favoured = yes
+
+    def ask_stop(self, grace_ns: int) -> None: ...
+
+    def stopped(self) -> Exit:
+        raise NotImplementedError
+
+    def close(self) -> None: ...
+
+
+class Silent:
+    """A transport that carries nothing."""
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        return {}
+
+
+def test_who_is_asked_is_favoured_and_in_the_end_everybody_is() -> None:
+    boxes = [Told(), Told(), Told()]
+    turns = _Turns(Silent(), boxes)
+
+    def favoured(*messages: Message) -> list[bool]:
+        turns.exchange(messages)
+        return [box.favoured for box in boxes]
+
+    ready = [Message(seat, "READY", 1) for seat in range(3)]
+    assert favoured(*ready) == [True, True, True]
+    assert favoured(Message(1, "TURN", 1), Message(0, "news")) == [False, True, False]
+    assert favoured(Message(2, "TURN", 1)) == [False, False, True]
+    assert favoured(*(Message(seat, "FINISH") for seat in range(3))) == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("table", "file", "weights"), [("1:cpu:/x\n", "cpu/x/cpu.shares", "2 1024"), ("0::/x\n", "x/cpu.weight", "1 100")]
+)
+def test_both_versions_of_control_groups_have_a_weight(tmp_path: Path, table: str, file: str, weights: str) -> None:
+    root, proc = tmp_path / "cgroup", tmp_path / "proc"
+    (proc / "7").mkdir(parents=True)
+    (proc / "7" / "cgroup").write_text(table)
+    (root / file).parent.mkdir(parents=True)
+    (root / file).parent.joinpath("cgroup.procs").write_text("7\n")
+    cgroup = Cgroup(7, root=root, proc=proc)
+    written = []
+    for favoured in (False, True):
+        cgroup.favour(favoured)
+        written.append((root / file).read_text())
+    assert written == weights.split()
+    cgroup.close()
+
+
+@pytest.mark.containers
+def test_a_bot_that_thinks_out_of_turn_leaves_a_shared_processor_to_the_one_whose_turn_it_is(tmp_path: Path) -> None:
+    (folder := tmp_path / "bot").mkdir()
+    (folder / "main.py").write_text("while True: pass\n")
+    program = Program(folder, ("/usr/bin/python3", "main.py"), "spinner")
+    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
+    boxes: list[Box] = []
+    try:
+        boxes += [sandbox.open(program, Limits(cpus=str(CPUS[0]))) for _ in range(2)]
+        meters = [box.start().meter for box in boxes]
+
+        def used() -> list[int]:
+            before = [meter.counters().cpu_ns or 0 for meter in meters]
+            time.sleep(0.5)
+            return [(meter.counters().cpu_ns or 0) - earlier for meter, earlier in zip(meters, before, strict=True)]
+
+        def share_of_the_first() -> float:
+            mine, others = used()
+            return mine / (mine + others)
+
+        assert share_of_the_first() < 0.8
+        boxes[1].favour(False)
+        assert share_of_the_first() > 0.9
+        boxes[1].favour(True)
+        assert share_of_the_first() < 0.8
+    finally:
+        for box in boxes:
+            box.close()
+        sandbox.close()

@@ -92,8 +92,9 @@ class Unseeing:
 
 class UnseeingBox:
     def __init__(self, inner: Box) -> None:
-        self.start_inner, self.ask_stop, self.stopped, self.close = (
+        self.start_inner, self.favour, self.ask_stop, self.stopped, self.close = (
             inner.start,
+            inner.favour,
             inner.ask_stop,
             inner.stopped,
             inner.close,
