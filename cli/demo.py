@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,25 +132,33 @@ def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settin
 def play_season(url: str, settings: Settings, matches: int) -> int:
     """Authors, uploads, builds, a season, its matches; the season's number."""
     organiser_token = (settings.data_dir / "organiser.token").read_text().strip()
-    clients = {entrant.author: signed_in(url, entrant.author) for entrant in ENTRANTS}
-    err.print(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots", soft_wrap=True)
-    bots = [ready_bot(clients[entrant.author], entrant) for entrant in ENTRANTS]
-    pairs = len(bots) * (len(bots) - 1) // 2
-    games_per_pair = math.ceil(matches / pairs / SERIES_LENGTH) * SERIES_LENGTH
-    with Client(url, organiser_token) as organiser:
-        number = len(organiser.seasons()) + 1
-        season = {
-            "game": GAME,
-            "name": f"Demo {number}",
-            "series_length": SERIES_LENGTH,
-            "games_per_pair": games_per_pair,
-        }
-        season_id = int(organiser.call("POST", "/v1/seasons", json=season)["id"])
-        organiser.call("PATCH", f"/v1/seasons/{season_id}", json={"state": "open"})
+    with ExitStack() as people:
+        organiser = people.enter_context(Client(url, organiser_token))
+        clients = {entrant.author: signed_in(url, entrant.author) for entrant in ENTRANTS}
+        for client in clients.values():
+            people.enter_context(client)
+        err.print(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots", soft_wrap=True)
+        bots = [ready_bot(clients[entrant.author], entrant) for entrant in ENTRANTS]
+        pairs = len(bots) * (len(bots) - 1) // 2
+        games_per_pair = math.ceil(matches / pairs / SERIES_LENGTH) * SERIES_LENGTH
+        season_id = open_season(organiser, games_per_pair)
         for entrant, bot_id in zip(ENTRANTS, bots, strict=True):
             clients[entrant.author].enter(season_id, bot_id)
         err.print(f"==> Season {season_id} is open: {url}/seasons/{season_id}", soft_wrap=True)
         follow(organiser, season_id, pairs * games_per_pair)
+    return season_id
+
+
+def open_season(organiser: Client, games_per_pair: int) -> int:
+    """A further season, open; its number."""
+    season = {
+        "game": GAME,
+        "name": f"Demo {len(organiser.seasons()) + 1}",
+        "series_length": SERIES_LENGTH,
+        "games_per_pair": games_per_pair,
+    }
+    season_id = int(organiser.call("POST", "/v1/seasons", json=season)["id"])
+    organiser.call("PATCH", f"/v1/seasons/{season_id}", json={"state": "open"})
     return season_id
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from prometheus_client import Counter, Histogram
 
 from engine.core import NS_PER_S, Fault, TransportError
+from engine.games import GAMES
 from engine.transcript import Transcript
 
 _SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 10)
@@ -52,6 +53,31 @@ canaries = Counter("deadheat_canaries_total", "Canary matches by outcome: right,
 host_checks = Counter("deadheat_host_checks_total", "Checks of this machine by outcome.", ["fitness"])
 turned_away = Counter("deadheat_turned_away_total", "Series left to another machine because this one may not judge.")
 task_failures = Counter("deadheat_task_failures_total", "Tasks that failed by our doing.", ["task", "cause"])
+
+HOST_CAUSES = ("host-starved", "host-unknown", "host-memory", "referee-late")
+"""Why an attempt is void most often; others appear when they happen."""
+
+
+def _appear() -> None:
+    """Let counters begin at zero rather than with their first event: a rate cannot see a counter's birth."""
+    for game in GAMES:
+        for fault in Fault:
+            faults.labels(game, "", fault.value)
+        for outcome in ("played", "forfeit"):
+            matches.labels(game, outcome)
+        for cause in ("played", *HOST_CAUSES):
+            attempts.labels(game, cause)
+        for blame in ("bot", "host"):
+            stolen_seconds.labels(game, blame)
+        abandoned.labels(game)
+        referee_late_seconds.labels(game)
+    for outcome in ("right", "wrong", "void"):
+        canaries.labels(outcome)
+    for task in ("build", "play"):
+        task_failures.labels(task, "")
+
+
+_appear()
 
 
 def record(transcript: Transcript) -> None:

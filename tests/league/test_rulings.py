@@ -137,7 +137,7 @@ def test_a_rejudged_match_is_played_again_with_the_same_seed_and_seats(ranked: R
         old, new = session.get_one(Match, match_id), session.get_one(Match, again)
         assert (old.seed, old.commitment) == (new.seed, new.commitment)
         assert old.state is MatchState.DONE, "a result is never overwritten"
-        seats = {m: [] for m in (match_id, again)}
+        seats: dict[int, list[tuple[int, int]]] = {match_id: [], again: []}
         for row in session.exec(select(Participant).where(col(Participant.match_id).in_(list(seats)))):
             seats[row.match_id].append((row.seat, row.version_id))
     assert sorted(seats[match_id]) == sorted(seats[again])

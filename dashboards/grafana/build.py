@@ -1,0 +1,291 @@
+"""Writes the dashboards' JSON from the few lines that differ:  python dashboards/grafana/build.py
+
+A test holds the committed files to what this writes, and asks a real Prometheus every expression in them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent / "dashboards"
+SOURCE = {"type": "prometheus", "uid": "deadheat"}
+WIDTH = 24
+"""Columns of Grafana's grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One picture. `queries`: expression and legend. `kind`: timeseries or stat. `limit`: a red line."""
+
+    title: str
+    about: str
+    queries: tuple[tuple[str, str], ...]
+    unit: str = "short"
+    kind: str = "timeseries"
+    width: int = 12
+    height: int = 8
+    limit: float | None = None
+
+
+def p(share: str, metric: str, by: str) -> str:
+    """A quantile of a histogram over five minutes."""
+    return f"histogram_quantile({share}, sum by ({by}, le) (rate({metric}_bucket[5m])))"
+
+
+NOW = (
+    Panel(
+        "Matches a minute", "Finished, all games.", (("60 * sum(deadheat:matches:rate5m)", ""),), "short", "stat", 4, 4
+    ),
+    Panel("Machines that judge", "Fit and heard of.", (("sum(deadheat_host_judges)", ""),), "short", "stat", 4, 4),
+    Panel(
+        "Oldest in the queue",
+        "Seconds that it waits.",
+        (("max(deadheat_queue_oldest_seconds)", ""),),
+        "s",
+        "stat",
+        4,
+        4,
+    ),
+    Panel(
+        "Time-outs a match",
+        "By the bots' own doing.",
+        (("avg(deadheat:timeouts:ratio5m)", ""),),
+        "percentunit",
+        "stat",
+        4,
+        4,
+    ),
+    Panel("Void attempts", "By our doing.", (("avg(deadheat:voids:ratio5m)", ""),), "percentunit", "stat", 4, 4),
+    Panel("Oldest ranking", "Of the open seasons.", (("max(deadheat_ratings_age_seconds)", ""),), "s", "stat", 4, 4),
+)
+
+DEADLINES = (
+    Panel(
+        "Share of the limit used, 99th percentile",
+        "By game and command; 1 is the deadline.",
+        (("deadheat:deadline_used_ratio:p99", "{{game}} {{command}}"),),
+        "percentunit",
+        limit=1,
+    ),
+    Panel(
+        "Reply time, median and 99th percentile",
+        "Wall time from prompt to reply.",
+        (
+            (p("0.5", "deadheat_reply_seconds", "game, command"), "{{game}} {{command}} median"),
+            (p("0.99", "deadheat_reply_seconds", "game, command"), "{{game}} {{command}} p99"),
+        ),
+        "s",
+    ),
+    Panel(
+        "Processor time of a reply, 99th percentile",
+        "Far below the wall time: the bot waited or was kept waiting.",
+        ((p("0.99", "deadheat_reply_cpu_seconds", "game, command"), "{{game}} {{command}}"),),
+        "s",
+    ),
+    Panel(
+        "Referee's lateness where a deadline passed, 99th percentile",
+        "The error of our own clock; from 5 ms on an attempt is void.",
+        (("deadheat:referee_late_seconds:p99", "{{game}}"),),
+        "s",
+        limit=0.005,
+    ),
+)
+
+FAULTS = (
+    Panel(
+        "Time-outs a match, against the last week",
+        "By the bots' own doing.",
+        (("deadheat:timeouts:ratio5m", "{{game}}"), ("deadheat:timeouts:norm", "{{game}} norm")),
+        "percentunit",
+    ),
+    Panel(
+        "Bots' failures by cause",
+        "A second.",
+        (("sum by (game, fault) (rate(deadheat_faults_total[5m]))", "{{game}} {{fault}}"),),
+        "ops",
+    ),
+    Panel(
+        "Attempts by cause",
+        "Played, or void and why: each void is our failure and is played again.",
+        (("sum by (game, cause) (rate(deadheat_attempts_total[5m]))", "{{game}} {{cause}}"),),
+        "ops",
+    ),
+    Panel(
+        "Time stolen from bots that missed a deadline, 99th percentile",
+        "By whom it was blamed on.",
+        ((p("0.99", "deadheat_stolen_seconds", "game, blame"), "{{game}} {{blame}}"),),
+        "s",
+    ),
+)
+
+WORK = (
+    Panel("Matches a minute", "Finished.", (("60 * deadheat:matches:rate5m", "{{game}}"),)),
+    Panel("Queue", "Rows by state.", (("deadheat_queue_rows", "{{queue}} {{state}}"),)),
+    Panel(
+        "Wait until claimed, 95th percentile",
+        "",
+        ((p("0.95", "deadheat_queue_wait_seconds", "queue"), "{{queue}}"),),
+        "s",
+    ),
+    Panel(
+        "Builds by outcome",
+        "A second; broken ones are the authors' to mend.",
+        (("sum by (language, outcome) (rate(deadheat_builds_total[5m]))", "{{language}} {{outcome}}"),),
+        "ops",
+    ),
+    Panel(
+        "Opening the boxes of a series, 95th percentile",
+        "",
+        (("histogram_quantile(0.95, sum by (le) (rate(deadheat_sandbox_open_seconds_bucket[5m])))", "open"),),
+        "s",
+    ),
+    Panel(
+        "Tasks that failed by our doing",
+        "A second.",
+        (("sum by (task, cause) (rate(deadheat_task_failures_total[5m]))", "{{task}} {{cause}}"),),
+        "ops",
+    ),
+)
+
+HOSTS = (
+    Panel("Fit to judge", "1: yes.", (("deadheat_host_fit", "{{host}}"),)),
+    Panel("Processor time taken by the hypervisor", "", (("deadheat_host_steal_ratio", "{{host}}"),), "percentunit"),
+    Panel(
+        "Canary matches by outcome",
+        "Reference bots with a known truth: wrong must stay at nothing.",
+        (("sum by (outcome) (increase(deadheat_canaries_total[1h]))", "{{outcome}}"),),
+    ),
+    Panel("Last heard of", "Seconds ago.", (("time() - deadheat_host_seen_timestamp_seconds", "{{host}}"),), "s"),
+)
+
+WEB = (
+    Panel(
+        "Requests a second by status",
+        "",
+        (("sum by (status) (rate(deadheat_http_requests_total[5m]))", "{{status}}"),),
+        "reqps",
+    ),
+    Panel(
+        "Time to answer, 95th percentile",
+        "By route.",
+        ((p("0.95", "deadheat_http_request_seconds", "route"), "{{route}}"),),
+        "s",
+    ),
+)
+
+HOURLY_TIMEOUTS = (
+    'sum by (game) (increase(deadheat_faults_total{fault="timeout"}[1h]))'
+    " / (sum by (game) (increase(deadheat_matches_total[1h])) > 0)"
+)
+
+SEASON = (
+    Panel(
+        "Matches finished today", "By game.", (("sum by (game) (increase(deadheat_matches_total[24h]))", "{{game}}"),)
+    ),
+    Panel(
+        "Time-outs a match, last hour",
+        "By the bots' own doing.",
+        (
+            (
+                HOURLY_TIMEOUTS,
+                "{{game}}",
+            ),
+        ),
+        "percentunit",
+    ),
+    Panel(
+        "Where bots fail",
+        "Failures in the last hour by command and cause.",
+        (("sum by (game, command, fault) (increase(deadheat_faults_total[1h]))", "{{game}} {{command}} {{fault}}"),),
+    ),
+    Panel("Age of the ranking", "By season.", (("deadheat_ratings_age_seconds", "season {{season}}"),), "s"),
+    Panel(
+        "Matches given up, last hour",
+        "Unrated, after repeated void attempts.",
+        (("deadheat:abandoned:increase1h", "{{game}}"),),
+    ),
+    Panel("Matches that wait", "Series, by state.", (('deadheat_queue_rows{queue="play"}', "{{state}}"),)),
+)
+
+DASHBOARDS = {
+    "operators": (
+        "Deadheat: operators",
+        (("Now", NOW), ("Deadlines", DEADLINES), ("Faults", FAULTS), ("Work", WORK), ("Machines", HOSTS), ("Web", WEB)),
+    ),
+    "organisers": ("Deadheat: organisers", (("Seasons", SEASON),)),
+}
+
+
+def dashboard(uid: str) -> dict[str, Any]:
+    """One dashboard as Grafana reads it."""
+    title, rows = DASHBOARDS[uid]
+    panels: list[dict[str, Any]] = []
+    y = 0
+    for heading, row in rows:
+        panels.append(_row(heading, len(panels) + 1, y))
+        y += 1
+        x = tallest = 0
+        for panel in row:
+            if x + panel.width > WIDTH:
+                x, y, tallest = 0, y + tallest, 0
+            panels.append(_panel(panel, len(panels) + 1, x, y))
+            x, tallest = x + panel.width, max(tallest, panel.height)
+        y += tallest
+    return {
+        "uid": f"deadheat-{uid}",
+        "title": title,
+        "schemaVersion": 38,
+        "version": 1,
+        "editable": False,
+        "refresh": "30s",
+        "time": {"from": "now-6h", "to": "now"},
+        "timezone": "utc",
+        "tags": ["deadheat"],
+        "panels": panels,
+    }
+
+
+def _row(title: str, number: int, y: int) -> dict[str, Any]:
+    return {
+        "id": number,
+        "type": "row",
+        "title": title,
+        "collapsed": False,
+        "gridPos": {"x": 0, "y": y, "w": WIDTH, "h": 1},
+    }
+
+
+def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, Any]:
+    defaults: dict[str, Any] = {"unit": panel.unit, "min": 0}
+    if panel.limit is not None:
+        steps = [{"color": "green", "value": None}, {"color": "red", "value": panel.limit}]
+        defaults |= {
+            "thresholds": {"mode": "absolute", "steps": steps},
+            "custom": {"thresholdsStyle": {"mode": "line"}},
+        }
+    return {
+        "id": number,
+        "type": panel.kind,
+        "title": panel.title,
+        "description": panel.about,
+        "datasource": SOURCE,
+        "gridPos": {"x": x, "y": y, "w": panel.width, "h": panel.height},
+        "fieldConfig": {"defaults": defaults, "overrides": []},
+        "targets": [
+            {"refId": chr(ord("A") + place), "datasource": SOURCE, "expr": expression, "legendFormat": legend}
+            for place, (expression, legend) in enumerate(panel.queries)
+        ],
+    }
+
+
+def text(uid: str) -> str:
+    """The file's content."""
+    return json.dumps(dashboard(uid), indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    for name in DASHBOARDS:
+        (HERE / f"{name}.json").write_text(text(name))
