@@ -46,12 +46,12 @@ LATE_BOUND_NS = 5 * NS_PER_MS
 full load and real-time scheduling within 0.2 ms, so a later wake-up says that this host is in trouble."""
 
 
-LAST_LOOK_NS = NOISE_NS // 2
-"""How long before a deadline a silent seat is looked at. What is there just after it then came less than NOISE_NS ago
-unless we were kept from running, so no bot gets a match voided by aiming there."""
+LOOK_NS = NOISE_NS // 2
+"""How long before a deadline a silent seat is looked at, and how often afterwards. What is there at the next look then
+came less than NOISE_NS ago unless we were kept from running, so no bot gets a match voided by aiming there."""
 
-WATCH_STEP_NS = 5 * NS_PER_MS
-"""How often a watched seat is looked at when it stays silent; up to every LAST_LOOK_NS where its own time runs out."""
+WEIGH_NS = 5 * NS_PER_MS
+"""How often the evidence against a watched seat that stays silent is weighed; it takes a dozen reads."""
 
 
 @dataclass(slots=True)
@@ -69,6 +69,7 @@ class _Open:
     write_ns: int
     silent_ns: int
     watched: bool = False
+    weigh_ns: int = 0
     late_ns: int = 0
 
     @property
@@ -150,7 +151,7 @@ class PipeTransport:
         _flush(channel)
         write_ns = monotonic_ns() - started_ns
         deadline_ns = started_ns + limit_ns
-        wake_ns = deadline_ns - LAST_LOOK_NS
+        wake_ns = deadline_ns - LOOK_NS
         waiting.append(_Open(seat, channel, ear, started_ns, deadline_ns, wake_ns, write_ns, started_ns))
 
     def _decide(self, prompt: _Open, woke_ns: int, readable: bool) -> Reply | None:
@@ -201,18 +202,20 @@ class PipeTransport:
         if ended:
             return prompt.failed(_gone(prompt.channel), stamp_ns, prompt.late_ns)
         answered = b"\n" in prompt.channel.unread or len(prompt.channel.unread) > MAX_LINE_BYTES
+        unseen_ns = stamp_ns - prompt.silent_ns
+        if not answered:
+            prompt.silent_ns = woke_ns
+            prompt.wake_ns = stamp_ns + LOOK_NS
+            if stamp_ns < prompt.weigh_ns:
+                return None
+            prompt.weigh_ns = stamp_ns + WEIGH_NS
         evidence = prompt.evidence(stamp_ns)
         blame = while_watching(evidence, answered, self._watch_factor)
         told: dict[str, object] = {"seat": prompt.seat, **evidence.as_dict()}
-        left_ns = evidence.limit_ns - evidence.own_ns  # of the bot's own time
         if blame is None:
-            prompt.silent_ns = woke_ns
-            step_ns = WATCH_STEP_NS if left_ns < 0 else min(WATCH_STEP_NS, max(LAST_LOOK_NS, left_ns))
-            prompt.wake_ns = monotonic_ns() + step_ns
             return None
         if blame is Blame.BOT:
-            unseen_ns = stamp_ns - prompt.silent_ns
-            if answered and unseen_ns > NOISE_NS and left_ns + unseen_ns >= 0:
+            if answered and unseen_ns > NOISE_NS and evidence.own_ns - unseen_ns <= evidence.limit_ns:
                 raise self._late(prompt, stamp_ns, "an answer was there, and may have been within the bot's own time")
             self.convictions.append(told)
             return prompt.failed(Fault.TIMEOUT, stamp_ns, max(prompt.late_ns, prompt.write_ns))

@@ -2,18 +2,21 @@
 
     ./scripts/bench clock [--short]
 
-(a) On an idle host, answers aimed at 1 ms and more before and after the deadline: wrong verdicts. (b) With twice as
-many spinning processes as CPUs: innocent bots convicted, guilty ones acquitted, attempts void. (c) The referee's own
-lateness under that load over idle. (d) The referee's CPU time a request over one written with asyncio streams.
+(a) On an idle host, answers aimed at 1 ms and more before and after the deadline: wrong verdicts. The truth is not the
+aim but what the bot's own stamps around its write say, for the host itself may be late, also where nobody in it can see
+it (a hypervisor that takes less than a tick): such answers are counted apart. (b) With twice as many spinning processes
+as CPUs: innocent bots convicted, guilty ones acquitted, attempts void. (c) The referee's own lateness under that load
+over idle. (d) The referee's CPU time a request over one written with asyncio streams; see `referees`.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import os
 import random
+import re
+import select
 import statistics
 import subprocess
 import sys
@@ -21,20 +24,22 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, TransportError
+from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError
 from league.config import Settings
 from sandbox.arena import quiet
-from sandbox.attribution import Counters
+from sandbox.attribution import NOISE_NS, Counters
 from sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox
 from sandbox.docker import DockerSandbox
-from sandbox.local import LocalSandbox
-from sandbox.pipes import PipeTransport
+from sandbox.pipes import PipeTransport, _Open
+from tests.benchmarks import referees
 from tests.benchmarks.programs import HERE, built
 
 LIMIT_MS = 20
 MARGINS_MS = (1, 2, 5)
+ANSWER_SECONDS = 10
 LATENESS_TARGET, BARE_TARGET, FULL_TARGET = 2.0, 0.4, 0.6
 
 
@@ -45,7 +50,7 @@ def main() -> int:
     scale = 20 if parser.parse_args().short else 1
     with tempfile.TemporaryDirectory(prefix="deadheat-bench-") as name:
         folder = Path(name)
-        sandbox = DockerSandbox(Settings().image, folder / "run")
+        sandbox = DockerSandbox(Settings().image, folder / "run", Settings().runtime)
         timed = built(HERE / "timed.c", "c", sandbox, folder / "timed")
         echo = built(HERE / "echo.c", "c", sandbox, folder / "echo")
         missed = idle(sandbox, timed, 1000 // scale)
@@ -57,34 +62,62 @@ def main() -> int:
     return int(bool(missed))
 
 
+class Observed(PipeTransport):
+    """Keeps the deadline of the last prompt."""
+
+    deadline_ns = 0
+
+    def _send(self, seat: Seat, batch: Sequence[Message], replies: dict[Seat, Reply], waiting: list[_Open]) -> None:
+        super()._send(seat, batch, replies, waiting)
+        self.deadline_ns = waiting[-1].deadline_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A verdict (``in time``, ``timeout`` or the cause of a void), and when the bot began and ended to write its answer
+    by its own stamps, from the deadline on.
+    """
+
+    verdict: str
+    begun_ns: int
+    done_ns: int
+
+    @property
+    def truth(self) -> str:
+        """What the bot's stamps say. Nearer than NOISE_NS before a deadline the judge does not claim to tell."""
+        if self.begun_ns > 0:
+            return "late"
+        return "in time" if self.done_ns <= -NOISE_NS else "too near"
+
+
 class Judge:
-    """One bot under the transport, asked again and again; a void starts it afresh."""
+    """One bot under the transport, asked again and again."""
 
     def __init__(self, sandbox: Sandbox, program: Program, cpus: str) -> None:
         self._box: Box = sandbox.open(program, Limits(cpus=cpus))
-        self._running = False
-        self._fresh()
+        self._channel: Channel = self._box.start()
+        self._transport = Observed([self._channel])
 
-    def _fresh(self) -> None:
-        if self._running:
-            self._box.ask_stop(0)
-            self._box.stopped()
-        self.channel: Channel = self._box.start()
-        self.transport = PipeTransport([self.channel])
-        self._running = True
-
-    def ask(self, order: str) -> str:
-        """``in time``, ``timeout`` or the cause of a void."""
+    def ask(self, order: str) -> Asked:
+        """Whatever the verdict is, the bot is asked for its stamps once it has answered."""
         try:
-            reply = self.transport.exchange([Message(0, order, LIMIT_MS * NS_PER_MS)])[0]
+            reply = self._transport.exchange([Message(0, order, LIMIT_MS * NS_PER_MS)])[0]
+            assert reply.fault in (None, Fault.TIMEOUT), reply
+            verdict = "in time" if reply.fault is None else "timeout"
         except TransportError as error:
-            self._fresh()
-            return error.cause
-        if reply.fault is not None:
-            assert reply.fault is Fault.TIMEOUT, reply
-            self._fresh()  # its late answer must not be taken for the next one's
-            return "timeout"
-        return "in time"
+            verdict = error.cause
+        begun_ns, done_ns = self._stamps()
+        return Asked(verdict, begun_ns - self._transport.deadline_ns, done_ns - self._transport.deadline_ns)
+
+    def _stamps(self) -> tuple[int, int]:
+        channel = self._channel
+        os.write(channel.stdin_fd, b"WHEN\n")
+        said = bytes(channel.unread)  # an answer that was not counted comes first
+        while (found := re.search(rb"AT (\d+) (\d+)\n", said)) is None:
+            assert select.select([channel.stdout_fd], [], [], ANSWER_SECONDS)[0], "the bot does not answer"
+            said += os.read(channel.stdout_fd, 4096)
+        channel.unread.clear()
+        return int(found[1]), int(found[2])
 
     def close(self) -> None:
         self._box.close()
@@ -95,14 +128,23 @@ def idle(sandbox: Sandbox, program: Program, prompts: int) -> int:
     judge = Judge(sandbox, program, "0")
     chance = random.Random(1)
     seen: Counter[tuple[str, str]] = Counter()
+    delayed = unseen = 0
     with quiet():
         for _ in range(prompts):
             margin_ms = chance.choice(MARGINS_MS) * chance.choice((-1, 1))
-            order = f"SLEEP {(LIMIT_MS + margin_ms) * 1000}"
-            seen["before" if margin_ms < 0 else "after", judge.ask(order)] += 1
+            asked = judge.ask(f"SLEEP {(LIMIT_MS + margin_ms) * 1000}")
+            seen[asked.truth, asked.verdict] += 1
+            delayed += asked.begun_ns - margin_ms * NS_PER_MS > NOISE_NS
+            unseen += margin_ms < 0 and asked.truth == "late" and asked.verdict == "timeout"
     judge.close()
-    wrong = seen["before", "timeout"] + seen["after", "in time"]
-    print(f"(a) {prompts} answers 1 ms and more beside the deadline: {told(seen)}; wrong verdicts {wrong}")
+    verdicts = sorted({verdict for _, verdict in seen})
+    print(f"(a) {prompts} answers aimed 1, 2 and 5 ms beside the deadline; their bot's own stamps, and the verdicts:")
+    print(f"    {'':14}" + "".join(f"{verdict:>14}" for verdict in verdicts))
+    for truth in ("in time", "too near", "late"):
+        print(f"    {truth:14}" + "".join(f"{seen[truth, verdict]:14}" for verdict in verdicts))
+    wrong = seen["in time", "timeout"] + seen["late", "in time"]
+    print(f"    This host delayed {delayed} by more than 0.5 ms. Of those that it made late, without a trace that any")
+    print(f"    counter shows, {unseen} were convicted. Verdicts that contradict the stamps: {wrong}")
     return int(wrong > 0)
 
 
@@ -112,10 +154,10 @@ def loaded(sandbox: Sandbox, program: Program, innocent: int, guilty: int) -> in
     seen: Counter[tuple[str, str]] = Counter()
     with spinners(), quiet():
         for number in range(innocent):
-            seen["innocent", judge.ask(("SLEEP 2000", "WORK 2000", "WORK 8000")[number % 3])] += 1
+            seen["innocent", judge.ask(("SLEEP 2000", "WORK 2000", "WORK 8000")[number % 3]).verdict] += 1
         for number in range(guilty):
             late = (f"SLEEP {(LIMIT_MS + 3) * 1000}", f"WORK {(LIMIT_MS + 3) * 1000}")[number % 2]
-            seen["guilty", judge.ask(late)] += 1
+            seen["guilty", judge.ask(late).verdict] += 1
     judge.close()
     wrong = seen["innocent", "timeout"] + seen["guilty", "in time"]
     print(f"(b) with {2 * (os.cpu_count() or 1)} spinning processes: {told(seen)}; wrong verdicts {wrong}")
@@ -139,7 +181,7 @@ def lateness(sandbox: Sandbox, program: Program, prompts: int) -> int:
 class Undisturbed(NoMeter):
     """A meter of a bot from which nothing is ever stolen."""
 
-    def counters(self, fresh: bool = True) -> Counters:
+    def counters(self) -> Counters:
         """See `sandbox.box.Meter`."""
         return Counters(cpu_ns=0, full_ns=0)
 
@@ -158,45 +200,17 @@ def late_by(sandbox: Sandbox, program: Program, prompts: int) -> list[int]:
 
 def cost(sandbox: Sandbox, program: Program, requests: int) -> int:
     """(d)"""
-    turns = 10
-    figures: dict[str, list[float]] = {"asyncio": [], "bare": [], "everything": []}
-    bare, full = LocalSandbox().open(program, Limits()), sandbox.open(program, Limits())
-    bare_channel, full_channel = bare.start(), full.start()
-    bare_channel.meter = NoMeter()
-    transports = {"bare": PipeTransport([bare_channel]), "everything": PipeTransport([full_channel])}
-    for _ in range(turns):
-        figures["asyncio"].append(asyncio.run(asyncio_referee(program, requests // turns)))
-        for name, transport in transports.items():
-            with quiet():
-                began = time.process_time()
-                for _ in range(requests // turns):
-                    transport.exchange([Message(0, "PING", 500 * NS_PER_MS)])
-                figures[name].append((time.process_time() - began) / (requests // turns) * 1e6)
-    bare.close()
-    full.close()
-    ratio = {
-        n: statistics.median(a / b for a, b in zip(figures[n], figures["asyncio"], strict=True)) for n in transports
-    }
-    shown = ", ".join(f"{name} {statistics.median(taken):.1f}" for name, taken in figures.items())
-    print(f"(d) referee's CPU a request, us: {shown}; over asyncio: {ratio['bare']:.2f}, {ratio['everything']:.2f}")
-    return int(ratio["bare"] > BARE_TARGET) + int(ratio["everything"] > FULL_TARGET)
-
-
-async def asyncio_referee(program: Program, requests: int) -> float:
-    """The referee that everybody writes first: subprocess, streams, wait_for. CPU microseconds a request."""
-    pipe = asyncio.subprocess.PIPE
-    bot = await asyncio.create_subprocess_exec(*program.command, cwd=program.directory, stdin=pipe, stdout=pipe)
-    assert bot.stdin is not None and bot.stdout is not None
-    began = time.process_time()
-    for _ in range(requests):
-        bot.stdin.write(b"PING\n")
-        await bot.stdin.drain()
-        line = await asyncio.wait_for(bot.stdout.readline(), 0.5)
-        assert line == b"OK\n"
-    taken = (time.process_time() - began) / requests * 1e6
-    bot.stdin.close()
-    await bot.wait()
-    return taken
+    missed = 0
+    for seats, how in ((2, "both seats at once"), (1, "one seat at a time")):
+        taken = referees.measure(sandbox, program, seats, requests, turns=10)
+        shown = ", ".join(f"{kind} {statistics.median(spent):.1f}" for kind, spent in taken.items())
+        bare, everything = (
+            statistics.median(a / b for a, b in zip(taken[kind], taken[referees.ASYNCIO], strict=True))
+            for kind in (referees.BARE, referees.EVERYTHING)
+        )
+        print(f"(d) referee's CPU a request, us, {how}: {shown}; over asyncio: {bare:.2f}, {everything:.2f}")
+        missed += (bare > BARE_TARGET) + (everything > FULL_TARGET)
+    return missed
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from engine.core import NS_PER_MS, Fault, Message, Reply, TransportError
 from sandbox.attribution import Counters
 from sandbox.box import Channel, Limits, NoMeter, Program
 from sandbox.local import LocalSandbox
-from sandbox.pipes import LAST_LOOK_NS, PipeTransport
+from sandbox.pipes import LOOK_NS, PipeTransport
 
 T = TypeVar("T")
 
@@ -284,7 +284,7 @@ def test_an_answer_that_was_read_by_the_deadline_is_in_time(monkeypatch: pytest.
 
 def test_an_answer_just_after_the_deadline_is_late_and_voids_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or a bot could have its matches voided at will: the referee looks a moment before each deadline."""
-    limit_ns, before_ns, after_ns = 2 * NS_PER_MS, 2 * NS_PER_MS - LAST_LOOK_NS, 2 * NS_PER_MS + NS_PER_MS // 20
+    limit_ns, before_ns, after_ns = 2 * NS_PER_MS, 2 * NS_PER_MS - LOOK_NS, 2 * NS_PER_MS + NS_PER_MS // 20
     readings = (0, 0, 0, NS_PER_MS, NS_PER_MS, before_ns, ("OK\n", before_ns), after_ns)
     assert scripted(monkeypatch, *readings, limit_ns=limit_ns) == Fault.TIMEOUT
 
