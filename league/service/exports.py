@@ -42,14 +42,11 @@ def export_page(session: Session, season_id: int, table: Exported, after: int = 
 
 
 def _matches(session: Session, season_id: int, after: int, limit: int) -> Page:
-    statement = (
-        select(Match, VoidedMatch)
-        .join(VoidedMatch, col(VoidedMatch.match_id) == Match.id, isouter=True)
-        .where(Match.season_id == season_id, Match.id > after)
-        .order_by(col(Match.id))
-        .limit(limit)
-    )
-    found = session.exec(statement).all()
+    statement = select(Match).where(Match.season_id == season_id, Match.id > after)
+    found = session.exec(statement.order_by(col(Match.id)).limit(limit)).all()
+    ids = [match.id for match in found]
+    rulings = session.exec(select(VoidedMatch).where(col(VoidedMatch.match_id).in_(ids)))
+    rejudged = {ruling.match_id: ruling.rejudged_id for ruling in rulings}
     rows = [
         {
             "match_id": match.id,
@@ -57,17 +54,17 @@ def _matches(session: Session, season_id: int, after: int, limit: int) -> Page:
             "number": match.number,
             "state": match.state.value,
             "rated": match.rated,
-            "voided": voided is not None,
-            "rejudged_as": None if voided is None else voided.rejudged_id,
+            "voided": match.id in rejudged,
+            "rejudged_as": rejudged.get(match.id),
             "commitment": match.commitment,
             "seed": match.seed.hex() if match.state is MatchState.DONE else None,
             "transcript_sha256": match.transcript_sha256,
             "created_at": match.created_at.isoformat(),
             "finished_at": match.finished_at and match.finished_at.isoformat(),
         }
-        for match, voided in found
+        for match in found
     ]
-    return rows, found[-1][0].id if len(found) == limit else None
+    return rows, ids[-1] if len(ids) == limit else None
 
 
 def _match_ids(session: Session, season_id: int, after: int, limit: int) -> list[int]:
