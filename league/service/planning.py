@@ -1,7 +1,11 @@
 """Writing a planned series down: where matches, their seats and their seeds come from.
 
-Ladder, finals and challenges all plan with `add_series`. Every match gets a secret seed with a public commitment;
-where a game's hands are private (`engine.games.SAME_DEALS`), the matches of one turn round the table share one.
+Ladder, finals and challenges all plan with `add_series`. Every match gets a secret seed with a public commitment.
+Where a game's hands are private (`engine.games.SAME_DEALS`), the matches of one turn round the table share one: they
+are a group. A group lies in one series, and the results of a series are written in one transaction
+(`league.service.play.finish_series`), so its seed is shown with the last of its matches or not at all. Who plays an
+abandoned match of it again, by an organiser's ruling, knows its dice no better for it: programs are chosen when a
+match is planned, have no memory from match to match, and no network.
 """
 
 from __future__ import annotations
@@ -38,11 +42,14 @@ def add_series(
 ) -> int:
     """Plan a series between different versions and return its id, to be enqueued after the commit.
 
-    Of two versions the first begins; after that they take turns. `matches` is cut to whole groups.
+    Of two versions the first begins; after that they take turns. Where deals are shared, `matches` is cut to whole
+    groups; challenges get fresh dice in every game, for their test takes matches as independent.
     """
     at = now(session)
     surrounding = surroundings(session)
-    matches = whole_groups(season, matches)
+    same_deals = season.game in SAME_DEALS and purpose is not Purpose.CHALLENGE
+    if same_deals:
+        matches = whole_turns(matches, len(versions))
     series = Series(
         season_id=season.id,
         purpose=purpose,
@@ -55,7 +62,7 @@ def add_series(
     session.add(series)
     session.flush()
     order = surrounding.entropy(SEED_BYTES)  # who follows whom round a table
-    plan = seatings(versions, matches, same_deals=season.game in SAME_DEALS, seed=order)
+    plan = seatings(versions, matches, same_deals=same_deals, seed=order)
     _add_matches(session, series, plan)
     if purpose is not Purpose.CHALLENGE:  # two versions of one bot, and never rated
         _count(session, season.id, versions, matches)

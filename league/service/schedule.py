@@ -28,7 +28,7 @@ from league.service.challenges import plan_challenges
 from league.service.counting import taking_part
 from league.service.finals import plan_finals
 from league.service.planning import add_series, whole_groups
-from league.service.seasons import turn_seasons
+from league.service.season_states import turn_seasons
 from league.service.steps import lock_season
 from league.states import PLAYING, UNFINISHED, Purpose, SeasonState, SeriesState, VersionState
 from league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
@@ -61,11 +61,9 @@ def tick(session: Session) -> list[int]:
 
 def _plan(session: Session, season: Season) -> list[int]:
     """Fill the room for open series of a season that is locked."""
-    unfinished = (Series.season_id == season.id, col(Series.state).in_(UNFINISHED))
-    room = (
-        settings_of(session).open_series_limit
-        - session.exec(select(func.count(col(Series.id))).where(*unfinished)).one()
-    )
+    waiting = select(func.count(col(Series.id))).where(Series.season_id == season.id, col(Series.state).in_(UNFINISHED))
+    open_series = session.exec(waiting.where(Series.purpose == Purpose.LADDER)).one()
+    room = settings_of(session).open_series_limit - open_series
     if room <= 0:
         return []
     if season.pairing_seed is None:
@@ -77,7 +75,6 @@ def _plan(session: Session, season: Season) -> list[int]:
     )
     players = _players(session, season, terms)
     entrants = _entrants(session, season, players)
-
     versions = {entry.bot_id: version for version, entry in players.items()}
 
     def met(version: int) -> dict[int, Met]:

@@ -13,9 +13,10 @@ from sqlmodel import col, select
 from league import service
 from league.database import Database
 from league.jobs import SeriesJob
+from league.service.planning import add_series
 from league.service.users import Person
-from league.states import MatchState, SeasonState, SeriesState
-from league.tables import BotVersion, Division, Entry, Match, Pair, Participant, Season, Series
+from league.states import MatchState, Purpose, SeasonState, SeriesState
+from league.tables import BotVersion, Challenge, Division, Entry, Match, Pair, Participant, Season, Series
 from tests.league.world import GAME, World, abandoned, won
 
 Author = tuple[Person, int]
@@ -201,6 +202,36 @@ def test_a_group_with_an_abandoned_match_counts_what_was_played(world: World) ->
     refit(world, season_id)
     with world.db.reading() as session:
         assert service.leaderboard(session, season_id).standings["totals"]["rated"] == 3
+
+
+def test_a_challenge_has_fresh_dice_in_every_game(world: World) -> None:
+    """Two versions of a bot, whatever the size of the season's tables; pairing does not count them as a pair."""
+    season_id, ((owner, bot_id), *_) = a_season(world, 3, game="liars-dice", seats=3)
+    world.build(world.upload(owner, bot_id))
+    with world.db.transaction() as session:
+        season = session.get_one(Season, season_id)
+        entry = session.exec(select(Entry).where(Entry.bot_id == bot_id)).one()
+        challenge = Challenge(
+            season_id=season_id,
+            entry_id=entry.id,
+            candidate_id=4,
+            incumbent_id=1,
+            elo0=0,
+            elo1=20,
+            alpha=0.05,
+            beta=0.05,
+            games_limit=10,
+            created_at=world.clock(),
+        )
+        session.add(challenge)
+        session.flush()
+        series_id = add_series(session, season, (4, 1), 5, purpose=Purpose.CHALLENGE, challenge_id=challenge.id)
+    job = world.claim(series_id)
+    assert job is not None
+    assert [match.seats for match in job.matches] == [(4, 1), (1, 4), (4, 1), (1, 4), (4, 1)]
+    assert len({match.seed for match in job.matches}) == 5
+    with world.db.reading() as session:
+        assert session.exec(select(Pair)).all() == []
 
 
 def test_a_match_that_is_played_again_stays_in_its_cluster(world: World) -> None:
