@@ -9,7 +9,7 @@ busy, shared or slow machine judges as justly as a quiet one, only dearer, and w
 * nothing tells whether a bot was kept from running, so every missed deadline would end as unknown;
 * its clock counts in ticks, which are longer than what verdicts turn on;
 * the verdict over a reference bot was wrong;
-* more than `MAX_VOID_SHARE` of the verdicts over them were void.
+* more than `MAX_ESCAPE_SHARE` of those that were late got away, because the attempt was void.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from enum import StrEnum
 
 from engine.core import NS_PER_MS
 
-MAX_VOID_SHARE = 0.5
-"""A match has five attempts: up to here at least 31 of 32 matches that turn on a deadline end with a verdict."""
+MAX_ESCAPE_SHARE = 0.8
+"""A match has five attempts: from here on, more than a third of those that a late bot should lose would be abandoned."""
 
 BUSY_VOID_SHARE = 0.05
 MAX_STEAL_SHARE = 0.02
@@ -53,8 +53,8 @@ class Finding:
 class Facts:
     """What was found out about a host. The defaults are those of a host with which nothing is wrong.
 
-    `innocent` and `guilty` count the prompts to reference bots that should be in time and too late; of the first
-    `convicted`, of the second `acquitted`, of both `voids` came out otherwise. `signals` are the counters that speak
+    `innocent` and `guilty` count the prompts to reference bots that are in time and too late. Of the first `convicted`
+    came out wrong and `disturbed` void; of the second `acquitted` wrong and `escaped` void. `signals` are the counters that speak
     for waiting (see `sandbox.attribution`).
     """
 
@@ -69,7 +69,8 @@ class Facts:
     guilty: int = 60
     convicted: int = 0
     acquitted: int = 0
-    voids: int = 0
+    disturbed: int = 0
+    escaped: int = 0
     late_ns: Percentiles = (30_000, 100_000, 200_000)  # the referee, at deadlines
     trip_ns: Percentiles = (40_000, 100_000, 200_000)  # prompt to reply of a bot that answers at once
     steal_share: float = 0.0
@@ -167,10 +168,14 @@ def _of_verdicts(facts: Facts) -> Iterator[Finding]:
     if not facts.convicted and not facts.acquitted:
         yield Finding(Level.GOOD, f"None of {prompts} known verdicts was wrong.")
     mend = "give the bots CPUs of their own, and this machine less other work"
-    text = f"{facts.voids} of {prompts} known verdicts were void: bots are kept from running"
-    if facts.voids > MAX_VOID_SHARE * prompts:
-        yield Finding(Level.UNFIT, f"{text}, too often to end every match.", mend)
-    elif facts.voids > BUSY_VOID_SHARE * prompts:
+    voids = facts.disturbed + facts.escaped
+    if facts.escaped > MAX_ESCAPE_SHARE * facts.guilty:
+        text = (
+            f"Of {facts.guilty} reference bots that were late {facts.escaped} got away: all bots are kept from running."
+        )
+        yield Finding(Level.UNFIT, text, mend)
+    elif voids > BUSY_VOID_SHARE * prompts:
+        text = f"{voids} of {prompts} known verdicts were void: bots are kept from running"
         yield Finding(Level.REMARK, f"{text} (CPUs busy for {100 * facts.busy_share:.0f} %).", mend)
 
 

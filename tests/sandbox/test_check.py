@@ -79,7 +79,8 @@ def test_a_clock_that_runs_too_slowly_is_found_out(monkeypatch: pytest.MonkeyPat
 def test_a_clock_that_runs_too_fast_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: 2 * time.monotonic_ns())
     report = check_host(LocalSandbox(), (), ROUNDS)
-    assert report.facts.convicted + report.facts.voids > report.facts.innocent  # it always wakes late, by such a clock
+    facts = report.facts
+    assert facts.convicted > 0 or facts.escaped == facts.guilty  # by such a clock it always wakes late
     assert not report.fit
 
 
@@ -110,7 +111,7 @@ def test_a_host_that_sees_no_stolen_time_is_unfit() -> None:
     report = check_host(Unseeing(), (), 1)
     assert report.facts.signals == ()
     assert report.facts.convicted == 0  # nobody is on "unknown", ...
-    assert report.facts.voids >= len(GUILTY)  # ... and so the guilty escape
+    assert report.facts.escaped == len(GUILTY)  # ... and so the guilty escape
     assert report.reasons[0].startswith("Nothing tells whether a bot was kept from running")
 
 
@@ -121,11 +122,12 @@ class Frozen(NoMeter):
         return Counters(cpu_ns=0, full_ns=time.monotonic_ns())
 
 
-def test_where_everything_is_stolen_the_guilty_end_void(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_everything_is_stolen_the_guilty_escape_and_the_host_is_unfit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(UnseeingBox, "start", _with(Frozen()))
-    facts = check_host(Unseeing(), (), 1).facts
-    assert (facts.convicted, facts.acquitted) == (0, 0)
-    assert facts.voids >= len(GUILTY)
+    report = check_host(Unseeing(), (), 1)
+    assert (report.facts.convicted, report.facts.acquitted) == (0, 0)
+    assert report.facts.escaped == len(GUILTY)
+    assert not report.fit
 
 
 def _with(meter: Frozen):

@@ -18,7 +18,7 @@ GOOD = Facts()
         (replace(GOOD, clock="jiffies"), "The clock counts in ticks"),
         (replace(GOOD, convicted=1), "Of 60 reference bots that were in time 1 were called late"),
         (replace(GOOD, acquitted=2), "Of 60 reference bots that were late 2 were called in time"),
-        (replace(GOOD, voids=61), "61 of 120 known verdicts were void"),
+        (replace(GOOD, escaped=49), "Of 60 reference bots that were late 49 got away"),
     ],
 )
 def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, reason: str) -> None:
@@ -32,8 +32,8 @@ def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, r
 @pytest.mark.parametrize(
     ("facts", "remark"),
     [
-        (replace(GOOD, voids=60), "60 of 120 known verdicts were void"),
-        (replace(GOOD, voids=7, busy_share=1.0), "7 of 120 known verdicts were void"),
+        (replace(GOOD, disturbed=60, escaped=48), "108 of 120 known verdicts were void"),
+        (replace(GOOD, disturbed=4, escaped=3, busy_share=1.0), "7 of 120 known verdicts were void"),
         (replace(GOOD, late_ns=(6_000_000, 9_000_000, 90_000_000)), "The referee is late by 6000 us"),
         (replace(GOOD, steal_share=0.3), "The hypervisor took 30.0 %"),
         (replace(GOOD, signals=("run-delay",)), "No cpu.pressure"),
@@ -54,7 +54,9 @@ def test_what_only_makes_judging_dearer_is_a_remark(facts: Facts, remark: str) -
     assert all(finding.mend for finding in report.findings if finding.level is Level.REMARK)
 
 
-@pytest.mark.parametrize("facts", [GOOD, replace(GOOD, voids=6), replace(GOOD, governors=("performance",))])
+@pytest.mark.parametrize(
+    "facts", [GOOD, replace(GOOD, disturbed=3, escaped=3), replace(GOOD, governors=("performance",))]
+)
 def test_a_quiet_host_has_nothing_to_mend(facts: Facts) -> None:
     report = judged(facts)
     assert report.fit
@@ -68,7 +70,22 @@ def test_the_runtime_is_told() -> None:
 
 def test_everything_together_is_told_once_each() -> None:
     worst = Facts(
-        "1", (), "pit", False, ("powersave",), True, "0,1", 10, 10, 1, 1, 18, (10**7,) * 3, (0, 0, 0), 0.5, 1.0
+        runtime="runc",
+        cgroups="1",
+        signals=(),
+        clock="pit",
+        realtime=False,
+        governors=("powersave",),
+        swap=True,
+        shared_cores="0,1",
+        innocent=10,
+        guilty=10,
+        convicted=1,
+        acquitted=1,
+        disturbed=9,
+        escaped=9,
+        late_ns=(10**7,) * 3,
+        steal_share=0.5,
     )
     report = judged(worst)
     assert len(report.reasons) == 5

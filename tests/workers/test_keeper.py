@@ -56,7 +56,7 @@ def test_a_machine_is_checked_quickly_when_it_starts_and_judges_from_then_on(wor
     assert found.checked_at == world.clock.now
     assert found.report["facts"]["innocent"] == 2 * QUICK_ROUNDS
     assert (found.report["facts"]["convicted"], found.report["facts"]["acquitted"]) == (0, 0)
-    assert found.judges or "known verdicts were void" in found.reasons[0]  # this host may be that busy
+    assert found.judges or "got away" in found.reasons[0]  # this host may be that busy
 
 
 def test_one_doubt_at_the_start_is_settled_by_a_thorough_check_at_once(
