@@ -21,7 +21,7 @@ from enum import StrEnum
 from engine.core import NS_PER_MS
 
 MAX_ESCAPE_SHARE = 0.8
-"""A match has five attempts: from here on, more than a third of those that a late bot should lose would be abandoned."""
+"""A match has five attempts: from here on more than a third of those that a late bot should lose would be abandoned."""
 
 BUSY_VOID_SHARE = 0.05
 MAX_STEAL_SHARE = 0.02
@@ -54,8 +54,8 @@ class Facts:
     """What was found out about a host. The defaults are those of a host with which nothing is wrong.
 
     `innocent` and `guilty` count the prompts to reference bots that are in time and too late. Of the first `convicted`
-    came out wrong and `disturbed` void; of the second `acquitted` wrong and `escaped` void. `signals` are the counters that speak
-    for waiting (see `sandbox.attribution`).
+    came out wrong and `disturbed` void; of the second `acquitted` wrong and `escaped` void. `signals` are the counters
+    that speak for waiting (see `sandbox.attribution`).
     """
 
     cgroups: str = "2"  # or "1", or "1+2": version 1 with a unified hierarchy beside it
