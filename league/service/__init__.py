@@ -46,13 +46,13 @@ from league.service.rulings import (
     withdraw,
 )
 from league.service.schedule import tick
+from league.service.season_states import set_season_state
 from league.service.seasons import (
     create_season,
     edit_season,
     season_info,
     season_progress,
     seasons,
-    set_season_state,
 )
 from league.service.standings import leaderboard, newest_snapshot, refit, seasons_to_refit
 from league.service.sweep import Swept, sweep

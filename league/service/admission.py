@@ -102,6 +102,13 @@ def uninvite_from_season(session: Session, organiser: Person, season_id: int, na
     return invited_to_season(session, organiser, season_id)
 
 
+def take_over_list(session: Session, previous_id: int, season_id: int) -> None:
+    """Invite to a season who was invited to the one before."""
+    invited = select(SeasonInvitation.user_id).where(SeasonInvitation.season_id == previous_id)
+    session.add_all(SeasonInvitation(season_id=season_id, user_id=user_id) for user_id in session.exec(invited).all())
+    session.flush()
+
+
 def invited_to_season(session: Session, organiser: Person, season_id: int) -> list[str]:
     """Who is on the list, by name.
 

@@ -38,7 +38,7 @@ from league.pairing.separation import games_to_part
 from league.service.audit import SYSTEM, record
 from league.service.counting import counts, taking_part
 from league.service.planning import add_series
-from league.service.seasons import change_state
+from league.service.season_states import change_state
 from league.service.steps import touch_log
 from league.states import UNFINISHED, FinalsFormat, Purpose, Ranks, SeasonState
 from league.tables import Entry, Match, Participant, RatingSnapshot, Season, Series

@@ -1,0 +1,222 @@
+"""Divisions within a season, and who changes them with the next."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+import pytest
+from sqlmodel import select
+
+from league import errors, service
+from league.service.challenges import GateTerms
+from league.service.divisions import moved
+from league.service.seasons import SeasonInfo, SeasonSettings
+from league.states import Admission, SeasonState
+from league.tables import Participant
+from tests.league.world import World, won
+
+TWO = (("First", 3), ("Second", None))
+
+
+def assign(world: World, season_id: int, number: int, *bots: int) -> None:
+    for bot_id in bots:
+        with world.db.transaction() as session:
+            service.assign_division(session, world.boss, season_id, bot_id, number)
+
+
+def played_out(world: World, *, bots: int = 6, **settings: Unpack[SeasonSettings]) -> int:
+    """A published season of two divisions, in which a bot is the better the higher its number is."""
+    settings["games_per_pair"] = 2
+    season_id = world.season(bots, divisions=TWO, **settings)
+    assign(world, season_id, 1, 1, 2, 3)
+    while made := world.tick():
+        for series_id in made:
+            job = world.claim(series_id)
+            assert job is not None
+            assert world.finish(job, [won(match, match.seats.index(max(match.seats))) for match in job.matches])
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+    with world.db.transaction() as session:
+        assert service.publish(session, season_id)
+    return season_id
+
+
+def following(world: World, season_id: int, name: str = "next", **settings: Unpack[SeasonSettings]) -> SeasonInfo:
+    with world.db.transaction() as session:
+        return service.create_season(session, world.boss, name=name, previous_id=season_id, **settings)
+
+
+def divisions(world: World, season_id: int) -> list[list[int]]:
+    """The bots of each division."""
+    with world.db.reading() as session:
+        found: dict[int, list[int]] = {}
+        for entry in service.entries(session, season_id):
+            found.setdefault(entry.division, []).append(entry.bot_id)
+    return [found[number] for number in sorted(found)]
+
+
+def test_newcomers_begin_in_the_lowest_division(world: World) -> None:
+    season_id = world.season(2, divisions=TWO)
+    assert divisions(world, season_id) == [[1, 2]]
+    with world.db.reading() as session:
+        found = service.season_info(session, season_id).divisions
+    assert [(row.number, row.name, row.size, row.entries) for row in found] == [
+        (1, "First", 3, 0),
+        (2, "Second", None, 2),
+    ]
+
+
+def test_an_organiser_puts_bots_where_there_is_room(world: World) -> None:
+    season_id = world.season(5, divisions=TWO)
+    assign(world, season_id, 1, 1, 2, 3)
+    with pytest.raises(errors.TooMany, match="First"):
+        assign(world, season_id, 1, 4)
+    assign(world, season_id, 1, 3)  # is there already
+    with pytest.raises(errors.NotFound):
+        assign(world, season_id, 3, 4)
+    with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
+        service.assign_division(session, world.author(), season_id, 4, 1)
+    assert divisions(world, season_id) == [[1, 2, 3], [4, 5]]
+
+
+def test_nobody_changes_divisions_in_a_frozen_season(world: World) -> None:
+    season_id = world.season(1, divisions=TWO)
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
+    with pytest.raises(errors.WrongState):
+        assign(world, season_id, 1, 1)
+
+
+def test_a_full_lowest_division_takes_nobody(world: World) -> None:
+    season_id = world.season(2, divisions=[("Only", 2)])
+    owner, bot_id = world.bot()
+    with pytest.raises(errors.TooMany, match="2 entries in Only"), world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id)
+
+
+def test_only_bots_of_one_division_meet(world: World) -> None:
+    played_out(world)
+    with world.db.reading() as session:
+        tables: dict[int, set[int]] = {}
+        for match_id, version in session.exec(select(Participant.match_id, Participant.version_id)):
+            tables.setdefault(match_id, set()).add(version)
+    assert tables
+    assert all(table <= {1, 2, 3} or table <= {4, 5, 6} for table in tables.values())
+
+
+def test_each_division_has_places_of_its_own(world: World) -> None:
+    season_id = played_out(world)
+    with world.db.reading() as session:
+        rows = service.leaderboard(session, season_id).standings["rows"]
+    assert [(row["division"], row["rank"], row["bot_id"]) for row in rows] == [
+        (1, 1, 3),
+        (1, 2, 2),
+        (1, 3, 1),
+        (2, 1, 6),
+        (2, 2, 5),
+        (2, 3, 4),
+    ]
+
+
+def test_the_next_season_moves_the_first_up_and_the_last_down(world: World) -> None:
+    season_id = played_out(world, promoted=1)
+    following_id = following(world, season_id).id
+    assert divisions(world, following_id) == [[2, 3, 6], [1, 4, 5]]
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, following_id, SeasonState.OPEN)
+    assert world.tick()
+
+
+def test_two_seasons_on_the_bot_that_went_up_may_come_down_again(world: World) -> None:
+    first = played_out(world, promoted=1)
+    second = following(world, first, "second").id
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, second, SeasonState.OPEN)
+    while made := world.tick():
+        for series_id in made:  # now the lower number wins
+            job = world.claim(series_id)
+            assert job is not None
+            assert world.finish(job, [won(match, match.seats.index(min(match.seats))) for match in job.matches])
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, second, SeasonState.CLOSED)
+    with world.db.transaction() as session:
+        assert service.publish(session, second)
+    third = following(world, second, "third")
+    assert third.previous_id == second
+    assert divisions(world, third.id) == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_settings_go_over_and_dates_do_not(world: World) -> None:
+    season_id = played_out(world, promoted=1, entries_per_author=2, languages=["python"])
+    made = following(world, season_id, entries_per_author=5)
+    assert (made.entries_per_author, made.languages, made.promoted, made.opens_at) == (5, ["python"], 1, None)
+    assert [(row.name, row.size) for row in made.divisions] == list(TWO)
+
+
+def test_the_list_of_who_is_invited_goes_over(world: World) -> None:
+    season_id = played_out(world, bots=3)
+    world.author("ada")
+    with world.db.transaction() as session:
+        service.invite_to_season(session, world.boss, season_id, "ada")
+    with world.db.transaction() as session:
+        made = service.create_season(
+            session, world.boss, name="next", previous_id=season_id, admission=Admission.INVITED
+        )
+        assert service.invited_to_season(session, world.boss, made.id) == ["ada"]
+
+
+def test_who_follows_begins_with_the_newest_version_and_keeps_the_gate(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.bot()
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id, None, GateTerms())
+        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+    with world.db.transaction() as session:
+        service.publish(session, season_id)
+    world.build(world.upload(owner, bot_id))
+    following_id = following(world, season_id).id
+    with world.db.reading() as session:
+        entry = service.entry_info(session, following_id, bot_id)
+    assert (entry.version, entry.gated, entry.challenger) == (2, True, None)
+
+
+def test_who_left_is_not_taken_over(world: World) -> None:
+    season_id = world.season(3)
+    with world.db.transaction() as session:
+        service.disqualify(session, world.boss, season_id, 2, "caught")
+        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+    with world.db.transaction() as session:
+        service.publish(session, season_id)
+    assert divisions(world, following(world, season_id).id) == [[1, 3]]
+
+
+def test_a_season_continues_only_one_that_is_published(world: World) -> None:
+    season_id = world.season(2)
+    with pytest.raises(errors.WrongState, match="published"):
+        following(world, season_id)
+    with pytest.raises(errors.NotFound):
+        following(world, 99)
+
+
+def test_a_season_that_continues_another_is_of_its_game_and_has_its_divisions(world: World) -> None:
+    season_id = played_out(world)
+    for wrong in ({"game": "betris-large"}, {"divisions": [("Only", None)]}):
+        with pytest.raises(errors.BadSetting), world.db.transaction() as session:
+            service.create_season(session, world.boss, name="next", previous_id=season_id, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("orders", "promoted", "after"),
+    [
+        ([[1, 2, 3], [4, 5, 6]], 0, [[1, 2, 3], [4, 5, 6]]),
+        ([[1, 2, 3], [4, 5, 6]], 1, [[1, 2, 4], [5, 6, 3]]),
+        ([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], 2, [[1, 2, 5, 6], [3, 4, 9, 10], [11, 12, 7, 8]]),
+        ([[1, 2, 3, 4], [5, 6, 7, 8]], 9, [[1, 2, 5, 6], [7, 8, 3, 4]]),  # never more than half
+        ([[1, 2, 3], [4]], 2, [[1, 2, 3], [4]]),  # one alone is nobody's better half
+        ([[], [1, 2]], 1, [[], [1, 2]]),
+    ],
+)
+def test_promotion_and_relegation(orders: list[list[int]], promoted: int, after: list[list[int]]) -> None:
+    found = moved(orders, promoted)
+    assert [sorted(division) for division in found] == [sorted(division) for division in after]
+    assert [len(division) for division in found] == [len(division) for division in orders]
