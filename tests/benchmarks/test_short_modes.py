@@ -31,6 +31,13 @@ def test_whether_the_clock_is_just() -> None:
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)", "(d)", "(d)"]
 
 
+@pytest.mark.containers
+def test_what_the_way_to_a_container_costs() -> None:
+    table = short("sandbox")
+    for row in ("(a)", "    bare HTTP", "    Docker SDK", "(b)", "    c ", "    python "):
+        assert f"\n{row}" in f"\n{table}"
+
+
 def test_how_pairing_spends_its_games() -> None:
     lines = short("pairing").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)", "(d)"]
