@@ -6,6 +6,7 @@ import io
 import re
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from league.blobs import Blobs
 from league.config import Settings
 from league.errors import BadUpload
 from league.uploads import accept
+from sandbox.build import BUILD_LIMITS
 from tests.hostile.residue import nothing_left
 from tests.hostile.zoo import (
     CASES,
@@ -108,9 +110,16 @@ def test_an_upload_is_refused(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.containers
 @pytest.mark.parametrize("name", of_kind("build"))
-def test_a_build(zoo: Zoo, clean: None, tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
+def test_a_build(
+    zoo: Zoo, clean: None, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     case = load(name, zoo.settings.runtime)
     assert isinstance(case, BuildCase)
+    if case.seconds is not None:
+        monkeypatch.setattr("sandbox.build.BUILD_SECONDS", case.seconds)
+    if case.memory_mib is not None:
+        lower = replace(BUILD_LIMITS, memory_bytes=case.memory_mib * 2**20)
+        monkeypatch.setattr("sandbox.build.BUILD_LIMITS", lower)
     world = BuildingWorld(settings(tmp_path_factory.mktemp("league")))
     world.context.__dict__["sandbox"] = zoo.sandbox
     try:
@@ -119,6 +128,7 @@ def test_a_build(zoo: Zoo, clean: None, tmp_path_factory: pytest.TempPathFactory
         assert version.state == case.expect.state
         assert case.expect.reason in version.reason
         assert case.expect.log in version.log
+        assert len(version.log) <= zoo.settings.log_limit_bytes
         assert [path.name for path in world.context.run_dir.iterdir()] == ["slots"]
     finally:
         world.close()

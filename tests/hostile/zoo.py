@@ -108,6 +108,8 @@ class BuildCase(_Case):
 
     kind: Literal["build"]
     game: str = "yacht-auction"
+    seconds: int | None = None  # lower limits than the product's, where they would cost the suite a minute
+    memory_mib: int | None = None
     expect: BuildExpectation
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from league.config import Settings
+from sandbox.archive import BadArchive, extract_program
 from sandbox.box import STDERR_KEPT_BYTES
 from sandbox.build import BUILD_LIMITS, BuildFailed, Built, build
 from sandbox.docker import DockerSandbox
@@ -83,3 +84,59 @@ def test_a_build_writes_nowhere_else(built: Building) -> None:
     for path in ("/x", "/bot/x", "/usr/bin/x", "/judge/x", "/proc/sys/kernel/x"):
         assert f"cannot create {path}: " in failure(built, f"echo >{path}").log
     assert built("ls /build | wc -l").log == "1\n"  # its own folder: nothing of the build before
+
+
+def test_processes_that_a_build_leaves_end_with_it(built: Building) -> None:
+    log = built("setsid sleep 99 & (trap '' TERM HUP; while :; do :; done) & echo left two").log
+    assert log == "left two\n"
+
+
+def test_a_build_may_fill_every_inode_and_is_told_so(built: Building) -> None:
+    failed = failure(built, "python3 -c 'for i in range(30000): open(str(i), \"x\").close()'")
+    assert str(failed) == "the build command failed with exit code 1"
+    assert "No space left on device" in failed.log
+
+
+def test_a_build_cannot_write_into_its_own_result(built: Building) -> None:
+    """The script that packs the result is its parent, of the same user."""
+    failed = failure(built, "echo forged >/proc/$$/fd/1")
+    assert "Permission denied" in failed.log
+
+
+def test_a_build_that_ends_its_own_script_has_failed(built: Building) -> None:
+    assert str(failure(built, "kill -9 $$")) == "the build command failed with signal 9"
+    assert str(failure(built, "kill -9 -1")) == "the build command failed with signal 9"
+    assert str(failure(built, "chmod 0 .")).startswith("the build command failed with exit code ")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("ln -s /etc/passwd link", "special-file"),
+        ("touch a && ln a b", "special-file"),
+        ("mkfifo pipe", "special-file"),
+        ("python3 -c 'import socket; socket.socket(1).bind(\"listening\")'", None),  # tar itself leaves sockets out
+        ("touch \"$(printf 'a\\nb')\"", "bad-name"),
+        ("python3 -c 'import os; os.makedirs(\"d/\" * 40)'", "bad-name"),
+        ("touch lender && chmod 6755 lender", None),
+    ],
+)
+def test_only_files_and_folders_come_out_of_a_build(
+    built: Building, tmp_path: Path, line: str, reason: str | None
+) -> None:
+    program = tmp_path / "program"
+    program.mkdir()
+    tar = built(line).tar
+    if reason is None:
+        extract_program(tar, program, len(tar))
+    else:
+        with pytest.raises(BadArchive) as caught:
+            extract_program(tar, program, len(tar))
+        assert caught.value.reason == reason
+        assert list(program.iterdir()) == []
+    assert not [path for path in program.rglob("*") if path.is_socket() or path.stat().st_mode & 0o7000]
+
+
+def test_devices_are_not_even_made(built: Building) -> None:
+    for kind in ("c 1 1", "b 254 0"):
+        assert "Operation not permitted" in failure(built, f"mknod device {kind}").log

@@ -1,0 +1,2 @@
+static volatile char table[200000000] = {1};
+int main(void) { return table[0]; }
