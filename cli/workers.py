@@ -14,7 +14,7 @@ from rich.text import Text
 from cli.client import DEFAULT_SERVER, Client, Refused, Server, Token
 from cli.console import fail, out, plain, short
 
-NAME_WIDTH = 20
+NAME_WIDTH = 16
 STYLES = {"fit": "green", "unchecked": "magenta", "unfit": "red"}
 UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
@@ -51,7 +51,7 @@ def _show(found: list[dict[str, Any]], judge_unfit: bool) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("machine", "fitness", "plays", "seen", "proved"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("steal", "series", "voids"):
+    for heading in ("series", "voids"):
         table.add_column(heading, justify="right", no_wrap=True)
     for worker in found:
         table.add_row(
@@ -60,7 +60,6 @@ def _show(found: list[dict[str, Any]], judge_unfit: bool) -> None:
             "yes" if worker["judges"] else Text("no", style="red"),
             _ago(now, worker["last_seen_at"]),
             _ago(now, worker["canary_at"]),
-            f"{100 * worker['steal_share']:.1f} %",
             str(worker["series"]),
             str(worker["voids"]),
         )

@@ -1,0 +1,77 @@
+"""`deadheat workers`, against a real server: who plays, and why somebody may not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from league import service
+from league.jobs import Host
+from tests.api.served import served
+from tests.api.site import Site
+from tests.cli.command import assert_one_sentence, invoke
+
+Ask = Callable[..., subprocess.CompletedProcess[str]]
+HOSTILE = Host("red\x1b[31m-[bold]host" + "x" * 60, "boot")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ask(site: Site) -> Iterator[Ask]:
+    token = site.organiser()["Authorization"].removeprefix("Bearer ")
+    with served(site.app) as server:
+        yield lambda *words: invoke("workers", "--server", server, "--token", token, *words)
+
+
+def check(site: Site, host: Host, *reasons: str) -> None:
+    with site.world.db.transaction() as session:
+        service.host_arrives(session, host, "image")
+        service.record_check(session, host, {}, reasons, 60)
+
+
+def test_a_fit_machine_is_shown_with_what_it_did(site: Site, ask: Ask) -> None:
+    done = ask()
+    assert done.returncode == 0, done.stderr
+    assert "machine" in done.stdout
+    assert "fit" in done.stdout
+    assert "yes" in done.stdout
+    assert "No machine" not in done.stdout
+
+
+def test_without_a_fit_machine_it_says_so_and_fails(site: Site, ask: Ask) -> None:
+    check(site, site.world.host, "Too much noise.")
+    done = ask()
+    assert done.returncode == 1
+    assert "machine: Too much noise." in done.stdout
+    assert "No machine is fit to judge: matches wait." in done.stdout
+    as_json = ask("--json")
+    assert as_json.returncode == 1
+    found = json.loads(as_json.stdout)
+    assert (found["judge_unfit"], found["items"][0]["judges"]) == (False, False)
+
+
+def test_a_machines_name_cannot_paint_the_terminal(site: Site, ask: Ask) -> None:
+    check(site, HOSTILE, "It said \x1b[2J[red].")
+    done = ask()
+    assert "\x1b" not in done.stdout
+    assert "[bold]host" in done.stdout
+    table = [line for line in done.stdout.splitlines() if "It said" not in line]
+    assert max(map(len, table)) <= 80
+    assert "unfit" in table[3] + table[4]  # nothing is cut short but the name
+
+
+def test_only_organisers_see_it(site: Site) -> None:
+    token = site.author()["Authorization"].removeprefix("Bearer ")
+    with served(site.app) as server:
+        done = invoke("workers", "--server", server, "--token", token)
+    assert_one_sentence(done, "Only an organiser may do this.", 1)
