@@ -176,7 +176,7 @@ def until_ok(boxes: Sequence[Box]) -> None:
 
 
 def starts(sandbox: DockerSandbox, programs: dict[str, Program], rounds: int) -> int:
-    """(b); how many targets were missed. A Python bot's warm start is its interpreter's: shown, not held to the target."""
+    """(b); how many targets were missed. A Python bot's warm start is its interpreter's: not held to the target."""
     print(f"(b) Until both seats have said OK, wall ms (median of {rounds} rounds)")
     print(f"    {'':14}{'cold':>10}{'warm':>10}{'over cold':>12}")
     ratios = {}
