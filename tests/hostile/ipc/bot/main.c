@@ -2,6 +2,8 @@
 #include "probe.h"
 #include <linux/aio_abi.h>
 #include <mqueue.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
@@ -106,6 +108,13 @@ static void probe(void) {
     TRY("a POSIX segment", has_posix_segment());
     TRY("a file in /dev/shm", made("/dev/shm/of-a-bot"));
     TRY("a file in /dev/mqueue", made("/dev/mqueue/of-a-bot"));
+    DOOR("a lock on a file", flock(0, LOCK_SH | LOCK_NB));
+    DOOR("a lock on a byte", fcntl(eventfd(0, EFD_CLOEXEC), F_SETLK, &(struct flock){.l_type = F_WRLCK, .l_len = 1}));
+    DOOR("a lock on a byte of an open file", fcntl(eventfd(0, EFD_CLOEXEC), F_OFD_SETLK,
+                                                   &(struct flock){.l_type = F_WRLCK, .l_len = 1}));
+    DOOR("a lock on a byte, by a larger number", syscall(SYS_fcntl, eventfd(0, EFD_CLOEXEC), 1L << 32 | F_SETLK,
+                                                         &(struct flock){.l_type = F_WRLCK, .l_len = 1}));
+    DOOR("watching files", syscall(SYS_inotify_init1, 0));
     TRY("asynchronous I/O", uses_up_asynchronous_io());
     TRY("a terminal", uses_up_terminals());
     TRY("memory that stays", holds_memory());
