@@ -1,4 +1,4 @@
-"""Workers, schedulers and sweepers in any order: each match ends exactly once. A failing run names its seed."""
+"""Workers, schedulers, sweepers, keepers in any order: each match ends exactly once. A failing run names its seed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,17 @@ class Chaos:
     def run(self) -> None:
         for _ in range(STEPS):
             self.chance.choice(
-                [self.tick, self.claim, self.claim, self.renew, self.finish, self.finish, self.release, self.wait]
+                [
+                    self.tick,
+                    self.claim,
+                    self.claim,
+                    self.renew,
+                    self.finish,
+                    self.finish,
+                    self.release,
+                    self.wait,
+                    self.doubt,
+                ]
             )()
         self.drain()
 
@@ -74,8 +84,18 @@ class Chaos:
             swept = service.sweep(session)
         self.known += swept.series_ids
 
+    def doubt(self) -> None:
+        """The machine is found unfit while it plays, or fit again."""
+        with self.world.db.transaction() as session:
+            if self.chance.randrange(3):
+                service.record_check(session, self.world.host, {}, (), 60)
+            else:
+                service.record_canary(session, self.world.host, 0, [{"told": "for the test"}], 0)
+
     def drain(self) -> None:
         """Calm at last: everything that is left is played."""
+        with self.world.db.transaction() as session:
+            service.record_check(session, self.world.host, {}, (), 60)
         for _ in range(200):
             self.tick()
             self.world.clock.turn(100)
