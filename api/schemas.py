@@ -228,7 +228,7 @@ class SeasonTerms(Input):
     freezes_at: Date | None = Field(default=None, description="From then on no entries and no other versions.")
     finals_at: Date | None = Field(default=None, description="null: begun by hand.")
     closes_at: Date | None = Field(default=None, description="null: closed by hand, or by the end of the finals.")
-    finals: FinalsFormat = FinalsFormat.NONE
+    finals: FinalsFormat = Field(default=FinalsFormat.NONE, description="How they are played.")
     finals_top: int | None = Field(
         default=None, ge=2, le=10_000, description="So many of each division qualify; null: all."
     )
@@ -246,7 +246,7 @@ class SeasonTerms(Input):
     )
     admission: Admission = Field(default=Admission.EVERYONE, description="Who may enter.")
     entries_per_author: int | None = Field(default=None, ge=1, le=1000, description="Of a team together.")
-    teams_only: bool = False
+    teams_only: bool = Field(default=False, description="Only bots of teams may enter.")
     languages: list[Annotated[str, StringConstraints(max_length=32)]] | None = Field(
         default=None, min_length=1, max_length=50, description="null: all that the judge image has."
     )

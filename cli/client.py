@@ -105,6 +105,15 @@ class Client:
         return board
 
 
+def ask(server: str, token: str, method: str, path: str, **arguments: Any) -> Any:
+    """One request of a command; the JSON of the answer. A refusal ends the command with the server's sentence."""
+    try:
+        with Client(server, token) as client:
+            return client.call(method, path, **arguments)
+    except Refused as error:
+        fail(str(error))
+
+
 def register(app: typer.Typer) -> None:
     """Add the client's verbs."""
     app.command()(submit)
@@ -192,14 +201,17 @@ def wait_for_build(client: Client, version: dict[str, Any], quiet: bool = True) 
 def standings_table(board: dict[str, Any]) -> Table:
     """A ranking as people read it, 80 columns wide."""
     table = Table(title=f"Season {board['season_id']}", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("rank", "bot", "author", "rating", "games", "W / D / L", "faults"):
+    divided = len({row["division"] for row in board["rows"]}) > 1
+    headings = ("rank", "bot", "author", "rating", "games", "W / D / L", "faults")
+    for heading in ("division", *headings) if divided else headings:
         table.add_column(heading, justify="left" if heading in ("bot", "author") else "right", no_wrap=True)
     for row in board["rows"]:
         if row["active"]:
             table.add_row(
+                *([str(row["division"])] if divided else []),
                 str(row["rank"]),
                 f"{plain(row['bot'])} v{row['version']}",
-                plain(row["author"]),
+                plain(f"{row['team']} (team)" if row["team"] else row["author"]),
                 f"{row['elo']:.0f} ± {(row['high'] - row['low']) / 2:.0f}",
                 str(row["games"]),
                 f"{row['wins']} / {row['draws']} / {row['losses']}",

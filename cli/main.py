@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from cli import client, local, operate, organise, workers
+from cli import author, client, local, operate, organise, season, workers
 from cli.rate import rate
 from cli.sprt import sprt
 
@@ -16,6 +16,8 @@ app = typer.Typer(
 )
 local.register(app)
 client.register(app)
+author.register(app)
+season.register(app)
 organise.register(app)
 operate.register(app)
 workers.register(app)

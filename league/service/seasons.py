@@ -273,6 +273,7 @@ def _flush_named(session: Session, row: Season) -> None:
         session.flush()
     except IntegrityError as error:
         raise NameTaken("season", row.name) from error
+    session.refresh(row)  # dates as everyone will read them, in UTC
 
 
 def _season(session: Session, season_id: int) -> Season:

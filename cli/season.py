@@ -1,0 +1,284 @@
+"""Run a season from the terminal: `deadheat season ...`, over a server's HTTP API.
+
+Settings are given as NAME=VALUE, with the names of the API; what they mean is read from the API's own description.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cache
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+
+from cli.client import DEFAULT_SERVER, Server, Token, ask, standings_table
+from cli.console import err, fail, out, plain
+
+Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
+Settings = Annotated[
+    list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="See `deadheat season settings`; `none` empties.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+group = typer.Typer(no_args_is_help=True, help="For organisers: make seasons and run them.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs."""
+    app.add_typer(group, name="season")
+
+
+@group.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Its name.")],
+    settings: Settings = None,
+    game: Annotated[str, typer.Option(help="The game; of a season that continues another, that one's.")] = "",
+    previous: Annotated[int, typer.Option("--from", help="Continue this published season; 0: none.")] = 0,
+    divisions: Annotated[str, typer.Option(help="The highest first, e.g. First:8,Second:8,Third")] = "",
+    server: Server = DEFAULT_SERVER,
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Make a season. It waits until it is opened, by hand or by its date."""
+    body = {"name": name, **given(settings)}
+    if game:
+        body["game"] = game
+    if previous:
+        body["previous_id"] = previous
+    if divisions:
+        body["divisions"] = [_division(text) for text in divisions.split(",")]
+    made = ask(server, token, "POST", "/v1/seasons", json=body)
+    if as_json:
+        print(json.dumps(made))
+    else:
+        out.print(f"Season {made['id']} is {made['state']}. `deadheat season open {made['id']}` opens it.")
+
+
+@group.command(name="list")
+def list_seasons(server: Server = DEFAULT_SERVER, as_json: AsJson = False) -> None:
+    """All seasons, the newest first."""
+    found = ask(server, "", "GET", "/v1/seasons")["items"]
+    if as_json:
+        print(json.dumps(found))
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("season", "name", "game", "state", "bots", "next"):
+        table.add_column(heading, justify="right" if heading in {"season", "bots"} else "left")
+    for season in found:
+        entries = sum(division["entries"] for division in season["divisions"])
+        cells = (season["id"], season["name"], season["game"], _state(season), entries, _next_date(season))
+        table.add_row(*(plain(str(cell)) for cell in cells))
+    out.print(table if found else "There is no season yet.")
+
+
+@group.command()
+def show(season: Number, server: Server = DEFAULT_SERVER, as_json: AsJson = False) -> None:
+    """A season's state, settings and standings."""
+    found = ask(server, "", "GET", f"/v1/seasons/{season}")
+    if as_json:
+        print(json.dumps(found))
+        return
+    progress = found["progress"]
+    out.print(f"[bold]{plain(found['name'])}[/], {found['game']}: {_state(found)}")
+    out.print(
+        f"{progress['entries']} bots, {progress['done']} matches played, {progress['scheduled']} on their way, "
+        f"{progress['abandoned']} abandoned"
+    )
+    for division in found["divisions"] if len(found["divisions"]) > 1 else []:
+        room = "" if division["size"] is None else f" of {division['size']}"
+        out.print(f"  {division['number']}. {plain(division['name'])}: {division['entries']}{room} bots")
+    for term in terms():
+        if found[term.name] != term.default:
+            out.print(f"  {term.name}={plain(_shown(found[term.name]))}")
+    if found["log_sha256"]:
+        out.print(f"Final standings of {_instant(found['published_at'])}, log {found['log_sha256']}", soft_wrap=True)
+    out.print(standings_table(ask(server, "", "GET", f"/v1/seasons/{season}/leaderboard")))
+
+
+@group.command()
+def settings() -> None:
+    """What can be set, with its default and until when it can be changed."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("setting", "default", "changes until", ""):
+        table.add_column(heading, overflow="fold")
+    for term in terms():
+        table.add_row(term.name, _shown(term.default), term.changes_until, plain(term.meaning))
+    out.print(table)
+    out.print("Dates are ISO 8601; without a zone they are this machine's time.")
+
+
+@group.command()
+def edit(
+    season: Number, settings: Settings, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False
+) -> None:
+    """Change a season's settings, or its name."""
+    _change(server, token, season, given(settings), as_json)
+
+
+@group.command(name="open")
+def open_season(season: Number, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False) -> None:
+    """Open a season: the ladder is played. A frozen one thaws."""
+    _change(server, token, season, {"state": "open"}, as_json)
+
+
+@group.command()
+def freeze(season: Number, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False) -> None:
+    """Freeze a season: no entries, no other versions; the ladder settles."""
+    _change(server, token, season, {"state": "frozen"}, as_json)
+
+
+@group.command()
+def finals(season: Number, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False) -> None:
+    """Begin the finals. What runs is played to its end, what merely waits is dropped."""
+    _change(server, token, season, {"state": "finals"}, as_json)
+
+
+@group.command()
+def close(season: Number, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False) -> None:
+    """Close a season for good. Its standings are published when what runs has ended."""
+    _change(server, token, season, {"state": "closed"}, as_json)
+
+
+@group.command()
+def invite(
+    season: Number,
+    authors: Annotated[list[str] | None, typer.Argument(help="Whom to put on the list; none: show it.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Take them off the list.")] = False,
+    server: Server = DEFAULT_SERVER,
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Who may enter a season with admission=invited."""
+    address = f"/v1/seasons/{season}/invitations"
+    for author in authors or []:
+        ask(server, token, "DELETE" if remove else "PUT", f"{address}/{author}")
+    listed = ask(server, token, "GET", address)["items"]
+    if as_json:
+        print(json.dumps(listed))
+    else:
+        out.print(f"Invited to season {season}: {plain(', '.join(listed)) or 'nobody'}")
+
+
+@group.command()
+def assign(
+    season: Number,
+    division: Annotated[int, typer.Argument(help="Its number; 1 is the highest.", min=1)],
+    bots: Annotated[list[int], typer.Argument(help="The bots' numbers.")],
+    server: Server = DEFAULT_SERVER,
+    token: Token = "",
+) -> None:
+    """Put entries into a division."""
+    for bot in bots:
+        entry = ask(server, token, "PATCH", f"/v1/seasons/{season}/entries/{bot}", json={"division": division})
+        out.print(f"{plain(entry['bot'])} plays in division {entry['division']}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One setting of a season."""
+
+    name: str
+    default: Any
+    changes_until: str
+    meaning: str
+
+
+@cache
+def terms() -> tuple[Term, ...]:
+    """All settings. Imported late: they bring the database's library with them, which costs every command a second."""
+    from api.schemas import SeasonTerms
+    from league.service.seasons import CHANGEABLE_UNTIL
+
+    return tuple(
+        Term(name, field.default, CHANGEABLE_UNTIL[name].value, _meaning(field.description or "", field.default))
+        for name, field in SeasonTerms.model_fields.items()
+    )
+
+
+def _meaning(description: str, default: Any) -> str:
+    words = f" One of: {', '.join(type(default))}." if isinstance(default, StrEnum) else ""
+    return description.replace("null", "none") + words
+
+
+def given(settings: list[str] | None) -> dict[str, Any]:
+    """NAME=VALUE as the API takes it; ends the command where there is no such setting."""
+    body = {}
+    for setting in settings or []:
+        name, equals, value = setting.partition("=")
+        if not equals or name not in {"name", *(term.name for term in terms())}:
+            fail(f"{setting!r} is no setting; `deadheat season settings` lists them", 2)
+        body[name] = _value(name, value)
+    return body
+
+
+def _value(name: str, text: str) -> Any:
+    if name == "name":
+        return text
+    if text.lower() in {"none", ""}:
+        return "none" if name == "finals" else None
+    if name.endswith("_at"):
+        try:
+            date = datetime.fromisoformat(text)
+        except ValueError:
+            fail(f"{name}: {text!r} is no date like 2026-12-01T18:00 or 2026-12-01T18:00+01:00", 2)
+        return (date if date.tzinfo else date.astimezone()).isoformat()
+    if name == "languages":
+        return [language.strip() for language in text.split(",")]
+    if text.lower() in {"true", "yes", "false", "no"}:
+        return text.lower() in {"true", "yes"}
+    return int(text) if text.isascii() and text.isdigit() else text
+
+
+def _division(text: str) -> dict[str, Any]:
+    name, colon, size = text.strip().partition(":")
+    if colon and not (size.isascii() and size.isdigit()):
+        fail(f"{text!r} is no division like First:8 or Last", 2)
+    return {"name": name, "size": int(size) if colon else None}
+
+
+def _change(server: str, token: str, season: int, body: dict[str, Any], as_json: bool) -> None:
+    changed = ask(server, token, "PATCH", f"/v1/seasons/{season}", json=body)
+    if as_json:
+        print(json.dumps(changed))
+        return
+    out.print(f"Season {season} is {changed['state']}.")
+    for name in body:
+        if name != "state":
+            out.print(f"  {name}={plain(_shown(changed[name]))}")
+    if (coming := _next_date(changed)) and not as_json:
+        err.print(f"Next by date: {coming}")
+
+
+def _state(season: dict[str, Any]) -> str:
+    """In words that tell more than the state."""
+    if season["state"] == "closed":
+        return "closed, standings published" if season["published_at"] else "closed, the last matches are played"
+    if season["state"] == "finals":
+        return "finals, over" if season["finals_done_at"] else "finals"
+    return str(season["state"])
+
+
+def _next_date(season: dict[str, Any]) -> str:
+    """What happens next by date."""
+    order = {"scheduled": 0, "open": 1, "frozen": 2, "finals": 3, "closed": 4}
+    for place, date in enumerate(("opens_at", "freezes_at", "finals_at", "closes_at")):
+        if season[date] and place >= order[season["state"]]:
+            return f"{date.removesuffix('_at')} {_instant(season[date])}"
+    return ""
+
+
+def _instant(text: str) -> str:
+    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M %Z")
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, list) else str(value)

@@ -1,0 +1,174 @@
+"""Running a season and taking part in it, at the command line against a real server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league import service
+from tests.api.served import served
+from tests.api.site import Site
+from tests.cli.command import assert_one_sentence, invoke
+from tests.league.world import GAME
+
+
+class Desk:
+    """A league without a season, and the people around it."""
+
+    def __init__(self, site: Site, server: str) -> None:
+        self.site, self.server = site, server
+        self.headers = {"boss": site.organiser()}
+
+    def run(self, who: str, *words: object) -> subprocess.CompletedProcess[str]:
+        token = self.headers[who]["Authorization"].removeprefix("Bearer ")
+        public = words[0] == "season" and words[1] in {"list", "show", "settings"}
+        where = ("--server", self.server) if words[1] != "settings" else ()
+        return invoke(*map(str, words), *where, *(() if public else ("--token", token)))
+
+    def says(self, who: str, *words: object) -> str:
+        done = self.run(who, *words)
+        assert done.returncode == 0, done.stderr
+        return " ".join(done.stdout.split())  # a table is as wide as the terminal
+
+    def json(self, who: str, *words: object) -> Any:
+        done = self.run(who, *words, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def author(self, name: str, bot: str = "") -> None:
+        """Signs up, and brings a bot that is ready."""
+        self.headers[name] = self.site.author(name)
+        if bot:
+            self.upload(name, self.site.bot(self.headers[name], bot))
+
+    def upload(self, name: str, bot_id: int) -> None:
+        version = self.site.ok(202, self.site.upload(self.headers[name], bot_id, b"print()"))
+        self.site.world.build(version["id"])
+
+    def play(self) -> None:
+        """Everything that is to be played, the lower number winning, and the ranking of it."""
+        world = self.site.world
+        world.play_all()
+        world.clock.turn(world.settings.refit_seconds)
+        with world.db.transaction() as session:
+            due, over = service.seasons_to_refit(session), service.seasons_to_publish(session)
+        for season_id in due:
+            with world.db.transaction() as session:
+                service.refit(session, season_id)
+        for season_id in over:
+            with world.db.transaction() as session:
+                service.publish(session, season_id)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    site = Site(tmp_path)
+    with served(site.app) as server:
+        yield Desk(site, server)
+    site.close()
+
+
+def test_a_season_from_its_making_to_its_final_standings(desk: Desk) -> None:
+    desk.author("ada", "swift")
+    desk.author("bob", "slow")
+    settings = ("games_per_pair=4", "series_length=2", "finals=round-robin", "finals_games=2")
+    assert "Season 1 is scheduled" in desk.says("boss", "season", "create", "Winter", "--game", GAME, *settings)
+    assert "Season 1 is open" in desk.says("boss", "season", "open", 1)
+    assert "swift plays version 1 in season 1, newer versions take over" in desk.says(
+        "ada", "enter", "swift", "--season", 1
+    )
+    desk.says("bob", "enter", "slow", "--season", 1)
+    desk.play()
+    assert "Season 1 is frozen" in desk.says("boss", "season", "freeze", 1)
+    assert "Season 1 is finals" in desk.says("boss", "season", "finals", 1)
+    assert "finals=round-robin" in desk.says("boss", "season", "show", 1)
+    for _ in range(3):
+        desk.play()
+    found = desk.json("boss", "season", "show", 1)
+    assert (found["state"], bool(found["published_at"])) == ("closed", True)
+    shown = desk.says("boss", "season", "show", 1)
+    assert "closed, standings published" in shown
+    assert f"log {found['log_sha256']}" in shown
+    assert "Winter" in desk.says("boss", "season", "list")
+    assert "Season 2" in desk.says("boss", "season", "create", "Spring", "--from", 1)
+    assert desk.json("boss", "season", "show", 2)["progress"]["entries"] == 2
+
+
+def test_divisions_and_invitations(desk: Desk) -> None:
+    desk.author("ada", "swift")
+    made = desk.json(
+        "boss", "season", "create", "Cup", "--game", GAME, "--divisions", "First:4,Second", "admission=invited"
+    )  # fmt: skip
+    assert [division["name"] for division in made["divisions"]] == ["First", "Second"]
+    assert_one_sentence(desk.run("ada", "enter", "swift", "--season", 1), "not on its list", 1)
+    assert "Invited to season 1: ada" in desk.says("boss", "season", "invite", 1, "ada")
+    assert desk.json("ada", "enter", "swift", "--season", 1)["division"] == 2
+    assert "swift plays in division 1" in desk.says("boss", "season", "assign", 1, 1, 1)
+    assert "1. First: 1 of 4 bots" in desk.says("boss", "season", "show", 1)
+    assert desk.json("boss", "season", "invite", 1, "ada", "--remove") == []
+
+
+def test_settings_are_listed_given_and_emptied(desk: Desk) -> None:
+    listed = desk.says("boss", "season", "settings")
+    assert "finals_extra_games" in listed
+    assert "One of: everyone, invited, nobody." in listed
+    desk.says("boss", "season", "create", "Cup", "--game", GAME, "games_per_pair=6", "languages=c,cpp")
+    changes = ("name=Cup 2", "games_per_pair=none", "closes_at=2027-03-01T12:00+01:00", "teams_only=yes")
+    changed = desk.json("boss", "season", "edit", 1, *changes)
+    assert (changed["name"], changed["games_per_pair"], changed["teams_only"]) == ("Cup 2", None, True)
+    assert (changed["languages"], changed["closes_at"]) == (["c", "cpp"], "2027-03-01T11:00:00Z")
+    for wrong, sentence in (
+        ("games=3", "is no setting"),
+        ("closes_at=soon", "is no date like"),
+        ("finals", "no setting"),
+    ):
+        assert_one_sentence(desk.run("boss", "season", "edit", 1, wrong), sentence)
+    assert_one_sentence(
+        desk.run("boss", "season", "edit", 1, "seats=9"), "seats: yacht-auction is played by 2 to 2.", 1
+    )
+    assert_one_sentence(desk.run("boss", "season", "edit", 1, "series_length=lots"), "series_length", 1)
+
+
+def test_a_gate_from_the_authors_side(desk: Desk) -> None:
+    desk.author("ada", "swift")
+    desk.says("boss", "season", "create", "Cup", "--game", GAME)
+    desk.says("boss", "season", "open", 1)
+    assert "newer versions pass the gate first" in desk.says(
+        "ada", "enter", "swift", "--season", 1, "--gate", "0,50,100"
+    )
+    desk.upload("ada", 1)
+    assert "Version 2 is at the gate" in desk.says("ada", "enter", "swift", "--season", 1)
+    desk.play()
+    (challenge,) = desk.json("ada", "gate", "swift", "--season", 1)
+    assert (challenge["candidate"], challenge["state"]) == (2, "failed")
+    assert "100 games did not show that it is stronger." in desk.says("ada", "gate", "swift", "--season", 1)
+    assert desk.json("ada", "enter", "swift", "--season", 1, "--version", 2)["version"] == 2
+    assert not desk.json("ada", "enter", "swift", "--season", 1, "--gate", "none")["gated"]
+    assert_one_sentence(desk.run("ada", "enter", "swift", "--season", 1, "--gate", "high"), "is no gate like")
+    assert_one_sentence(desk.run("ada", "enter", "nobody", "--season", 1), "you have no bot 'nobody' for", 1)
+
+
+def test_a_team_and_its_bot(desk: Desk) -> None:
+    desk.author("ada", "swift")
+    desk.author("bob")
+    assert "Team lovelace, number 1: ada (captain)" in desk.says("ada", "team", "create", "lovelace")
+    assert "invited: bob" in desk.says("ada", "team", "invite", "lovelace", "bob")
+    assert "ada (captain), bob" in desk.says("bob", "team", "join", "lovelace")
+    assert "swift belongs to lovelace" in desk.says("ada", "team", "give", "swift", "lovelace")
+    desk.upload("bob", 1)
+    assert "bob (captain)" in desk.says("ada", "team", "hand-over", 1, "bob")
+    assert desk.json("ada", "team", "leave", 1, "ada")["members"] == ["bob"]
+    assert desk.json("bob", "team", "list")[0]["name"] == "lovelace"
+    assert "You are in no team." in desk.says("ada", "team", "list")
+    assert "swift belongs to ada" in desk.says("bob", "team", "give", "swift", "none")
+    assert_one_sentence(desk.run("ada", "team", "join", "lovelace"), "neither in a team", 1)
+
+
+def test_organisers_verbs_are_theirs(desk: Desk) -> None:
+    desk.author("ada")
+    assert_one_sentence(desk.run("ada", "season", "create", "Mine", "--game", GAME), "Only an organiser", 1)
