@@ -44,7 +44,10 @@ PLACED_GAMES = 100
 """Or one with so many games: against a field far below or above it the error falls slowly."""
 
 NEAREST = 6
-"""A bot being placed gets one of so many nearest opponents. Of one it would know which, of 20 it learns 5 % less."""
+"""A bot being placed gets one of so many nearest opponents; of several, so that nobody can foresee which.
+
+Measured: after 50 games the error is the same for 1, 5 and 10 of them, and 2 % larger for 20.
+"""
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
