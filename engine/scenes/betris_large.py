@@ -1,0 +1,105 @@
+"""Betris (Large): two blocks on offer, bets in chips, two boards that fill, and the clocks.
+
+State: ``offer`` [block, block] or null; ``bets`` [{choice, bet, acquired, paid}, ...] or null, and ``coin``; for each
+seat ``boards`` (cells as [row, column], 1-based), ``last`` (cells just filled), ``blocks`` (acquired this round or
+null), ``chips``, ``bank_ms``, ``filled``, ``square``, ``totals``; ``shapes`` of the blocks on offer and ``side`` are in
+the document's ``game`` part (`shapes()`), for they do not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from engine.core import NS_PER_MS, Event
+from engine.games.polyominoes import SHAPES, SIDE
+from engine.scenes.core import Moment, Scene, at_fault, fault_words
+
+
+def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
+    """See `engine.scenes.Director`."""
+    table = _Table()
+    for moment in moments:
+        event = moment.event
+        if event["type"] == "final":
+            break
+        words = table.show(event, names)
+        yield Scene(words, table.state(), table.round, moment.exchange, moment.answers, at_fault(event))
+
+
+def shapes() -> dict[str, Any]:
+    """What does not change: every block's shape (rows of # and ., separated by /) and the boards' side."""
+    return {"shapes": dict(SHAPES), "side": SIDE}
+
+
+class _Table:
+    """Both boards and what is on offer."""
+
+    def __init__(self) -> None:
+        self.round: int | None = None
+        self.offer: list[str] | None = None
+        self.bets: list[dict[str, Any]] | None = None
+        self.coin = False
+        self.boards: tuple[list[list[int]], list[list[int]]] = ([], [])
+        self.last: list[list[list[int]]] = [[], []]
+        self.blocks: list[str | None] = [None, None]
+        self.numbers: dict[str, list[Any]] = {
+            "chips": [None, None],
+            "bank_ms": [None, None],
+            "filled": [0, 0],
+            "square": [0, 0],
+            "totals": [None, None],
+        }
+
+    def show(self, event: Event, names: Sequence[str]) -> str:
+        """Change by one event; what happened, in words."""
+        self.round = event.get("round", self.round)  # type: ignore[assignment]
+        match event["type"]:
+            case "offer":
+                self.offer, self.bets, self.coin = [str(event["a"]), str(event["b"])], None, False
+                self.blocks, self.last = [None, None], [[], []]
+                return f"On offer: {event['a']} and {event['b']}."
+            case "bets":
+                return self._bets(event, names)
+            case "place":
+                return self._place(event, names)
+            case _:
+                return fault_words(event, names)
+
+    def _bets(self, event: Any, names: Sequence[str]) -> str:
+        self.bets, said = [], []
+        for seat in (0, 1):
+            choice, bet = event["choices"][seat], event["bets"][seat]
+            acquired, paid = event["acquired"][seat], event["paid"][seat]
+            self.bets.append({"choice": choice, "bet": bet, "acquired": acquired, "paid": paid})
+            self.blocks[seat] = acquired
+            said.append(f"{names[seat]} bets {bet} on {choice}, gets {acquired} and pays {paid}")
+        self.coin = event["coin"]
+        self.numbers["chips"] = list(event["chips"])
+        self.numbers["bank_ms"] = [bank // NS_PER_MS for bank in event["bank_ns"]]
+        return f"{'; '.join(said)}{'; the coin decides' if self.coin else ''}."
+
+    def _place(self, event: Any, names: Sequence[str]) -> str:
+        seat, cells = event["seat"], [list(cell) for cell in event["cells"]]
+        if seat == 0:
+            self.last = [[], []]
+        self.boards[seat].extend(cells)
+        self.last[seat] = cells
+        for name, value in (("filled", event["filled"]), ("square", event["square"]), ("totals", event["total"])):
+            self.numbers[name][seat] = value
+        self.numbers["bank_ms"][seat] = event["bank_ns"] // NS_PER_MS
+        did = f"places {event['block']}" if cells else f"passes with {event['block']}"
+        side = event["square"]
+        return f"{names[seat]} {did}: {event['filled']} cells, a square of {side}, {event['total']} points."
+
+    def state(self) -> dict[str, Any]:
+        """A copy of everything."""
+        return {
+            "offer": self.offer,
+            "bets": self.bets,
+            "coin": self.coin,
+            "boards": [list(board) for board in self.boards],
+            "last": [list(cells) for cells in self.last],
+            "blocks": list(self.blocks),
+            **{name: list(values) for name, values in self.numbers.items()},
+        }

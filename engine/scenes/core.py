@@ -1,0 +1,123 @@
+"""What a viewer of matches shows: a list of scenes, each a sentence and a whole state.
+
+A scene needs none of those before it, so that a viewer can jump, and a page without scripts can show any of them. The
+state is JSON that holds what a game's picture needs and nothing else; the sentence says the same to who cannot see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.core import NS_PER_MS, Event, Reply, Seat
+from engine.transcript import Exchange, Transcript
+
+MAX_SCENES = 20_000
+"""Of one match; the longest game in the house has some 3,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply as a viewer shows it beside its limit."""
+
+    seat: Seat
+    command: str
+    elapsed_ms: float
+    limit_ms: float
+    fault: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """For viewers."""
+        return {
+            "seat": self.seat,
+            "command": self.command,
+            "elapsed_ms": self.elapsed_ms,
+            "limit_ms": self.limit_ms,
+            "fault": self.fault,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One moment. `round` None: before the first or after the last; `exchange`: the one whose events it shows."""
+
+    words: str
+    state: Mapping[str, Any]
+    round: int | None = None
+    exchange: int = 0
+    answers: tuple[Answer, ...] = ()
+    fault: Seat | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """For viewers."""
+        return {
+            "words": self.words,
+            "state": self.state,
+            "round": self.round,
+            "exchange": self.exchange,
+            "answers": [answer.as_json() for answer in self.answers],
+            "fault": self.fault,
+        }
+
+
+@dataclass(slots=True)
+class Moment:
+    """An event on its way to a scene: where it stands, and the answers that led to it."""
+
+    event: Event
+    exchange: int
+    answers: tuple[Answer, ...] = field(default=())
+
+
+def moments(transcript: Transcript) -> Iterator[Moment]:
+    """Every event. It follows from the answers of the exchange *before* the one that carries it, and these stand with
+    the first event that they led to.
+    """
+    before: Exchange | None = None
+    for number, exchange in enumerate(transcript.exchanges):
+        answers = () if before is None else _answers(before)
+        for event in exchange.events:
+            theirs = event.get("seat")
+            yield Moment(event, number, tuple(a for a in answers if theirs is None or a.seat == theirs))
+        before = exchange
+
+
+def _answers(exchange: Exchange) -> tuple[Answer, ...]:
+    prompts = {message.seat: message for message in exchange.messages if message.limit_ns is not None}
+    return tuple(
+        _answer(seat, prompts[seat].command, prompts[seat].limit_ns or 0, reply)
+        for seat, reply in exchange.replies.items()
+    )
+
+
+def _answer(seat: Seat, command: str, limit_ns: int, reply: Reply) -> Answer:
+    return Answer(
+        seat,
+        command,
+        round(reply.elapsed_ns / NS_PER_MS, 3),
+        limit_ns / NS_PER_MS,
+        reply.fault.value if reply.fault else None,
+    )
+
+
+def at_fault(event: Event) -> Seat | None:
+    """Whose fault the event tells; None: nobody's."""
+    seat = event["seat"] if event["type"] == "fault" else None
+    assert seat is None or isinstance(seat, int)
+    return seat
+
+
+def fault_words(event: Event, names: Sequence[str]) -> str:
+    """A fault, as all games tell it."""
+    seat = event["seat"]
+    assert isinstance(seat, int)
+    return f"{names[seat]} fails by {event['fault']} at {event['command']}: {event['why']}"
+
+
+def outcome(transcript: Transcript, names: Sequence[str]) -> str:
+    """How the match ended, as a sentence."""
+    if not transcript.result.rated:
+        return "Nobody wins: all were at fault."
+    winners = [names[seat] for seat, rank in enumerate(transcript.result.ranks) if rank == 1]
+    return f"A draw between {' and '.join(winners)}." if len(winners) > 1 else f"{winners[0]} wins."

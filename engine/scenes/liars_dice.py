@@ -1,0 +1,111 @@
+"""Liar's Dice: hands around a table, bids, challenges and what they show.
+
+State: ``counts`` (dice of each seat), ``hands`` (each seat's dice), ``bids`` of this round [{seat, quantity, face}],
+``turn`` (whose deed this scene is, or null), ``reveal`` after a challenge {seat, bidder, quantity, face, count, loser,
+hands} or null, ``places`` (of seats that are out, else null).
+
+`hands` are hidden while a match runs; a viewer that shows one seat's sight leaves out the others' until `reveal`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from engine.core import Event
+from engine.scenes.core import Moment, Scene, at_fault, fault_words
+
+
+def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
+    """See `engine.scenes.Director`. A round's hands are one scene with its beginning."""
+    table = _Table(len(names))
+    waiting: Scene | None = None  # the beginning of a round, until its hands are dealt
+    for moment in moments:
+        event = moment.event
+        if event["type"] == "final":
+            break
+        words = table.show(event, names)
+        if event["type"] == "hand":
+            assert waiting is not None
+            waiting = Scene(waiting.words, table.state(), waiting.round, waiting.exchange)
+            continue
+        if waiting is not None:
+            yield waiting
+            waiting = None
+        scene = Scene(words, table.state(), table.round, moment.exchange, moment.answers, at_fault(event))
+        if event["type"] == "round":
+            waiting = scene
+        else:
+            yield scene
+    if waiting is not None:
+        yield waiting
+
+
+class _Table:
+    """Everybody's dice and the bids."""
+
+    def __init__(self, seats: int) -> None:
+        self.round: int | None = None
+        self.counts = [0] * seats
+        self.hands: list[list[int]] = [[] for _ in range(seats)]
+        self.places: list[int | None] = [None] * seats
+        self.bids: list[dict[str, Any]] = []
+        self.turn: int | None = None
+        self.reveal: dict[str, Any] | None = None
+
+    def show(self, event: Event, names: Sequence[str]) -> str:
+        """Change by one event; what happened, in words."""
+        self.round = event.get("round", self.round)  # type: ignore[assignment]
+        data: Any = event
+        self.turn = data.get("seat") if data["type"] != "hand" else self.turn
+        match data["type"]:
+            case "round":
+                return self._round(data, names)
+            case "hand":
+                self.hands[data["seat"]] = list(data["dice"])
+                return ""
+            case "bid":
+                self.bids.append({"seat": data["seat"], "quantity": data["quantity"], "face": data["face"]})
+                return f"{names[data['seat']]} bids {data['quantity']} of face {data['face']}."
+            case "challenge":
+                return self._challenge(data, names)
+            case "resignation":
+                self._empty(data["seat"])
+                return f"{names[data['seat']]} resigns."
+            case "elimination":
+                self.places[data["seat"]] = data["place"]
+                self._empty(data["seat"])
+                return f"{names[data['seat']]} is out: place {data['place']}."
+            case _:
+                return fault_words(event, names)
+
+    def _round(self, data: Any, names: Sequence[str]) -> str:
+        self.counts = list(data["counts"])
+        self.hands = [[] for _ in self.counts]
+        self.bids, self.reveal, self.turn = [], None, None
+        return f"Round {data['round']}: {sum(self.counts)} dice in play, {names[data['opener']]} opens."
+
+    def _challenge(self, data: Any, names: Sequence[str]) -> str:
+        keys = ("seat", "bidder", "quantity", "face", "count", "loser", "hands")
+        self.reveal = {key: data[key] for key in keys}
+        self.counts[data["loser"]] -= 1
+        met = "the bid is met" if data["count"] >= data["quantity"] else "a lie"
+        return (
+            f"{names[data['seat']]} calls {data['quantity']} of face {data['face']} a lie; there are {data['count']}:"
+            f" {met}, {names[data['loser']]} loses a die."
+        )
+
+    def _empty(self, seat: int) -> None:
+        self.counts[seat] = 0
+        self.hands[seat] = []
+
+    def state(self) -> dict[str, Any]:
+        """A copy of everything."""
+        return {
+            "counts": list(self.counts),
+            "hands": [list(hand) for hand in self.hands],
+            "places": list(self.places),
+            "bids": list(self.bids),
+            "turn": self.turn,
+            "reveal": self.reveal,
+        }

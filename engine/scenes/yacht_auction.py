@@ -1,0 +1,93 @@
+"""Yacht Auction: two bundles of dice, two secret bids, two score sheets that fill up.
+
+State: ``bundles`` {A, B} or null; ``bids`` [{target, bid, received, change}, ...] or null, and ``coin``; for each seat
+``hands`` (dice), ``sheets`` {category: {dice, points}}, ``bonus``, ``money`` (net bids) and ``totals``; ``last``
+[seat, category] of the scoring just shown, or null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from engine.core import Event
+from engine.games.yacht_auction import Player
+from engine.scenes.core import Moment, Scene, at_fault, fault_words
+
+
+def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
+    """See `engine.scenes.Director`."""
+    table = _Table()
+    for moment in moments:
+        event = moment.event
+        if event["type"] == "final":
+            break
+        words = table.show(event, names)
+        yield Scene(words, table.state(), table.round, moment.exchange, moment.answers, at_fault(event))
+
+
+class _Table:
+    """What lies on the table."""
+
+    def __init__(self) -> None:
+        self.players = (Player(), Player())
+        self.used: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+        self.bundles: dict[str, str] = {}
+        self.bids: list[dict[str, Any]] | None = None
+        self.coin = False
+        self.last: list[object] | None = None
+        self.round: int | None = None
+
+    def show(self, event: Event, names: Sequence[str]) -> str:
+        """Change by one event; what happened, in words."""
+        self.round = event.get("round", self.round)  # type: ignore[assignment]
+        self.last = None
+        match event["type"]:
+            case "roll":
+                self.bundles, self.bids = {"A": str(event["a"]), "B": str(event["b"])}, None
+                return f"Bundle A is {_spaced(event['a'])}, bundle B is {_spaced(event['b'])}."
+            case "auction":
+                return self._auction(event, names)
+            case "score":
+                return self._score(event, names)
+            case _:
+                return fault_words(event, names)
+
+    def _auction(self, event: Any, names: Sequence[str]) -> str:
+        self.bids, said = [], []
+        for seat, player in enumerate(self.players):
+            target, bid, received = event["targets"][seat], event["bids"][seat], event["received"][seat]
+            change = event["changes"][seat]
+            player.dice += self.bundles[received]
+            player.bids += change
+            self.bids.append({"target": target, "bid": bid, "received": received, "change": change})
+            said.append(f"{names[seat]} bids {bid} for {target} and gets {received} ({change:+d})")
+        self.coin = event["coin"]
+        return f"{'; '.join(said)}{'; the coin decides' if self.coin else ''}."
+
+    def _score(self, event: Any, names: Sequence[str]) -> str:
+        seat, category, dice = event["seat"], event["category"], event["dice"]
+        if seat == 0:
+            self.bundles, self.bids = {}, None
+        points = self.players[seat].score(category, dice)
+        self.used[seat][category] = {"dice": dice, "points": points}
+        self.last = [seat, category]
+        return f"{names[seat]} puts {_spaced(dice)} on {category}: {points} points, {self.players[seat].total} in all."
+
+    def state(self) -> dict[str, Any]:
+        """A copy of everything."""
+        return {
+            "bundles": dict(self.bundles) or None,
+            "bids": self.bids,
+            "coin": self.coin and self.bids is not None,
+            "hands": ["".join(sorted(player.dice)) for player in self.players],
+            "sheets": [dict(sheet) for sheet in self.used],
+            "bonus": [player.bonus for player in self.players],
+            "money": [player.bids for player in self.players],
+            "totals": [player.total for player in self.players],
+            "last": self.last,
+        }
+
+
+def _spaced(dice: object) -> str:
+    return " ".join(str(dice))

@@ -1,0 +1,94 @@
+"""What viewers show of a match agrees with what the rules made of it, scene by scene."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.games import GAMES
+from engine.scenes import DIRECTORS, document, scenes
+from engine.scenes.core import moments
+from engine.transcript import Transcript, decode
+
+GOLDEN = sorted((Path(__file__).parent.parent / "transcripts").glob("*.jsonl"))
+NAMES = ("ada", "bob", "eve", "dan", "joe", "kim")
+
+
+def read(name: str) -> Transcript:
+    return decode((Path(__file__).parent.parent / "transcripts" / f"{name}.jsonl").read_bytes())
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_every_match_becomes_a_document_of_whole_scenes(path: Path) -> None:
+    transcript = decode(path.read_bytes())
+    made = document(transcript, NAMES[: transcript.seats])
+    assert json.loads(json.dumps(made)) == made
+    assert made["names"] == list(NAMES[: transcript.seats])
+    assert all(scene["words"] for scene in made["scenes"])
+    keys = {frozenset(scene["state"]) for scene in made["scenes"]}
+    assert len(keys) == 1, "each scene has the whole state"
+    told = [scene["fault"] for scene in made["scenes"] if scene["fault"] is not None]
+    assert sorted(told) == sorted(transcript.result.faults)
+    exchanges = [scene["exchange"] for scene in made["scenes"]]
+    assert exchanges == sorted(exchanges)
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_every_answer_but_that_to_ready_is_shown_once(path: Path) -> None:
+    """An answer stands with the event that it led to; several answers can lead to one event."""
+    transcript = decode(path.read_bytes())
+    shown = [
+        (answer.seat, answer.command, answer.elapsed_ms)
+        for scene in scenes(transcript, NAMES)
+        for answer in scene.answers
+        if answer.command != "READY" and scene.fault is None
+    ]
+    given = [
+        (prompt.message.seat, prompt.message.command, round(prompt.reply.elapsed_ns / 1e6, 3))
+        for prompt in transcript.prompts()
+    ]
+    assert set(shown) <= set(given)
+    missing = set(given) - set(shown)
+    assert all(command == "READY" or transcript.result.faults for _, command, _ in missing)
+
+
+def test_the_last_scene_of_yacht_auction_has_the_final_sheets() -> None:
+    transcript = read("yacht-auction")
+    *_, final = transcript.events()
+    last = scenes(transcript, NAMES)[-1].state
+    assert (last["totals"], last["money"], last["bonus"]) == (final["total"], final["bids"], final["bonus"])
+    assert all(len(sheet) == 12 for sheet in last["sheets"])
+
+
+def test_the_last_scene_of_betris_has_the_final_boards() -> None:
+    transcript = read("betris-large")
+    *_, final = transcript.events()
+    last = scenes(transcript, NAMES)[-1].state
+    assert [len(board) for board in last["boards"]] == final["cells"] == last["filled"]
+    assert (last["totals"], last["square"], last["chips"]) == (final["total"], final["square"], final["chips"])
+    assert last["bank_ms"] == [bank // 1_000_000 for bank in final["bank_ns"]]
+
+
+def test_the_last_scene_of_liars_dice_has_the_places_and_the_dice_left() -> None:
+    for name in ("liars-dice", "liars-dice-six", "liars-dice-example"):
+        transcript = read(name)
+        *_, final = transcript.events()
+        last = scenes(transcript, NAMES[: transcript.seats])[-1].state
+        assert last["counts"] == final["counts"]
+        assert [place or 1 for place in last["places"]] == final["ranks"]
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_a_scene_is_not_changed_by_those_after_it(path: Path) -> None:
+    transcript = decode(path.read_bytes())
+    names = NAMES[: transcript.seats]
+    one_by_one = [
+        json.dumps(scene.as_json()) for scene in DIRECTORS[transcript.game](moments(transcript), names)
+    ]  # each written down before the next is made
+    assert one_by_one == [json.dumps(scene.as_json()) for scene in scenes(transcript, names)[:-1]]
+
+
+def test_every_registered_game_has_a_director() -> None:
+    assert set(DIRECTORS) == set(GAMES)
