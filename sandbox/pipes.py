@@ -45,7 +45,6 @@ LATE_BOUND_NS = 5 * NS_PER_MS
 """Default bound on the referee's own lateness. Normal scheduling stays within 2 ms at the 99th percentile under
 full load and real-time scheduling within 0.2 ms, so a later wake-up says that this host is in trouble."""
 
-
 LOOK_NS = NOISE_NS // 2
 """How long before a deadline a silent seat is looked at, and how often afterwards. What is there at the next look then
 came less than NOISE_NS ago unless we were kept from running, so no bot gets a match voided by aiming there."""
@@ -254,13 +253,13 @@ def _early(channel: Channel) -> Fault | None:
 
 
 def _read(channel: Channel) -> bool:
-    """Take what the bot has written, at most READ_BYTES; whether that was the end of it."""
+    """Take what the bot has written, at most READ_BYTES; whether that was the end of it, with no whole line left."""
     try:
         data = os.read(channel.stdout_fd, READ_BYTES)
     except BlockingIOError:
         return False
     channel.unread += data
-    return not data
+    return not data and b"\n" not in channel.unread
 
 
 def _gone(channel: Channel) -> Fault:

@@ -306,6 +306,18 @@ def test_an_answer_in_the_watch_is_convicted_only_if_its_own_time_was_over_whene
     assert scripted(monkeypatch, *readings, limit_ns=10 * NS_PER_MS, stolen_ns=5 * NS_PER_MS) == how
 
 
+def test_a_bot_that_leaves_with_a_late_answer_has_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host made it late; that it has gone when the referee looks again is not why."""
+    channel, _, out = pair()
+    channel.meter = Stole(NS_PER_MS)
+    answers, leaves = partial(os.write, out, b"OK\n"), partial(os.close, out)
+    clock = ScriptedClock(0, 0, (answers, 0), 300_000, 410_000, (leaves, 410_000), 420_000)
+    monkeypatch.setattr("sandbox.pipes.monotonic_ns", clock)
+    with pytest.raises(TransportError) as caught:
+        PipeTransport([channel]).exchange([Message(0, "A", 400_000)])
+    assert caught.value.cause == "host-starved"
+
+
 def test_a_seats_answer_is_not_late_because_the_referee_was_woken_for_another_and_stood_still(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
