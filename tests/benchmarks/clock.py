@@ -58,7 +58,7 @@ def main() -> int:
         missed += lateness(sandbox, timed, 1000 // scale)
         missed += cost(sandbox, echo, 20_000 // scale)
         sandbox.close()
-    print("Reached." if not missed else f"{missed} targets missed.")
+    print("Reached." if not missed else f"{missed} of 7 missed.")
     return int(bool(missed))
 
 
@@ -143,8 +143,8 @@ def idle(sandbox: Sandbox, program: Program, prompts: int) -> int:
     for truth in ("in time", "too near", "late"):
         print(f"    {truth:14}" + "".join(f"{seen[truth, verdict]:14}" for verdict in verdicts))
     wrong = seen["in time", "timeout"] + seen["late", "in time"]
-    print(f"    This host delayed {delayed} by more than 0.5 ms. Of those that it made late, without a trace that any")
-    print(f"    counter shows, {unseen} were convicted. Verdicts that contradict the stamps: {wrong}")
+    print(f"    Delayed by this host by more than 0.5 ms: {delayed}; late and convicted through a delay that no counter")
+    print(f"    shows: {unseen}. Verdicts that contradict the stamps: {wrong}")
     return int(wrong > 0)
 
 
@@ -209,6 +209,7 @@ def cost(sandbox: Sandbox, program: Program, requests: int) -> int:
             for kind in (referees.BARE, referees.EVERYTHING)
         )
         print(f"(d) referee's CPU a request, us, {how}: {shown}; over asyncio: {bare:.2f}, {everything:.2f}")
+        print(f"    To reach: at most {BARE_TARGET} bare, {FULL_TARGET} with everything on.")
         missed += (bare > BARE_TARGET) + (everything > FULL_TARGET)
     return missed
 
