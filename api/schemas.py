@@ -433,12 +433,9 @@ class Entries(Output):
     next: str | None
 
 
-class Standing(BaseModel):
-    """One line of the leaderboard; ratings on the Elo scale with a 95 % interval."""
+class Unranked(BaseModel):
+    """A version with games that has no place: an earlier one of its bot, or one of a bot that left."""
 
-    rank: int | None = Field(description="Within its division. null: an earlier version that plays no more.")
-    division: int
-    finalist: bool = Field(description="Finalists come before all others of their division.")
     bot_id: int
     bot: str
     author: str
@@ -446,18 +443,60 @@ class Standing(BaseModel):
     version_id: int
     version: int
     language: str
-    active: bool
     elo: float
-    se: float
-    gap_se: float | None = Field(description="Standard error of the distance to the next place.")
-    low: float
+    se: float = Field(description="Standard error of the distance to the field.")
+    low: float = Field(description="The 95 % interval.")
     high: float
+    plackett_luce: float | None = Field(description="By the other model; null where all tables have two seats.")
+    parent_id: int | None = Field(description="The version before it, around which it is thought to be.")
+    prior_elo: float | None = Field(description="What the season before left of it; null: it began as a newcomer.")
+    prior_sd: float | None
     games: int
-    wins: int
+    bot_games: int = Field(description="With those of the bot's other versions.")
+    wins: int = Field(description="Over the others at each table; where wins are ranked, tables won.")
     draws: int
     losses: int
     timeouts: int
     other_faults: int
+
+
+class Standing(Unranked):
+    """One line of the leaderboard: a bot by its active version. Ratings are on the Elo scale."""
+
+    rank: int = Field(description="Within its division; equal for ratings that are equal in whole Elo.")
+    tied: bool
+    rank_low: int = Field(description="The better end of the 95 % interval of its place.")
+    rank_high: int
+    gap_se: float | None = Field(description="Standard error of the distance to the next place.")
+    division: int
+    finalist: bool = Field(description="Finalists come before all others of their division.")
+
+
+class RatingFit(BaseModel):
+    """How well one number for each bot describes the results."""
+
+    chi2_per_dof: float | None = Field(description="Near 1 if it does; well above if some bots suit others.")
+    degrees: int
+    dispersion: float = Field(description="Variance of results over that without draws.")
+    cyclic_share: float | None = Field(description="Of the triads: rock, paper, scissors. Coins make a quarter.")
+    triads: int
+
+
+class SeatEffect(BaseModel):
+    """Elo that each seat adds at tables of this size, by seat."""
+
+    seats: int
+    tables: int
+    elo: list[float]
+    se_elo: list[float]
+
+
+class PairTable(BaseModel):
+    """Results of the first of the ranking: of `games[i][j]` against j, i won `points[i][j]`, draws as halves."""
+
+    version_ids: list[int]
+    games: list[list[int]]
+    points: list[list[float]]
 
 
 class Totals(BaseModel):
@@ -481,7 +520,11 @@ class Leaderboard(BaseModel):
     log_sha256: str | None
     config: dict[str, Any]
     rows: list[Standing]
+    unranked: list[Unranked]
     totals: Totals | None
+    fit: RatingFit | None
+    seats: list[SeatEffect]
+    pairs: PairTable | None
 
 
 class FaultView(Output):

@@ -199,22 +199,23 @@ def wait_for_build(client: Client, version: dict[str, Any], quiet: bool = True) 
 
 
 def standings_table(board: dict[str, Any]) -> Table:
-    """A ranking as people read it, 80 columns wide."""
+    """A ranking as people read it, 80 columns wide; `places` are the 95 % interval of the place."""
     table = Table(title=f"Season {board['season_id']}", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     divided = len({row["division"] for row in board["rows"]}) > 1
-    headings = ("rank", "bot", "author", "rating", "games", "W / D / L", "faults")
+    headings = ("#", "places", "bot", "author", "rating", "games", "W / D / L", "faults")
     for heading in ("division", *headings) if divided else headings:
         table.add_column(heading, justify="left" if heading in ("bot", "author") else "right", no_wrap=True)
     for row in board["rows"]:
-        if row["active"]:
-            table.add_row(
-                *([str(row["division"])] if divided else []),
-                str(row["rank"]),
-                f"{plain(row['bot'])} v{row['version']}",
-                plain(f"{row['team']} (team)" if row["team"] else row["author"]),
-                f"{row['elo']:.0f} ± {(row['high'] - row['low']) / 2:.0f}",
-                str(row["games"]),
-                f"{row['wins']} / {row['draws']} / {row['losses']}",
-                str(row["timeouts"] + row["other_faults"]),
-            )
+        low, high = row["rank_low"], row["rank_high"]
+        table.add_row(
+            *([str(row["division"])] if divided else []),
+            f"{row['rank']}{'=' if row['tied'] else ''}",
+            f"{low}-{high}" if low < high else f"{low}",
+            f"{plain(row['bot'])} v{row['version']}",
+            plain(f"{row['team']} (team)" if row["team"] else row["author"]),
+            f"{row['elo']:.0f} ± {(row['high'] - row['low']) / 2:.0f}",
+            str(row["games"]),
+            f"{row['wins']} / {row['draws']} / {row['losses']}",
+            str(row["timeouts"] + row["other_faults"]),
+        )
     return table

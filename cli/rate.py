@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,9 +15,13 @@ import typer
 from rich import box
 from rich.table import Table
 
+from cli.client import standings_table
 from cli.console import fail, out, plain, short
+from league.beside import sentences
 
 if TYPE_CHECKING:
+    from sqlmodel import Session
+
     from league.ratings import Log, RatingConfig, RatingTable
 
 MOST_SD_ELO = 10_000.0
@@ -47,6 +53,10 @@ def rate(
         fail("--check compares a season's ranking: it needs --season", 2)
     if file is not None:
         _show(_rated(_log(file), _config(prior_sd, ranks)), as_json)
+    elif season is not None and check:
+        _check(season, as_json)
+    elif season is not None:
+        _show_season(season, as_json)
 
 
 def _config(prior_sd: str, ranks: str) -> RatingConfig:
@@ -164,15 +174,74 @@ def _standings(table: RatingTable) -> Table:
 
 
 def _beside(table: RatingTable) -> list[str]:
-    fit = table.fit()
-    sentences = [f"{table.log.games} games, log {table.log.sha256[:16]}"]
-    if fit.chi2_per_dof is not None:
-        sentences.append(
-            f"Fit: chi-squared {fit.chi2_per_dof:.2f} per degree of freedom ({fit.degrees}); 1 is what chance does."
+    beside = sentences(asdict(table.fit()), [asdict(effect) for effect in table.seats()])
+    return [f"{table.log.games} games, log {table.log.sha256[:16]}", *beside]
+
+
+def _show_season(season_id: int, as_json: bool) -> None:
+    """What the season's log gives now, computed here and not stored."""
+    from league.service.ranking import ranking
+
+    with _reading(season_id) as session:
+        found = ranking(session, season_id)
+    board = {"season_id": season_id, "log_sha256": found.log_sha256, "config": found.config, **found.standings}
+    if as_json:
+        print(json.dumps(board))
+        return
+    out.print(standings_table(board))
+    out.print(f"{board['totals']['rated']} games, log {found.log_sha256[:16]}")
+    for sentence in sentences(board["fit"], board["seats"]):
+        out.print(sentence, soft_wrap=True)
+
+
+def _check(season_id: int, as_json: bool) -> None:
+    """Whether the stored ranking is what its configuration makes of the log; ends with 1 if it is not."""
+    from league.service.recount import recount
+
+    with _reading(season_id) as session:
+        found = recount(session, season_id)
+    if as_json:
+        print(json.dumps(asdict(found)))
+    elif found.snapshot_id is None:
+        out.print(f"Season {season_id} has no ranking yet.")
+    elif found.same:
+        out.print(f"Ranking {found.snapshot_id} of season {season_id} is what its log of {found.games} games gives.")
+        out.print(f"log {found.log_sha256}", soft_wrap=True)
+    else:
+        out.print(
+            f"Ranking {found.snapshot_id} of season {season_id} is NOT what its log of {found.games} games gives:"
         )
-    if fit.cyclic_share is not None:
-        sentences.append(f"Cycles: {100 * fit.cyclic_share:.1f} % of {fit.triads} triads; a quarter is what coins do.")
-    for effect in table.seats():
-        worths = (f"{elo:+.0f} ± {1.96 * se:.0f}" for elo, se in zip(effect.elo, effect.se_elo, strict=True))
-        sentences.append(f"Seats at tables of {effect.seats}, in Elo: {', '.join(worths)}.")
-    return sentences
+        for difference in found.differences:
+            out.print(f"  {plain(difference)}", soft_wrap=True)
+        if found.refit_due:
+            out.print("The log has changed since, and a new ranking is due.")
+    if not found.same:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _reading(season_id: int) -> Iterator[Session]:
+    """A session on the deployment's database in which there is that season."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import DBAPIError
+
+    from league.config import Settings
+    from league.database import Database
+    from league.errors import NotFound
+    from league.service.seasons import season_info
+
+    settings = Settings()
+    file = make_url(settings.database).database
+    if settings.database.startswith("sqlite:") and not Path(file or "").is_file():
+        fail(f"there is no database at {file}; DEADHEAT_DATA_DIR or DEADHEAT_DATABASE_URL says where it is", 2)
+    database = Database(settings)
+    try:
+        with database.reading() as session:
+            season_info(session, season_id)
+            yield session
+    except NotFound as error:
+        fail(str(error), 2)
+    except DBAPIError as error:
+        fail(f"the database cannot be asked: {error.orig}", 2)
+    finally:
+        database.close()

@@ -69,6 +69,15 @@ class Settings(BaseSettings):
     sweep_limit: int = Field(default=500, ge=1, description="Most rows that one sweep takes back.")
     tick_seconds: float = Field(default=2, gt=0, description="How often new series are made.")
     sweep_seconds: float = Field(default=5, gt=0, description="How often lost work is looked for.")
+    version_sd_elo: float = Field(
+        default=90,
+        ge=60,
+        le=120,
+        description="How far a bot's version is thought to be from the one before it, in Elo.",
+    )
+    season_sd_elo: float = Field(
+        default=100, ge=0, le=350, description="How far a bot may have moved against the field since the last season."
+    )
     refit_seconds: float = Field(default=5, gt=0, description="Shortest time between two rankings of one season.")
 
     sandbox: Literal["docker", "local"] = Field(

@@ -9,8 +9,9 @@ Several processes write the same SQLite file (API, scheduler, workers). A transa
 later would begin as a reader, and SQLite refuses to make it a writer ("database is locked", at once, whatever the
 time-out) when another wrote in between. So writers say so at their first statement, by BEGIN IMMEDIATE: they then
 wait in line for at most `BUSY_TIMEOUT_MS`. The driver's own transactions are switched off, because they begin too
-late and not at all before schema changes. Readers never wait (write-ahead log). PostgreSQL runs at its default,
-READ COMMITTED; correctness rests on compare-and-set updates and unique constraints, not on isolation.
+late and not at all before schema changes. Readers never wait (write-ahead log). PostgreSQL's writers run at its
+default, READ COMMITTED; correctness rests on compare-and-set updates and unique constraints, not on isolation. Readers
+see one instant on both, whatever is committed while they read: SQLite's do anyway, PostgreSQL's by REPEATABLE READ.
 
 A session carries what a use case may not reach for by itself: the settings, a clock and a source of random bytes.
 Tests and simulations replace the last two.
@@ -90,6 +91,8 @@ class Database:
         self._surroundings = Surroundings(settings, clock, entropy, self.reading)
         self.engine = _engine(settings.database)
         self._writers = self.engine.execution_options(immediate=True)
+        steady = {"isolation_level": "REPEATABLE READ"} if self.engine.dialect.name == "postgresql" else {}
+        self._readers = self.engine.execution_options(**steady)
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
@@ -100,8 +103,8 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A session that only reads, and never waits for a writer."""
-        with self._session(self.engine) as session:
+        """A session that only reads one instant of the database, and never waits for a writer."""
+        with self._session(self._readers) as session:
             yield session
 
     def migrate(self) -> None:

@@ -58,7 +58,7 @@ class Ranks(StrEnum):
     """What of a table of three and more a season's ranking counts; with two seats both are the same."""
 
     PLACEMENT = "placement"  # every pair of places is a comparison
-    WINS = "wins"  # the winner beat everyone, the others drew
+    WINS = "wins"  # who was first beat everyone; how the others placed themselves says nothing
 
 
 class FinalsFormat(StrEnum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.pages import audit, environment, home, match, season
+from api.pages import audit, docs, environment, home, match, season
 
 router = APIRouter(include_in_schema=False)
-for _page in (home, season, match, environment, audit):
+for _page in (home, season, match, environment, audit, docs):
     router.include_router(_page.router)

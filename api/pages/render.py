@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -30,7 +30,15 @@ def templates() -> Jinja2Templates:
     environment = Environment(
         loader=FileSystemLoader(SITE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    environment.filters |= {"shown": shown, "ms": ms, "instant": instant, "elo": elo, "share": share, "size": size}
+    environment.filters |= {
+        "shown": shown,
+        "ms": ms,
+        "instant": instant,
+        "elo": elo,
+        "share": share,
+        "size": size,
+        "places": places,
+    }
     return Jinja2Templates(env=environment)
 
 
@@ -78,6 +86,12 @@ def size(count_bytes: int) -> str:
         if count_bytes >= 1 << power:
             return f"{round(count_bytes / (1 << power), 1):g} {unit}"
     return f"{count_bytes} bytes"
+
+
+def places(row: Mapping[str, Any]) -> str:
+    """The interval of a place."""
+    low, high = row["rank_low"], row["rank_high"]
+    return f"{low}\u2013{high}" if low < high else f"{low}"
 
 
 def share(part: int, whole: int) -> str:

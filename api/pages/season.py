@@ -11,12 +11,19 @@ from fastapi import APIRouter, Request, Response
 from api.deps import Id, Shared
 from api.pages.render import page, render
 from league import service
+from league.beside import sentences
 from league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
 
 RECENT = 20
 """Matches shown below the leaderboard."""
+
+
+PAIRS = 12
+"""Bots in the table of points; more columns would not be read."""
+
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ async def season(shared: Shared, request: Request, season_id: Id) -> Response:
             board = service.leaderboard(session, season_id)
             announcements = service.announcements(session, season_id, limit=3)
             recent = service.matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT)
-        rows = [row for row in board.standings["rows"] if row["active"]]
+        standings = board.standings
         return render(
             shared,
             "season.html",
@@ -47,15 +54,39 @@ async def season(shared: Shared, request: Request, season_id: Id) -> Response:
             announcements=announcements,
             progress=progress,
             board=board,
-            rows=list(zip(rows, bars(rows), strict=True)),
-            totals=board.standings["totals"],
+            rows=standings["rows"],
+            divisions=by_division(standings["rows"], {one.number: one.name for one in info.divisions}),
+            second=any(row["plackett_luce"] is not None for row in standings["rows"]),
+            totals=standings["totals"],
+            beside=sentences(standings["fit"], standings["seats"]) if standings["fit"] else [],
+            pairs=points(standings),
             matches=recent,
         )
 
     return await page(shared, request, ("season", season_id), make)
 
 
-def bars(rows: Sequence[Mapping[str, Any]]) -> list[Bar]:
+def by_division(rows: Sequence[Row], names: Mapping[int, str]) -> dict[str, list[tuple[Row, Bar]]]:
+    """The rows of each division by its name, with the pictures of their intervals on one common scale."""
+    found: dict[str, list[tuple[Row, Bar]]] = {}
+    for row, bar in zip(rows, bars(rows), strict=True):
+        found.setdefault(names[row["division"]], []).append((row, bar))
+    return found
+
+
+def points(standings: Row) -> list[tuple[str, list[str]]]:
+    """The first bots, each with what it took from the others: points of games."""
+    pairs = standings["pairs"]
+    if pairs is None or len(standings["rows"]) < 2:
+        return []
+    first = standings["rows"][: min(PAIRS, len(pairs["version_ids"]))]
+    return [
+        (row["bot"], [f"{took:g}/{of}" if of else "" for took, of in list(zip(won, played, strict=True))[: len(first)]])
+        for row, won, played in zip(first, pairs["points"], pairs["games"], strict=False)
+    ]
+
+
+def bars(rows: Sequence[Row]) -> list[Bar]:
     """Each row's interval on one common scale."""
     if not rows:
         return []

@@ -39,8 +39,7 @@ def _body(shared: Services, season_id: int) -> Body:
         created_at=board.created_at,
         log_sha256=board.log_sha256,
         config=board.config,
-        rows=board.standings["rows"],
-        totals=board.standings["totals"] or None,
+        **board.standings,
     )
     etag = f'"{season_id}-{board.snapshot_id or 0}"'
     content = shown.model_dump_json().encode()

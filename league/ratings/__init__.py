@@ -25,14 +25,12 @@ and taking a result out and putting it back gives back every figure.
 from __future__ import annotations
 
 from league.ratings.bradley_terry import NoRating
-from league.ratings.compat import Game, fit, log_sha256
 from league.ratings.log import Games, Log, log_of
-from league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig
+from league.ratings.prior import ELO_PER_NAT, Prior, RatingConfig, carried
 from league.ratings.table import Place, Rating, RatingTable, rate
 
 __all__ = [
     "ELO_PER_NAT",
-    "Game",
     "Games",
     "Log",
     "NoRating",
@@ -41,8 +39,7 @@ __all__ = [
     "Rating",
     "RatingConfig",
     "RatingTable",
-    "fit",
+    "carried",
     "log_of",
-    "log_sha256",
     "rate",
 ]

@@ -34,12 +34,15 @@ METHOD = {"method": "bradley-terry-map", "version": 2}
 class RatingConfig:
     """What the ratings depend on beside the log. `prior_sd_elo` None: no prior, maximum likelihood.
 
-    `ranks` is what a table of three and more says: every pair of places, or only who was first.
+    `version_sd_elo` is by how much a version differs from the one before it, `season_sd_elo` by how much anything may
+    have changed since the season before. `ranks` is what a table of three and more says: every pair of places, or only
+    who was first.
     """
 
     centre_elo: float = 1500.0
     prior_sd_elo: float | None = 350.0
     version_sd_elo: float = 90.0
+    season_sd_elo: float = 100.0
     ranks: Ranks = Ranks.PLACEMENT
 
     def as_json(self) -> dict[str, Any]:
@@ -66,6 +69,12 @@ class Prior:
     parent: str | None = None
     mean_elo: float | None = None
     sd_elo: float | None = None
+
+
+def carried(elo: float, se: float, config: RatingConfig, *, new_version: bool) -> Prior:
+    """The prior of somebody who ended the season before with that rating; never wider than a newcomer's."""
+    sd_elo = math.hypot(se, config.season_sd_elo, config.version_sd_elo if new_version else 0.0)
+    return Prior(mean_elo=elo, sd_elo=sd_elo if config.prior_sd_elo is None else min(sd_elo, config.prior_sd_elo))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,8 +12,8 @@ from league.ratings.bradley_terry import Posterior
 from league.ratings.errors import dispersion
 from league.ratings.pairs import Pairs
 
-PAIR_TABLE_PLAYERS = 50
-"""Tables of pairs are shown of the first so many: 2,500 numbers, where all of 2,000 bots would be four million."""
+PAIR_TABLE_PLAYERS = 30
+"""Tables of pairs are made of the first so many: 900 numbers twice, where all of 2,000 bots would be four million."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ def _cyclic_triads(pairs: Pairs, players: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class PairTable:
-    """Results of some players against each other: `games[i][j]` comparisons, of which i took the share `scores[i][j]`
-    (None where there were none).
+    """Results of some players against each other: `games[i][j]` comparisons, of which i won `points[i][j]`, draws as
+    halves.
     """
 
     games: list[list[int]]
-    scores: list[list[float | None]]
+    points: list[list[float]]
 
 
 def pair_table(pairs: Pairs, members: Sequence[int]) -> PairTable:
@@ -87,10 +87,4 @@ def pair_table(pairs: Pairs, members: Sequence[int]) -> PairTable:
     games[row, column] = games[column, row] = pairs.games[inside]
     points[row, column] = pairs.wins[inside]
     points[column, row] = (pairs.games - pairs.wins)[inside]
-    return PairTable(
-        games=games.astype(np.int64).tolist(),
-        scores=[
-            [float(point / count) if count else None for point, count in zip(*both, strict=True)]
-            for both in zip(points, games, strict=True)
-        ],
-    )
+    return PairTable(games.astype(np.int64).tolist(), points.tolist())

@@ -69,16 +69,6 @@ class RatingTable:
     posterior: Posterior
     strengths: Vector
 
-    @property
-    def games(self) -> int:
-        """How many results."""
-        return self.log.games
-
-    @property
-    def log_sha256(self) -> str:
-        """The log's fingerprint."""
-        return self.log.sha256
-
     def fit(self) -> Fit:
         """How well the ratings describe the results."""
         with one_thread():

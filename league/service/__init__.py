@@ -36,6 +36,7 @@ from league.service.matches import endings, match_detail, matches, transcript_of
 from league.service.play import claim_series, finish_series, release_series, renew_series
 from league.service.publishing import publish, seasons_to_publish
 from league.service.queues import queues
+from league.service.recount import Recount, recount
 from league.service.rulings import (
     disqualify,
     reinstate,
@@ -88,6 +89,7 @@ from league.service.workers import (
 
 __all__ = [
     "GateTerms",
+    "Recount",
     "Swept",
     "add_version",
     "announce",
@@ -144,6 +146,7 @@ __all__ = [
     "record_canary",
     "record_check",
     "record_environment",
+    "recount",
     "refit",
     "reinstate",
     "rejoin",

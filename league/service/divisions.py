@@ -138,7 +138,7 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
     final = select(RatingSnapshot.standings).where(
         RatingSnapshot.season_id == previous.id, col(RatingSnapshot.final).is_(True)
     )
-    places = {row["bot_id"]: row["rank"] for row in session.exec(final).one()["rows"] if row["rank"] is not None}
+    places = {row["bot_id"]: place for place, row in enumerate(session.exec(final).one()["rows"], 1)}
     numbers = range(1, len(divisions_of(session, [season.id])[season.id]) + 1)
     orders = [
         sorted(

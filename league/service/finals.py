@@ -106,7 +106,7 @@ def _qualify(session: Session, season: Season) -> bool:
     present = select(Entry).where(Entry.season_id == season.id, taking_part(season.id))
     entries = {entry.version_id: entry for entry in session.exec(present)}
     chosen: dict[int, list[int]] = {}
-    for row in sorted((row for row in snapshot.standings["rows"] if row["rank"] is not None), key=_place):
+    for row in sorted(snapshot.standings["rows"], key=_place):
         entry = entries.get(row["version_id"])
         if entry is None:
             continue

@@ -14,7 +14,7 @@ from sqlmodel import Session, col, select, update
 
 from league.database import surroundings
 from league.service.audit import SYSTEM, record
-from league.service.standings import ranking
+from league.service.ranking import ranking
 from league.states import UNFINISHED, SeasonState
 from league.tables import RatingSnapshot, Season, Series
 

@@ -30,8 +30,12 @@ def expire(site: Site) -> None:
 
 def test_it_shows_the_newest_ranking(site: Site, season_id: int) -> None:
     board = site.ok(200, site.client.get(f"/v1/seasons/{season_id}/leaderboard"))
-    assert [row["rank"] for row in board["rows"]] == [1, 2, 3]
-    assert board["rows"][0]["elo"] >= board["rows"][2]["elo"]
+    for row in board["rows"]:  # everybody won one and lost one against everybody
+        assert (row["rank"], row["tied"], row["rank_low"], row["rank_high"]) == (1, True, 1, 3)
+        assert row["low"] < row["elo"] < row["high"]
+    assert (board["unranked"], board["fit"]["triads"], board["seats"][0]["seats"]) == ([], 0, 2)
+    assert board["pairs"]["games"] == [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
+    assert board["config"]["method"] == "bradley-terry-map"
     assert board["totals"] == {
         "rated": 6,
         "matches": 6,

@@ -92,7 +92,30 @@ def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
     found = page(site, f"/seasons/{season}")
     assert found.tags.count("svg") == 3
     assert "±" in found.text
+    assert "1=" in found.text and "1\u20133" in found.text  # a tie, and how far it may be from the truth
+    assert "Seats at tables of 2" in found.text
+    assert "Points of the first 3" in found.text and "1/2" in found.text
+    assert "/about/ratings" in found.links
     assert "6 matches played" in found.text
+
+
+def test_divisions_stand_apart(site: Site) -> None:
+    season = site.world.season(4, series_length=2, games_per_pair=2, divisions=[("Gold", None), ("Silver", None)])
+    with site.world.db.transaction() as session:
+        for bot_id in (1, 2):
+            service.assign_division(session, site.world.boss, season, bot_id, 1)
+    site.world.play_all()
+    with site.world.db.transaction() as session:
+        service.refit(session, season)
+    text = page(site, f"/seasons/{season}").text
+    assert text.index("Gold") < text.index("Silver")
+    assert "1\u20132" in text
+
+
+def test_how_the_ratings_are_made_is_told(site: Site) -> None:
+    found = page(site, "/about/ratings")
+    assert "Bradley and Terry" in found.text
+    assert "table" in found.tags
 
 
 def test_a_page_that_did_not_change_is_304(site: Site) -> None:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
+from sqlmodel import col
 
+from league import service
+from league.tables import Participant
 from tests.cli.command import assert_one_sentence, deadheat, invoke
 from tests.league.logs import Line, duels
 from tests.league.test_ratings import STRENGTHS, TEAMS, baseball
+from tests.league.world import World, settings
 
 ELO_PER_NAT = 173.7177928
 
@@ -54,7 +60,7 @@ def test_seven_of_ten(tmp_path: Path) -> None:
     ]
     assert (first["games"], second["gap_elo"], found["games"]) == (10, None, 10)
     assert len(found["log_sha256"]) == 64
-    assert found["pairs"] == {"players": ["a", "b"], "games": [[0, 10], [10, 0]], "scores": [[None, 0.7], [0.3, None]]}
+    assert found["pairs"] == {"players": ["a", "b"], "games": [[0, 10], [10, 0]], "points": [[0, 7], [3, 0]]}
 
 
 def test_the_order_of_the_lines_changes_no_byte(tmp_path: Path) -> None:
@@ -105,6 +111,65 @@ def test_an_empty_log_is_no_error(tmp_path: Path) -> None:
 def test_standard_input_is_a_file() -> None:
     done = deadheat("rate", "/dev/stdin", "--json")
     assert json.loads(done.stdout)["entries"] == []
+
+
+# A season of a deployment ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    """A league with one ranked season, found by the command through the environment."""
+    made = World(settings(tmp_path))
+    made.season(3, series_length=2, games_per_pair=2)
+    made.play_all()
+    with made.db.transaction() as session:
+        assert service.refit(session, 1)
+    monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path))
+    yield made
+    made.close()
+
+
+def test_a_seasons_ranking_is_recomputed_and_is_the_same(world: World) -> None:
+    done = invoke("rate", "--season", "1", "--check")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (
+        0,
+        "Ranking 1 of season 1 is what its log of 6 games gives.",
+    )
+    found = json.loads(invoke("rate", "--season", "1", "--check", "--json").stdout)
+    assert (found["differences"], found["games"], len(found["log_sha256"])) == ([], 6, 64)
+
+
+def test_a_ranking_that_somebody_touched_is_told_with_exit_code_1(world: World) -> None:
+    with world.db.transaction() as session:
+        session.execute(
+            update(Participant).where(col(Participant.match_id) == 1, col(Participant.seat) == 0), {"rank": 2}
+        )
+    done = invoke("rate", "--season", "1", "--check")
+    assert done.returncode == 1
+    assert "is NOT what its log of 6 games gives" in done.stdout
+    assert "log_sha256 is stored as" in done.stdout
+
+
+def test_a_seasons_table(world: World) -> None:
+    assert "1-3" in invoke("rate", "--season", "1").stdout
+    found = json.loads(invoke("rate", "--season", "1", "--json").stdout)
+    assert [row["rank"] for row in found["rows"]] == [1, 1, 1]
+
+
+def test_a_season_without_a_ranking(world: World) -> None:
+    season_id = world.season(1)
+    done = invoke("rate", "--season", str(season_id), "--check")
+    assert (done.returncode, done.stdout) == (0, "Season 2 has no ranking yet.\n")
+
+
+def test_what_is_not_there(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_one_sentence(invoke("rate", "--season", "9"), "There is no season 9.")
+    monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "elsewhere"))
+    assert_one_sentence(invoke("rate", "--season", "1", "--check"), "there is no database at ")
+    assert not (tmp_path / "elsewhere").exists()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "deadheat.sqlite3").touch()
+    assert_one_sentence(invoke("rate", "--season", "1"), "the database cannot be asked: no such table")
 
 
 @pytest.mark.parametrize(

@@ -85,4 +85,5 @@ def test_a_season_of_the_first_schema_goes_on_as_it_was(first_league: Database) 
         assert session.exec(select(Division.number).where(Division.season_id == 2)).all() == [1]
         assert session.exec(select(Series.purpose)).all() == [Purpose.LADDER]
         assert session.exec(select(BotVersion.uploader_id)).all() == [7]
-        assert session.exec(select(RatingSnapshot.final)).all() == [False]
+        assert session.exec(select(RatingSnapshot)).all() == []  # by the first method: it is ranked anew
+        assert season.rated_serial < season.log_serial

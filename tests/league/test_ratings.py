@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.ratings import ELO_PER_NAT, NoRating, Prior, RatingConfig, RatingTable, rate
+from league.ratings import ELO_PER_NAT, NoRating, Prior, RatingConfig, RatingTable, carried, rate
 from league.states import Ranks
 from tests.league.logs import Line, duels, log
 
@@ -133,6 +133,13 @@ def test_fields_that_never_met_are_each_their_own_measure() -> None:
 def test_a_rating_of_an_earlier_season_is_where_a_player_starts() -> None:
     (entry,) = rate(log([]), RatingConfig(), {"old": Prior(mean_elo=1710, sd_elo=60)}).entries
     assert (entry.elo, entry.se) == pytest.approx((1710, 60))
+
+
+def test_a_rating_is_carried_over_with_an_error_that_has_grown() -> None:
+    config = RatingConfig(prior_sd_elo=350, version_sd_elo=90, season_sd_elo=120)
+    assert carried(1710, 50, config, new_version=False) == Prior(mean_elo=1710, sd_elo=130)
+    assert carried(1710, 80, config, new_version=True) == Prior(mean_elo=1710, sd_elo=170)
+    assert carried(1500, 350, config, new_version=True) == Prior(mean_elo=1500, sd_elo=350)  # as if it were new
 
 
 def test_one_game_moves_a_known_player_less_than_an_unknown_one() -> None:
@@ -260,7 +267,7 @@ def test_names_change_nothing_but_the_names(lines: list[Line], other: list[str])
 
 
 def test_a_configuration_comes_back_from_json() -> None:
-    for config in (RatingConfig(), RatingConfig(1000, None, 60, Ranks.WINS)):
+    for config in (RatingConfig(), RatingConfig(1000, None, 60, 50, Ranks.WINS)):
         assert RatingConfig.of_json(config.as_json()) == config
     for stored in ({}, RatingConfig().as_json() | {"version": 1}, RatingConfig().as_json() | {"decay": 0.9}):
         with pytest.raises(ValueError, match="another version"):

@@ -138,7 +138,7 @@ def test_the_pair_table_is_what_was_played() -> None:
     table = rate(log([*duels("a", "b", 3, 1), *duels("c", "a", 0, 0, 2), *duels("b", "d", 5)]), RatingConfig())
     found = table.pairs(["b", "a", "c"])
     assert found.games == [[0, 4, 0], [4, 0, 2], [0, 2, 0]]
-    assert found.scores == [[None, 0.25, None], [0.75, None, 0.5], [None, 0.5, None]]
+    assert found.points == [[0, 1, 0], [3, 0, 1], [0, 1, 0]]
     assert table.pairs([]).games == []
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
-from sqlmodel import select
+from sqlmodel import col, select
 
 from league import errors, service
 from league.jobs import MatchJob, MatchOutcome
 from league.ratings import RatingConfig
-from league.states import SeriesState
-from league.tables import Series
+from league.ratings.jsonl import read
+from league.service.results import season_log
+from league.states import SeasonState, SeriesState
+from league.tables import Match, Participant, Series
 from tests.league.world import World, abandoned, forfeited, won
 
 
@@ -111,17 +114,127 @@ def test_a_bot_is_listed_as_soon_as_it_enters(world: World) -> None:
     assert (row["elo"], row["games"], row["rank"]) == (1500, 0, 1)
 
 
-def test_an_earlier_version_keeps_its_games_and_has_no_place(world: World) -> None:
-    season_id = world.season(1, series_length=2, games_per_pair=2)
+def resubmit(world: World, season_id: int, *outcomes: int) -> None:
+    """Bot 2 joins bot 1, plays as told, and gets a second version."""
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
         service.enter(session, owner, season_id, bot_id)
-    play(world, 2, 2)
+    play(world, *outcomes)
+    assert refit(world, season_id)
     world.build(world.upload(owner, bot_id))
     assert refit(world, season_id)
-    found = {row["version_id"]: row for row in rows(world, season_id)}
-    assert [found[number]["rank"] for number in (1, 2, 3)] == [2, None, 1]
-    assert (found[2]["games"], found[3]["games"]) == (2, 0)
+
+
+def test_a_bot_is_one_row_by_its_active_version(world: World) -> None:
+    season_id = world.season(1, series_length=2, games_per_pair=2)
+    resubmit(world, season_id, 2, 2)
+    found = standings(world, season_id)
+    assert [(row["version_id"], row["rank"], row["games"], row["bot_games"]) for row in found["rows"]] == [
+        (3, 1, 0, 2),
+        (1, 2, 2, 2),
+    ]
+    (earlier,) = found["unranked"]
+    assert (earlier["version_id"], earlier["games"], "rank" in earlier) == (2, 2, False)
+
+
+def test_a_resubmission_starts_from_its_parents_rating_and_less_sure(world: World) -> None:
+    season_id = world.season(1, series_length=50, games_per_pair=50)
+    resubmit(world, season_id, *[2] * 30, *[1] * 20)
+    found = standings(world, season_id)
+    (new,) = (row for row in found["rows"] if row["version_id"] == 3)
+    (parent,) = found["unranked"]
+    assert (new["parent_id"], parent["parent_id"]) == (2, None)
+    assert new["elo"] == pytest.approx(parent["elo"])
+    assert new["se"] == pytest.approx((parent["se"] ** 2 + world.settings.version_sd_elo**2) ** 0.5, rel=0.02)
+    assert (new["rank_low"], new["rank_high"]) == (1, 2)
+
+
+def test_a_newcomer_is_ranked_with_all_its_uncertainty(world: World) -> None:
+    season_id = world.season(2, series_length=40, games_per_pair=40)
+    play(world, *[1] * 30, *[2] * 10)
+    owner, bot_id = world.bot()
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id)
+    assert refit(world, season_id)
+    (new,) = (row for row in rows(world, season_id) if row["bot_id"] == bot_id)
+    assert (new["elo"], new["se"], new["games"]) == (1500, pytest.approx(350), 0)
+    assert (new["rank_low"], new["rank_high"]) == (1, 3)
+
+
+def test_what_stands_beside_the_table(world: World) -> None:
+    season_id = world.season(2, series_length=4, games_per_pair=4)
+    play(world, 2, 2, 2, 1)
+    assert refit(world, season_id)
+    found = standings(world, season_id)
+    assert found["pairs"] == {"version_ids": [2, 1], "games": [[0, 4], [4, 0]], "points": [[0, 3], [1, 0]]}
+    assert (found["fit"]["degrees"], found["fit"]["triads"]) == (0, 0)
+    assert [(effect["seats"], effect["tables"]) for effect in found["seats"]] == [(2, 4)]
+    assert [row["plackett_luce"] for row in found["rows"]] == [None, None]
+    assert [row["gap_se"] is None for row in found["rows"]] == [False, True]
+
+
+def test_bots_with_equal_results_share_a_place(world: World) -> None:
+    season_id = world.season(2, series_length=2, games_per_pair=2)
+    play(world, 1, 2)
+    assert refit(world, season_id)
+    assert [(row["rank"], row["tied"], row["rank_low"], row["rank_high"]) for row in rows(world, season_id)] == [
+        (1, True, 1, 2),
+        (1, True, 1, 2),
+    ]
+
+
+def test_matches_that_share_their_dice_are_a_group_of_the_log(world: World) -> None:
+    season_id = world.season(2, series_length=4, games_per_pair=4)
+    play(world, 1, 2, 2, 1)
+    with world.db.transaction() as session:
+        first, second, *_ = session.exec(select(Match).order_by(col(Match.id))).all()
+        second.seed, second.commitment = first.seed, first.commitment
+    with world.db.reading() as session:
+        log = season_log(session, season_id)
+    assert log.groups == (first.commitment,)
+    (tables,) = log.tables
+    assert sorted(tables.groups.repeat(tables.counts).tolist()) == [-1, -1, 0, 0]
+
+
+def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
+    """Anybody who has the results has the hash: players are versions' numbers, ranks are by seat."""
+    season_id = world.season(3, series_length=3, games_per_pair=3)
+    world.play_all()
+    with world.db.reading() as session:
+        log = season_log(session, season_id)
+        seats: dict[int, list[tuple[str, int]]] = {}
+        for match_id, version_id, rank in session.exec(
+            select(Participant.match_id, Participant.version_id, Participant.rank).order_by(col(Participant.seat))
+        ):
+            seats.setdefault(match_id, []).append((str(version_id), rank or 0))
+    lines = [json.dumps({"players": [p for p, _ in row], "ranks": [r for _, r in row]}) for row in seats.values()]
+    assert len(lines) == 9
+    assert read(line.encode() for line in lines).sha256 == log.sha256
+
+
+def test_an_empty_season_has_an_empty_log(world: World) -> None:
+    season_id = world.season(1)
+    with world.db.reading() as session:
+        assert season_log(session, season_id).games == 0
+
+
+def test_a_season_that_continues_another_starts_from_its_ratings(world: World) -> None:
+    first = world.season(2, series_length=40, games_per_pair=40)
+    play(world, *[1] * 30, *[2] * 10)
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, first, SeasonState.CLOSED)
+    with world.db.transaction() as session:
+        assert service.publish(session, first)
+    before = {row["bot_id"]: row for row in rows(world, first)}
+    with world.db.transaction() as session:
+        second = service.create_season(session, world.boss, name="the next", previous_id=first).id
+    assert refit(world, second)
+    after = {row["bot_id"]: row for row in rows(world, second)}
+    assert after.keys() == before.keys()
+    for bot_id, row in after.items():
+        assert row["elo"] == pytest.approx(before[bot_id]["elo"])
+        assert row["prior_elo"] == before[bot_id]["elo"]
+        assert row["se"] == pytest.approx((before[bot_id]["se"] ** 2 + world.settings.season_sd_elo**2) ** 0.5)
 
 
 def test_an_unknown_season_has_no_leaderboard(world: World) -> None:
@@ -133,4 +246,5 @@ def test_an_unknown_season_has_no_leaderboard(world: World) -> None:
 
 def test_a_season_without_a_ranking_has_an_empty_leaderboard(world: World) -> None:
     season_id = world.season(0)
-    assert standings(world, season_id) == {"rows": [], "totals": {}}
+    found = standings(world, season_id)
+    assert (found["rows"], found["unranked"], found["totals"], found["pairs"]) == ([], [], None, None)

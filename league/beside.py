@@ -1,0 +1,21 @@
+"""What stands beside a ranking, in sentences; from the JSON of a ranking or of `deadheat rate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+NORMAL_95 = 1.96
+
+
+def sentences(fit: Mapping[str, Any], seats: Sequence[Mapping[str, Any]]) -> list[str]:
+    """`fit` and `seats` as `league.ratings.quality.Fit` and `league.ratings.seats.SeatEffect` have them."""
+    said = []
+    if fit["chi2_per_dof"] is not None:
+        said.append(f"Fit: chi-squared {fit['chi2_per_dof']:.2f} per degree of freedom ({fit['degrees']}).")
+    if fit["cyclic_share"] is not None:
+        said.append(f"Cycles: {100 * fit['cyclic_share']:.1f} % of {fit['triads']} triads.")
+    for effect in seats:
+        worths = (f"{elo:+.0f} ± {NORMAL_95 * se:.0f}" for elo, se in zip(effect["elo"], effect["se_elo"], strict=True))
+        said.append(f"Seats at tables of {effect['seats']}, in Elo: {', '.join(worths)}.")
+    return said

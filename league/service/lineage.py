@@ -1,0 +1,51 @@
+"""Which version follows which, and what a bot brings from the season before: the priors of a season's ratings.
+
+Each version is rated by itself, for a resubmission may be anything. But it is most likely near the version before it,
+so all versions of a bot that play in a season are a chain, in the order of their numbers. Of the first of them is known
+how the bot ended the season that this one continues, if it was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import groupby
+
+from sqlmodel import Session, col, select
+
+from league.ratings import Prior, RatingConfig, carried
+from league.tables import BotVersion, RatingSnapshot, Season
+
+
+def priors_of(session: Session, season: Season, version_ids: Collection[int], config: RatingConfig) -> dict[str, Prior]:
+    """One for each version, by its id as text."""
+    before = _ended(session, season)
+    statement = (
+        select(BotVersion.bot_id, BotVersion.id)
+        .where(col(BotVersion.id).in_(version_ids))
+        .order_by(col(BotVersion.bot_id), col(BotVersion.number))
+    )
+    priors: dict[str, Prior] = {}
+    for bot_id, versions in groupby(session.exec(statement), lambda row: row[0]):
+        parent: int | None = None
+        for _, version_id in versions:
+            if parent is not None:
+                priors[str(version_id)] = Prior(parent=str(parent))
+            elif bot_id in before:
+                earlier, elo, se = before[bot_id]
+                priors[str(version_id)] = carried(elo, se, config, new_version=version_id != earlier)
+            else:
+                priors[str(version_id)] = Prior()
+            parent = version_id
+    return priors
+
+
+def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, float]]:
+    """How each bot ended the season before: with which version, rating and error. Final standings never change."""
+    if season.previous_id is None:
+        return {}
+    final = select(RatingSnapshot.standings).where(
+        RatingSnapshot.season_id == season.previous_id, col(RatingSnapshot.final).is_(True)
+    )
+    standings = session.exec(final).first()
+    rows = [] if standings is None else standings["rows"]
+    return {row["bot_id"]: (row["version_id"], row["elo"], row["se"]) for row in rows}
