@@ -49,7 +49,7 @@ def review(blobs: Blobs, detail: MatchDetail) -> dict[str, Any]:
     try:
         transcript = decode(blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
         replay(GAMES[transcript.game], transcript)
-    except (BadTranscript, BlobDamaged, BlobMissing, Diverged, KeyError) as error:
+    except (BadTranscript, BlobDamaged, BlobMissing, Diverged, KeyError, ValueError) as error:
         return found | {"problem": f"{type(error).__name__}: {error}"}
     if transcript.seed.hex() != match.seed:
         return found | {"problem": "The transcript's seed is not the match's."}

@@ -1,10 +1,13 @@
-"""Matches as viewers show them: one module a game, one line a game here. A game without one is told event by event."""
+"""Matches as viewers show them: one module a game, one line a game here. A game without one,
+or a match under rules of another version, is told event by event.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from engine.games import GAMES
 from engine.scenes import betris_large, liars_dice, yacht_auction
 from engine.scenes.core import MAX_SCENES, Moment, Scene, moments, outcome
 from engine.transcript import Transcript
@@ -23,7 +26,9 @@ DIRECTORS: Mapping[str, Director] = {
 
 def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:
     """A verified transcript as scenes; `names` by seat. At most `MAX_SCENES`, and one for the end."""
-    director = DIRECTORS.get(transcript.game, _plainly)
+    game = GAMES.get(transcript.game)
+    known = game is not None and game.rules_version == transcript.rules_version
+    director = DIRECTORS.get(transcript.game, _plainly) if known else _plainly
     found: list[Scene] = []
     for scene in director(moments(transcript), names):
         if len(found) == MAX_SCENES:

@@ -35,6 +35,7 @@ class _Table:
         self.bundles: dict[str, str] = {}
         self.bids: list[dict[str, Any]] | None = None
         self.coin = False
+        self.auctioned = False  # since the last scoring
         self.last: list[object] | None = None
         self.round: int | None = None
 
@@ -44,7 +45,7 @@ class _Table:
         self.last = None
         match event["type"]:
             case "roll":
-                self.bundles, self.bids = {"A": str(event["a"]), "B": str(event["b"])}, None
+                self.bundles, self.bids, self.auctioned = {"A": str(event["a"]), "B": str(event["b"])}, None, True
                 return f"Bundle A is {_spaced(event['a'])}, bundle B is {_spaced(event['b'])}."
             case "auction":
                 return self._auction(event, names)
@@ -67,8 +68,9 @@ class _Table:
 
     def _score(self, event: Any, names: Sequence[str]) -> str:
         seat, category, dice = event["seat"], event["category"], event["dice"]
-        if seat == 0:
+        if seat == 0 and not self.auctioned:  # the last round has no auction
             self.bundles, self.bids = {}, None
+        self.auctioned = self.auctioned and seat == 0
         points = self.players[seat].score(category, dice)
         self.used[seat][category] = {"dice": dice, "points": points}
         self.last = [seat, category]

@@ -19,7 +19,7 @@ def transcript(job: SeriesJob, number: int = 0) -> bytes:
     """A very short match."""
     events = ({"type": "roll", "round": 1, "a": "12345"}, {"type": "odd", "text": "<script>\u202e\x1b[31m"})
     exchange = Exchange((Message(0, "READY", 3_000_000_000),), {0: Reply("OK", 5_000_000)}, events)
-    return encode(Transcript(GAME, 1, 2, job.matches[number].seed, (exchange,), Result((1, 2), (5, 3))))
+    return encode(Transcript(GAME, 99, 2, job.matches[number].seed, (exchange,), Result((1, 2), (5, 3))))
 
 
 class Played:

@@ -1,0 +1,77 @@
+"""What is made from a transcript for people: the scenes of a match, and whether it replays.
+
+A transcript never changes, so what follows from it is made once and kept as bytes under its name. Both cost CPU in
+proportion to a match's length, which is bounded (`engine.transcript.MAX_EXCHANGES`).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from api.services import Body, Services
+from engine.games import GAMES
+from engine.replay import Diverged, replay
+from engine.scenes import document
+from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from league.errors import BlobDamaged, BlobMissing
+from league.service.matches import MatchInfo
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+"""Of what is made here: part of the ETag, so that browsers ask again when it changes."""
+
+
+def transcript_of(shared: Services, match: MatchInfo) -> Transcript | None:
+    """The record of a match that is done; None where the store has lost it, which the log then says."""
+    if match.transcript_sha256 is None:
+        return None
+    try:
+        return decode(shared.blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
+    except (BadTranscript, BlobDamaged, BlobMissing) as error:
+        log.error("match %d has no readable transcript: %s", match.id, error)
+        return None
+
+
+def names(match: MatchInfo) -> list[str]:
+    """The bots by seat; with their authors where two have one name."""
+    bots = [seat.bot for seat in match.seats]
+    return [f"{seat.bot} ({seat.author})" if bots.count(seat.bot) > 1 else seat.bot for seat in match.seats]
+
+
+def replay_body(shared: Services, match: MatchInfo) -> Body | None:
+    """The document that the viewer draws (`engine.scenes.document`)."""
+    return _kept(shared, match, "replay", lambda transcript: document(transcript, names(match)))
+
+
+def verification_body(shared: Services, match: MatchInfo) -> Body | None:
+    """``verified``, ``exchanges``, and ``problem`` where it does not replay."""
+    return _kept(shared, match, "verification", lambda transcript: _verify(transcript, match))
+
+
+def _verify(transcript: Transcript, match: MatchInfo) -> dict[str, Any]:
+    found: dict[str, Any] = {"verified": False, "exchanges": len(transcript.exchanges), "problem": None}
+    if transcript.seed.hex() != match.seed:
+        return found | {"problem": "the transcript's seed is not the match's"}
+    if list(transcript.result.ranks) != [seat.rank for seat in match.seats]:
+        return found | {"problem": "the transcript's result is not the one that is ranked"}
+    try:
+        replay(GAMES[transcript.game], transcript)
+    except (Diverged, KeyError, ValueError) as error:  # ValueError: other rules than those of today
+        return found | {"problem": str(error)}
+    return found | {"verified": True}
+
+
+def _kept(shared: Services, match: MatchInfo, what: str, make: Any) -> Body | None:
+    version = (match.transcript_sha256, VERSION)
+    key = (what, match.id)
+    if (body := shared.bodies.current(key, version)) is not None:
+        return body
+    transcript = transcript_of(shared, match)
+    if transcript is None:
+        return None
+    content = json.dumps(make(transcript), separators=(",", ":")).encode()
+    etag = f'"{what}-{VERSION}-{match.transcript_sha256}"'
+    return shared.bodies.keep(key, Body(version, etag, content, "application/json"))

@@ -1,0 +1,51 @@
+"""Matches to watch and to verify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from api.caching import answer
+from api.deps import Id, Shared
+from api.replays import replay_body, verification_body
+from api.services import Body, Services
+from league import service
+from league.errors import WrongState
+from league.service.matches import MatchInfo
+from league.states import MatchState
+
+router = APIRouter(prefix="/v1/matches", tags=["matches"])
+
+JSON: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/json": {}}},
+    304: {"description": "Not modified"},
+    404: {},
+    409: {},
+}
+
+
+@router.get("/{match_id}/replay", response_class=Response, responses=JSON)
+def get_replay(shared: Shared, match_id: Id, request: Request) -> Response:
+    """A finished match as scenes, each a sentence and the whole state of the game: what the viewer draws."""
+    return _answer(shared, match_id, request, replay_body)
+
+
+@router.get("/{match_id}/verification", response_class=Response, responses=JSON)
+def verify(shared: Shared, match_id: Id, request: Request) -> Response:
+    """Re-simulate a finished match here: whether rules, dice and recorded answers lead to the ranked result."""
+    return _answer(shared, match_id, request, verification_body)
+
+
+def _answer(
+    shared: Services, match_id: int, request: Request, made: Callable[[Services, MatchInfo], Body | None]
+) -> Response:
+    with shared.db.reading() as session:
+        match = service.match_detail(session, match_id).match
+    if match.state is not MatchState.DONE:
+        raise WrongState("match", match.state, MatchState.DONE)
+    body = made(shared, match)
+    if body is None:
+        raise WrongState("transcript", "not readable", "in the store; an operator has been told")
+    return answer(request, body)
