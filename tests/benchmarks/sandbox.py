@@ -137,21 +137,21 @@ def lives(sandbox: DockerSandbox, program: Program, run_dir: Path, group: Measur
     """(a); how many targets were missed."""
     sdk = Overheard(base_url=os.environ["DOCKER_HOST"], version="auto", timeout=ENGINE_TIMEOUT_S)
 
-    def live(client: Any) -> None:
+    def life_ms(client: Any) -> float:
+        began_ns = time.monotonic_ns()
         box = DockerBox(client, Settings().image, run_dir, program, Limits(cpus="0"), sandbox.runtime)
         until_ok([box])
         box.close()
+        return (time.monotonic_ns() - began_ns) / NS_PER_MS
 
-    live(sdk)
+    life_ms(sdk)
     clients: dict[str, Any] = {SDK: sdk, RAW: BareClient(sdk)}
     cpu_ms: dict[str, list[float]] = {name: [] for name in clients}
     wall_ms: dict[str, list[float]] = {name: [] for name in clients}
     for number in range(rounds):
         for name in sorted(clients, reverse=bool(number % 2)):
-            before_ns, began_ns = group.cpu_ns(), time.monotonic_ns()
-            for _ in range(LIVES):
-                live(clients[name])
-            wall_ms[name].append((time.monotonic_ns() - began_ns) / NS_PER_MS / LIVES)
+            before_ns = group.cpu_ns()
+            wall_ms[name].append(statistics.median([life_ms(clients[name]) for _ in range(LIVES)]))
             settle()
             cpu_ms[name].append((group.cpu_ns() - before_ns) / NS_PER_MS / LIVES)
     for client in clients.values():
