@@ -143,10 +143,8 @@ def idle(sandbox: Sandbox, program: Program, prompts: int) -> int:
     for truth in ("in time", "too near", "late"):
         print(f"    {truth:14}" + "".join(f"{seen[truth, verdict]:14}" for verdict in verdicts))
     wrong = seen["in time", "timeout"] + seen["late", "in time"]
-    print(
-        f"    Delayed by this host by more than 0.5 ms: {delayed}; of those aimed before the deadline, convicted because"
-    )
-    print(f"    no counter shows the delay: {unseen}. Verdicts that contradict the stamps: {wrong}")
+    print(f"    Delayed by this host by more than 0.5 ms: {delayed}; by that past the deadline, unseen by any counter,")
+    print(f"    and convicted: {unseen}. Verdicts that contradict the stamps: {wrong}")
     return int(wrong > 0)
 
 
