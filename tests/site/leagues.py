@@ -1,0 +1,75 @@
+"""A small league to look at: for each game a season with a finished match, its transcript a real one."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from sqlmodel import col, select, update
+
+from engine.core import Fault
+from engine.transcript import decode
+from league import service
+from league.jobs import FaultRecord
+from league.states import SeasonState
+from league.tables import Match, Series
+from tests.api.site import Site
+from tests.league.world import won
+
+TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
+BOTS = ("expert", "counter", "greedy", "random", "teller", "solid")
+
+SHOWN = {
+    "yacht-auction": "yacht-auction",
+    "yacht-auction-forfeit": "yacht-auction",
+    "betris-large": "betris-large",
+    "betris-large-bank": "betris-large",
+    "liars-dice": "liars-dice",
+    "liars-dice-six": "liars-dice",
+}
+"""Transcripts and the games that they are of."""
+
+
+def furnish(site: Site) -> dict[str, int]:
+    """Fill the league; the match of each transcript."""
+    return {name: _play(site, name, game) for name, game in SHOWN.items()}
+
+
+def _play(site: Site, name: str, game: str) -> int:
+    """A season whose first match has that transcript."""
+    world = site.world
+    content = (TRANSCRIPTS / f"{name}.jsonl").read_bytes()
+    transcript = decode(content)
+    with world.db.transaction() as session:
+        season = service.create_season(
+            session, world.boss, game=game, name=name, seats=transcript.seats, series_length=transcript.seats
+        )
+        service.set_season_state(session, world.boss, season.id, SeasonState.OPEN)
+    for seat in range(transcript.seats):
+        owner, bot_id = world.bot(BOTS[seat], game)
+        with world.db.transaction() as session:
+            service.enter(session, owner, season.id, bot_id)
+    world.tick()
+    with world.db.reading() as session:
+        series_id = session.exec(select(Series.id).where(Series.season_id == season.id)).first()
+    assert series_id is not None
+    job = world.claim(series_id)
+    assert job is not None
+    first, *others = (won(match) for match in job.matches)
+    first = dataclasses.replace(
+        first,
+        transcript_sha256=site.blobs.put(content),
+        result=transcript.result,
+        faults=tuple(_fault(seat, fault) for seat, fault in transcript.result.faults.items()),
+    )
+    with world.db.transaction() as session:
+        of_it = col(Match.id) == first.match_id
+        session.exec(update(Match).where(of_it).values(seed=transcript.seed))
+    assert world.finish(job, [first, *others])
+    with world.db.transaction() as session:
+        service.refit(session, season.id)
+    return first.match_id
+
+
+def _fault(seat: int, fault: Fault) -> FaultRecord:
+    return FaultRecord(seat, fault, "ROLL", 500.2, "no line in time")
