@@ -46,26 +46,18 @@ RIDGE = 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """The covariance of the strengths as `factor` x its transpose, on the natural scale; `around` is the same of the
-    distances to each player's field.
+    """The covariance of the strengths as `factor` x its transpose, and the standard errors of the distances to each
+    player's field; on the natural scale.
     """
 
     factor: Matrix  # (players, players)
-    around: Matrix  # (players, players)
-
-    def errors(self) -> Vector:
-        """(players,): standard errors of the distances to the field."""
-        return _lengths(self.around)
-
-    def errors_of_differences(self, ones: Ints, others: Ints) -> Vector:
-        """(n,): standard errors of the differences between `ones` and `others`."""
-        return _lengths(self.factor[ones] - self.factor[others])
+    errors: Vector  # (players,)
 
 
 def spread_of(posterior: Posterior, strengths: Vector, tables: Sequence[Tables], ranks: Ranks, games: Ints) -> Spread:
     """The errors of the most likely strengths. `games` (players,) says how many each has played."""
     if not posterior.players:
-        return Spread(np.zeros((0, 0)), np.zeros((0, 0)))
+        return Spread(np.zeros((0, 0)), np.zeros(0))
     established = _evidence(tables, ranks, posterior.players) >= ESTABLISHED_GAMES
     independent, clustered = _kinds(tables)
     if clustered:
@@ -73,11 +65,7 @@ def spread_of(posterior: Posterior, strengths: Vector, tables: Sequence[Tables],
         factor = _sandwich(posterior, apart, strengths, clustered, ranks, established)
     else:
         factor = _from_curvature(posterior, strengths, established)
-    return Spread(factor, _around_the_field(factor, posterior, games))
-
-
-def _lengths(rows: Matrix) -> Vector:
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)), np.float64)
+    return Spread(factor, _errors_around_the_field(factor, posterior.fields(), games))
 
 
 def dispersion(pairs: Pairs, expected: Vector) -> float:
@@ -142,12 +130,14 @@ def _sandwich(
     return np.asarray(cho_solve(curvature, lower, check_finite=False), np.float64)
 
 
-def _around_the_field(factor: Matrix, posterior: Posterior, games: Ints) -> Matrix:
-    """The factor of the distances from each player's field, whose players weigh as they have games."""
-    around = factor.copy()
-    fields = posterior.fields()
+def _errors_around_the_field(factor: Matrix, fields: Ints, games: Ints) -> Vector:
+    """(players,): standard errors of the distances to the mean of one's field, in which games are weights.
+
+    Of a row f of the factor and the mean m of its field's rows it is the length of f - m.
+    """
+    variances = np.einsum("ij,ij->i", factor, factor)
     for field in np.unique(fields[games > 0]):
         members = np.flatnonzero(fields == field)
-        weights = games[members] / games[members].sum()
-        around[members] -= weights @ factor[members]
-    return around
+        mean = np.bincount(members, games[members] / games[members].sum(), minlength=len(games)) @ factor
+        variances[members] += mean @ mean - 2 * (factor @ mean)[members]
+    return np.asarray(np.sqrt(variances), np.float64)

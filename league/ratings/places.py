@@ -30,14 +30,16 @@ class Places:
     high: Ints
 
 
-def places_of(elo: Vector, elo_factor: Matrix, sha256: str) -> Places:
-    """Places of players against each other. `elo_factor` (field, n) times its transpose is their covariance."""
+def places_of(elo: Vector, factor: Matrix, sha256: str, unit_elo: float = 1.0) -> Places:
+    """Places of players against each other. `factor` (field, n) times its transpose is their covariance, in units of
+    so many Elo.
+    """
     shown = np.rint(elo)
     rank = 1 + np.searchsorted(np.sort(-shown), -shown)
     chance = np.random.default_rng(int(sha256, 16))
     # Seven figures are enough for a throw of dice, and take half the time: 40 of 190 ms with 1,000 players.
-    throws = chance.standard_normal((elo_factor.shape[1], DRAWS), dtype=np.float32)
-    drawn = elo.astype(np.float32)[:, None] + elo_factor.astype(np.float32) @ throws
+    throws = chance.standard_normal((factor.shape[1], DRAWS), dtype=np.float32)
+    drawn = (elo / unit_elo).astype(np.float32)[:, None] + factor.astype(np.float32) @ throws
     low, high = _middle_ranks(np.ascontiguousarray(drawn.T))
     return Places(rank, np.minimum(low, rank), np.maximum(high, rank))
 

@@ -22,6 +22,9 @@ from league.ratings.threads import one_thread
 NORMAL_95 = 1.959963984540054
 """Half the width of a 95 % interval in standard errors."""
 
+LAST_DIGIT = 6
+"""Digits of Elo behind the point that two computations of one table certainly share; others may be rounding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -55,6 +58,11 @@ class Rating:
     wins: int
     draws: int
     losses: int
+
+
+def by_rating(entry: Rating) -> tuple[float, str]:
+    """Key of the order in which ratings stand: best first, and by name where they differ by nothing but rounding."""
+    return -round(entry.elo, LAST_DIGIT), entry.player
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,16 +144,14 @@ def _renumbered(log: Log, index: Mapping[str, int]) -> tuple[Tables, ...]:
 def _places(members: Ints, elo: Vector, spread: Spread, sha256: str) -> dict[int, Place]:
     if not len(members):
         return {}
-    own = elo[members]
-    found = places_of(own, ELO_PER_NAT * spread.factor[members], sha256)
-    down = np.argsort(-own, kind="stable")
-    gaps = own[down[:-1]] - own[down[1:]]
-    errors = ELO_PER_NAT * spread.errors_of_differences(members[down[:-1]], members[down[1:]])
-    to_next = [*zip(gaps.tolist(), errors.tolist(), strict=True), (None, None)]
-    return {
-        int(members[place]): Place(int(found.rank[place]), int(found.low[place]), int(found.high[place]), *gap)
-        for place, gap in zip(down, to_next, strict=True)
-    }
+    down = members[np.argsort(-np.round(elo[members], LAST_DIGIT), kind="stable")]  # as `by_rating` has it
+    factor = spread.factor[down]
+    found = places_of(elo[down], factor, sha256, ELO_PER_NAT)
+    apart = factor[:-1] - factor[1:]
+    errors = ELO_PER_NAT * np.sqrt(np.einsum("ij,ij->i", apart, apart))
+    gaps = [*zip((elo[down[:-1]] - elo[down[1:]]).tolist(), errors.tolist(), strict=True), (None, None)]
+    places = zip(down.tolist(), found.rank.tolist(), found.low.tolist(), found.high.tolist(), gaps, strict=True)
+    return {member: Place(rank, low, high, *gap) for member, rank, low, high, gap in places}
 
 
 def _entries(
@@ -156,7 +162,7 @@ def _entries(
     seconds: Sequence[float] | None,
     tallies: Tallies,
 ) -> tuple[Rating, ...]:
-    errors = (ELO_PER_NAT * spread.errors()).tolist()
+    errors = (ELO_PER_NAT * spread.errors).tolist()
     entries = [
         Rating(
             player=player,
@@ -173,4 +179,4 @@ def _entries(
         )
         for place, (player, own, se) in enumerate(zip(players, elo.tolist(), errors, strict=True))
     ]
-    return tuple(sorted(entries, key=lambda entry: (-entry.elo, entry.player)))
+    return tuple(sorted(entries, key=by_rating))

@@ -20,6 +20,7 @@ from league.database import now, settings_of
 from league.pairing import parts
 from league.ratings import Log, Prior, Rating, RatingConfig, RatingTable, rate
 from league.ratings.quality import PAIR_TABLE_PLAYERS
+from league.ratings.table import by_rating
 from league.service.counting import happened
 from league.service.lineage import priors_of
 from league.service.places import Field, fields_of, with_places_before
@@ -96,14 +97,14 @@ def _ranked(
         ratings |= _by_the_finals_alone(session, season.id, config, fields)
     known = _known(session, season.id, table, ratings, priors)
     rows = [row for field, before in with_places_before(fields) for row in _placed(field, before, ratings, known)]
-    others = [row for version_id, row in known.items() if version_id not in active]
+    others = [known[int(entry.player)] for entry in table.entries if int(entry.player) not in active]
     return RatingSnapshot(
         season_id=season.id,
         log_sha256=results.sha256,
         config=config.as_json() | _rules(season),
         standings={
             "rows": rows,
-            "unranked": sorted(others, key=lambda row: (-row["elo"], row["version_id"])),
+            "unranked": others,
             "totals": _totals(session, season.id, results.games, [*rows, *others]),
             "fit": asdict(table.fit()),
             "seats": [asdict(effect) for effect in table.seats()],
@@ -131,10 +132,11 @@ def _by_the_finals_alone(
 
 def _placed(field: Field, before: int, ratings: Mapping[str, Rating], known: Mapping[int, Row]) -> list[Row]:
     """The rows of a field with their places, best first; so many places of its division are taken before."""
-    places = {version_id: ratings[str(version_id)].place for version_id in field.version_ids}
-    shared = Counter(place.rank for place in places.values() if place is not None)
+    entries = sorted((ratings[player] for player in _players(field)), key=by_rating)
+    shared = Counter(entry.place.rank for entry in entries if entry.place is not None)
     rows = []
-    for version_id, place in places.items():
+    for entry in entries:
+        place = entry.place
         assert place is not None, "a field was ranked"
         row = {
             "rank": before + place.rank,
@@ -145,8 +147,8 @@ def _placed(field: Field, before: int, ratings: Mapping[str, Rating], known: Map
             "division": field.division,
             "finalist": field.finalists,
         }
-        rows.append(row | known[version_id])
-    return sorted(rows, key=lambda row: (-row["elo"], row["version_id"]))
+        rows.append(row | known[int(entry.player)])
+    return rows
 
 
 def _known(

@@ -49,6 +49,15 @@ def test_processes_that_migrate_together_wait_for_each_other(tmp_path: Path) -> 
     assert not failures
 
 
+def test_a_reader_sees_one_instant(world: World) -> None:
+    with world.db.reading() as reader:
+        assert len(reader.exec(select(User)).all()) == 1
+        world.author("late")
+        assert len(reader.exec(select(User.name)).all()) == 1
+    with world.db.reading() as reader:
+        assert len(reader.exec(select(User)).all()) == 2
+
+
 def test_dates_come_back_aware_and_in_utc(world: World) -> None:
     tokyo = datetime(2026, 5, 1, 9, 30, 0, 123456, tzinfo=timezone(timedelta(hours=9)))
     with world.db.transaction() as session:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlmodel import col, select
 
@@ -13,7 +14,7 @@ from league.jobs import MatchJob, MatchOutcome
 from league.ratings import RatingConfig
 from league.ratings.jsonl import read
 from league.service.results import season_log
-from league.states import SeasonState, SeriesState
+from league.states import Ranks, SeasonState, SeriesState
 from league.tables import Match, Participant, Series
 from tests.league.world import World, abandoned, forfeited, won
 
@@ -194,6 +195,26 @@ def test_matches_that_share_their_dice_are_a_group_of_the_log(world: World) -> N
     assert log.groups == (first.commitment,)
     (tables,) = log.tables
     assert sorted(tables.groups.repeat(tables.counts).tolist()) == [-1, -1, 0, 0]
+
+
+@pytest.mark.parametrize("ranks", Ranks)
+def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: World, ranks: Ranks) -> None:
+    """All rotations of a deal share a seed; the first seat wins every match."""
+    season_id = world.season(4, game="liars-dice", seats=3, series_length=6, games_per_pair=12, ranks=ranks)
+    assert world.play_all() > 12
+    assert refit(world, season_id)
+    found = standings(world, season_id)
+    assert all(isinstance(row["plackett_luce"], float) for row in found["rows"])
+    assert [effect["seats"] for effect in found["seats"]] == [3]
+    assert found["seats"][0]["elo"][0] > 100
+    first = found["rows"][0]
+    assert first["wins"] + first["draws"] + first["losses"] == first["games"] * (2 if ranks is Ranks.PLACEMENT else 1)
+    with world.db.reading() as session:
+        assert service.leaderboard(session, season_id).config["ranks"] == ranks.value
+        assert service.recount(session, season_id).same
+        log = season_log(session, season_id)
+    (tables,) = log.tables
+    assert np.bincount(tables.groups, tables.counts).tolist() == [3] * (log.games // 3)
 
 
 def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
