@@ -181,7 +181,7 @@ class Version(Output):
     sha256: str
     language: str = Field(examples=["python"])
     entry: str = Field(examples=["main.py"])
-    reason: str = Field(description="Why it is broken; empty otherwise.")
+    reason: str = Field(description="Why it is broken, or what we failed at before it is tried again.")
     attempt: int = Field(description="How often a worker took it; more than one means that we failed before.")
     created_at: datetime
     built_at: datetime | None

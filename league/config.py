@@ -58,7 +58,9 @@ class Settings(BaseSettings):
     )
     match_attempts: int = Field(default=5, ge=1, description="Void attempts after which one match is abandoned.")
     series_attempts: int = Field(default=5, ge=1, description="Lost attempts after which a whole series is abandoned.")
-    build_attempts: int = Field(default=5, ge=1, description="Lost attempts after which a build is given up.")
+    build_attempts: int = Field(
+        default=5, ge=1, description="Failures of ours at one build from which on operators are told of each."
+    )
 
     open_series_limit: int = Field(
         default=16, ge=1, description="Series of one season that may wait or run at a time; what keeps queues short."

@@ -42,6 +42,7 @@ class BuildOutcome:
     program_sha256: str | None  # blob: tar of the built program
     reason: str  # one sentence for the author; empty when ready
     log: str  # tail of the build's and the trial's output, for the author only
+    trial_sha256: str | None = None  # blob: transcript of the last trial match; None: there was none
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class Latency:
     prompts: int
     total_ns: int
     worst_ns: int
+    counts: Mapping[int, int] = field(default_factory=dict)  # by bucket, see league.response_times
 
 
 @dataclass(frozen=True, slots=True)

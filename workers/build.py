@@ -1,22 +1,27 @@
 """Build one uploaded version and try it: claim, make, try, finish. The same split as `workers.play`.
 
-A version is ready when its sources build and it has finished one match against a house bot without a fault, in
-the same boxes and under the same limits as any rated match. What it did wrong is told to its author with the lines
-around it; what we did wrong puts the version back in the queue.
+A version qualifies by finishing a match against the house bot without a fault, in the same boxes and under the same
+limits as any rated match: one at the game's smallest table and, where there are larger ones, one at the largest. What
+it did wrong is told to its author with the lines around it, and the transcript of the match is kept for them. What we
+did wrong puts the version back in the queue, however often, and never breaks it; nor does a time-out on a machine that
+is known to be unfit for judging (`league.service.workers`).
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from engine.chance import SEED_BYTES
-from engine.core import NS_PER_MS, TransportError
+from engine.core import NS_PER_MS, Fault, Game, Seat, TransportError
 from engine.games import GAMES
+from engine.transcript import encode
 from league.jobs import BuildJob, BuildOutcome
 from league.service import claim_build, finish_build, release_build, renew_build
+from league.service.play import HOST_UNFIT
+from league.service.workers import NOT_SEEN, unfit_reasons
 from sandbox.archive import BadArchive, Bounds, extract_program, extract_upload
 from sandbox.arena import Arena, Played
 from sandbox.box import Program, SandboxError, bot_limits
@@ -29,9 +34,13 @@ from workers.play import MAX_DETAIL, Heartbeat, LeaseLost, fault_records
 log = logging.getLogger(__name__)
 
 HOUSE_BOT = "random"
-"""The opponent of every trial match; each game has one (bots/GAME/random), written in Python."""
+"""The opponent of every trial match; each game has one (bots/GAME/random), written in Python. It tries every command of
+the game sooner or later, where a better bot would keep to a few."""
 
 TRIAL_ATTEMPTS = 3
+
+SHOWN_PROMPTS = 6
+"""Of the candidate, at the end of the log; the transcript has them all."""
 
 
 def build_version(context: Context, version_id: int) -> None:
@@ -75,10 +84,12 @@ def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
             extract_program(built.tar, program, context.settings.program_limit_bytes)
         except BadArchive as refused:
             return BuildOutcome(None, f"what the build left cannot be used: {refused.detail}", built.log)
-        reason, report = try_out(context, job, recipe, program, cpus, heartbeat)
+        reason, played, seat = try_out(context, job, recipe, program, cpus, heartbeat)
+        log_text = built.log + _report(played, seat)
+        trial = context.blobs.put(encode(played.transcript))
         if reason:
-            return BuildOutcome(None, reason, built.log + report)
-        return BuildOutcome(context.blobs.put(built.tar), "", built.log + report)
+            return BuildOutcome(None, reason, log_text, trial)
+        return BuildOutcome(context.blobs.put(built.tar), "", log_text, trial)
 
 
 def try_out(
@@ -88,30 +99,52 @@ def try_out(
     directory: Path,
     cpus: Sequence[int],
     between: Callable[[], None],
-) -> tuple[str, str]:
-    """One match against the house bot: why the version is not fit to play ("" if it is), and a report."""
-    house = LANGUAGES["python"]
-    programs = [
-        Program(directory, recipe.run, f"version {job.version_id}"),
-        Program(BOTS / job.game / HOUSE_BOT, house.run, f"house:{HOUSE_BOT}"),
-    ]
-    limits = [bot_limits(cpus, player) for player in range(len(programs))]
+) -> tuple[str, Played, Seat]:
+    """Qualify: why the version is not fit to play ("" if it is), its last trial match, and where it sat there."""
+    candidate = Program(directory, recipe.run, f"version {job.version_id}")
+    seats = GAMES[job.game].seats
+    least, most = seats.start, seats.stop - 1
+    played = _trial(context, job, candidate, least, 0, cpus, between)
+    reason = _reason(context, played, 0)
+    if reason or least == most:
+        return reason, played, 0
+    played = _trial(context, job, candidate, most, most - 1, cpus, between)
+    return _reason(context, played, most - 1), played, most - 1
+
+
+def _trial(
+    context: Context,
+    job: BuildJob,
+    candidate: Program,
+    seats: int,
+    seat: Seat,
+    cpus: Sequence[int],
+    between: Callable[[], None],
+) -> Played:
+    """One match, the candidate in that seat and house bots in all others."""
+    house = Program(BOTS / job.game / HOUSE_BOT, LANGUAGES["python"].run, f"house:{HOUSE_BOT}")
+    programs = [candidate if place == seat else house for place in range(seats)]
+    limits = [bot_limits(cpus, player) for player in range(seats)]
+    about = {"trial": job.version_id, "players": [program.label for program in programs]}
     with Arena(context.sandbox, programs, limits, referee_cpus=context.slots.spare) as arena:
-        played = _play_trial(arena, job, between)
-    if 1 in played.transcript.result.faults:
-        raise SandboxError("house-bot", f"the house bot failed in a trial match: {played.transcript.result.faults[1]}")
-    return _reason(played), _report(played)
+        played = _play(arena, GAMES[job.game], range(seats), about, between)
+    guilty = {place: fault.value for place, fault in played.transcript.result.faults.items() if place != seat}
+    if guilty:
+        raise SandboxError("house-bot", f"the house bot failed in a trial match: {guilty}")
+    return played
 
 
-def _play_trial(arena: Arena, job: BuildJob, between: Callable[[], None]) -> Played:
+def _play(
+    arena: Arena, game: Game, seating: Sequence[int], about: Mapping[str, object], between: Callable[[], None]
+) -> Played:
+    """Again, with other dice, where we spoiled it."""
     attempt = 0
     while True:
         attempt += 1
         try:
-            seed = os.urandom(SEED_BYTES)
-            return arena.play(GAMES[job.game], (0, 1), seed, {"trial": job.version_id}, between)
+            return arena.play(game, seating, os.urandom(SEED_BYTES), about, between)
         except TransportError as error:
-            log.warning("trial of version %d is void: %s: %s", job.version_id, error.cause, error.detail)
+            log.warning("trial of version %s is void: %s: %s", about["trial"], error.cause, error.detail)
             if attempt == TRIAL_ATTEMPTS:
                 raise
 
@@ -125,27 +158,37 @@ def give_back(context: Context, job: BuildJob, error: Exception) -> None:
         release_build(session, job, cause, str(error)[:MAX_DETAIL])
 
 
-def _reason(played: Played) -> str:
+def _reason(context: Context, played: Played, seat: Seat) -> str:
+    """What the candidate did wrong, in a sentence; raises SandboxError where this machine may not say so."""
     for record in fault_records(played.transcript):
-        if record.seat == 0:
-            why = f": {record.why}" if record.why else ""
-            return (
-                f"the trial match ended with {record.fault} at {record.command} after {record.elapsed_ms:.1f} ms{why}"
-            )
+        if record.seat != seat:
+            continue
+        if record.fault is Fault.TIMEOUT:
+            _must_be_fit(context)
+        why = f": {record.why}" if record.why else ""
+        table = f" at a table of {played.transcript.seats}" if played.transcript.seats > 2 else ""
+        took = f"after {record.elapsed_ms:.1f} ms"
+        return f"the trial match{table} ended with {record.fault} at {record.command} {took}{why}"
     return ""
 
 
-def _report(played: Played) -> str:
+def _must_be_fit(context: Context) -> None:
+    """A machine that is known to be unfit convicts nobody of being slow. (One without a keeper is not known.)"""
+    with context.database.reading() as session:
+        reasons = unfit_reasons(session, context.host)
+    if reasons and reasons != (NOT_SEEN,) and not context.settings.judge_unfit:
+        raise SandboxError(HOST_UNFIT, " ".join(reasons))
+
+
+def _report(played: Played, seat: Seat) -> str:
     """The trial's last lines and the bot's stderr, as its author sees them."""
     lines = ["", "--- trial match ---"]
-    for prompt in list(played.transcript.prompts())[-6:]:
-        if prompt.message.seat == 0:
-            lines.append(f"<< {prompt.message.line}")
-            answer = prompt.reply.line if prompt.reply.line is not None else f"({prompt.reply.fault})"
-            lines.append(
-                f">> {answer.encode('unicode_escape').decode()}   {prompt.reply.elapsed_ns / NS_PER_MS:.1f} ms"
-            )
-    end = played.exits.get(0)
+    own = [prompt for prompt in played.transcript.prompts() if prompt.message.seat == seat]
+    for prompt in own[-SHOWN_PROMPTS:]:
+        lines.append(f"<< {prompt.message.line}")
+        answer = prompt.reply.line if prompt.reply.line is not None else f"({prompt.reply.fault})"
+        lines.append(f">> {answer.encode('unicode_escape').decode()}   {prompt.reply.elapsed_ns / NS_PER_MS:.1f} ms")
+    end = played.exits.get(seat)
     if end is not None:
         how = f"exit code {end.exit_code}" if end.exit_code is not None else f"ended by signal {end.signal}"
         lines.append("still running after FINISH, killed" if end.lingered else how)

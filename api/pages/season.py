@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -12,6 +13,7 @@ from api.deps import Id, Shared
 from api.pages.render import page, render
 from league import service
 from league.beside import sentences
+from league.service.seasons import SeasonInfo
 from league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
@@ -52,6 +54,7 @@ async def season(shared: Shared, request: Request, season_id: Id) -> Response:
             "season.html",
             season=info,
             announcements=announcements,
+            dates=dates(info),
             progress=progress,
             board=board,
             rows=standings["rows"],
@@ -64,6 +67,17 @@ async def season(shared: Shared, request: Request, season_id: Id) -> Response:
         )
 
     return await page(shared, request, ("season", season_id), make)
+
+
+def dates(info: SeasonInfo) -> list[tuple[str, datetime]]:
+    """What happens by date, in order."""
+    chosen = (
+        ("opens", info.opens_at),
+        ("freezes", info.freezes_at),
+        ("finals", info.finals_at),
+        ("closes", info.closes_at),
+    )
+    return [(what, at) for what, at in chosen if at is not None]
 
 
 def by_division(rows: Sequence[Row], names: Mapping[int, str]) -> dict[str, list[tuple[Row, Bar]]]:

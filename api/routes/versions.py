@@ -7,11 +7,13 @@ from typing import Annotated, BinaryIO, cast
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
 
 from api import schemas
 from api.deps import Asker, Id, Shared
 from api.multipart import FIELD, Received, receive_file
 from api.services import Services
+from engine.transcript import MAX_TRANSCRIPT_BYTES
 from league import service, uploads
 from league.service.bots import VersionInfo
 from league.service.users import Person
@@ -100,6 +102,20 @@ def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> s
     with shared.db.reading() as session:
         log, tries = service.build_log(session, asker, bot_id, number)
     return schemas.BuildLog(log=log, tries=[schemas.BuildTry.model_validate(attempt) for attempt in tries])
+
+
+@router.get(
+    "/{number}/trial",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"}, 401: {}, 404: {}},
+)
+def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Response:
+    """The transcript of the match against the house bot by which the version qualified, or did not."""
+    with shared.db.reading() as session:
+        sha256 = service.trial_of(session, asker, bot_id, number)
+    headers = {"Content-Disposition": f'attachment; filename="trial-{bot_id}-{number}.jsonl"'}
+    pieces = shared.blobs.stream(sha256, MAX_TRANSCRIPT_BYTES)
+    return StreamingResponse(pieces, headers=headers, media_type="application/x-ndjson")
 
 
 def _accept(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> VersionInfo:

@@ -18,6 +18,7 @@ from league.service.bots import (
     create_bot,
     may_upload,
     set_team,
+    trial_of,
     version_info,
     versions_of,
 )
@@ -174,6 +175,7 @@ __all__ = [
     "tick",
     "tokens",
     "transcript_of",
+    "trial_of",
     "turn_away",
     "uninvite_from_season",
     "version_info",

@@ -214,6 +214,18 @@ def _bots(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:
     ]
 
 
+def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
+    """The name of the transcript of a version's last qualification match in the blob store, for its author.
+
+    Raises:
+        NotFound: not the asker's, or no such match was played.
+    """
+    row = _own_version(session, owner, bot_id, number)
+    if row.trial_sha256 is None:
+        raise NotFound("trial match of version", number)
+    return row.trial_sha256
+
+
 def _own_version(session: Session, owner: Person, bot_id: int, number: int) -> BotVersion:
     own_bot(session, owner, bot_id)
     row = session.exec(select(BotVersion).where(BotVersion.bot_id == bot_id, BotVersion.number == number)).first()

@@ -1,9 +1,9 @@
 """Building a version: claimed by one worker at a time, finished once.
 
 The same scheme as for series (`league.service.play`): a claim is a compare-and-set that takes a lease and raises
-the attempt's number, and whatever comes back names its attempt. Our failure puts the version back; only the build
-itself can break it, except that a version on which we failed `build_attempts` times is given up so that it cannot
-take down worker after worker.
+the attempt's number, and whatever comes back names its attempt. Our failure puts the version back, and only the build
+itself can break it. The pause before the next try doubles each time, up to `LONGEST_PAUSE`: a version that takes down
+whoever builds it can do so once an hour.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
 
 from sqlmodel import Session, col, select, update
 
@@ -24,6 +23,9 @@ from league.states import VersionState
 from league.tables import Attempt, Bot, BotVersion
 
 log = logging.getLogger(__name__)
+
+LONGEST_PAUSE = timedelta(hours=1)
+"""Between two tries at a build that we fail again and again."""
 
 
 def claim_build(session: Session, version_id: int, worker: str) -> BuildJob | None:
@@ -79,6 +81,7 @@ def finish_build(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool
         lease_until=None,
         built_at=now(session),
         program_sha256=outcome.program_sha256,
+        trial_sha256=outcome.trial_sha256,
         reason=storable(outcome.reason),
         log=storable_tail(outcome.log, settings_of(session).log_limit_bytes),
     )
@@ -95,24 +98,26 @@ def release_build(session: Session, job: BuildJob, cause: str, detail: str) -> N
 def give_back_build(
     session: Session, version_id: int, attempt: int, cause: str, detail: str, evidence: Mapping[str, object]
 ) -> bool:
-    """Back to `uploaded`, or given up after too many attempts; noted in the ledger. False: too late."""
+    """Back to `uploaded`, noted in the ledger. False: too late."""
     settings = settings_of(session)
     at = now(session)
     version = session.get(BotVersion, version_id)
     worker = version.worker if version is not None else None
-    values: dict[str, Any] = {"lease_until": None, "worker": None}
-    mine = col(BotVersion.attempt) == attempt
-    if attempt < settings.build_attempts:
-        pause = timedelta(seconds=settings.retry_seconds * attempt)
-        after = VersionState.UPLOADED
-        values |= {"queued_at": at, "nudge_at": at + pause}
-    else:
-        after = VersionState.BROKEN
-        values |= {
-            "built_at": at,
-            "reason": f"Our own failure: {attempt} attempts to build this did not end. {storable(detail)}",
-        }
-    if not move(session, BotVersion, version_id, VersionState.BUILDING, after, mine, **values):
+    pause = min(timedelta(seconds=settings.retry_seconds) * 2 ** min(attempt - 1, 20), LONGEST_PAUSE)
+    given_back = move(
+        session,
+        BotVersion,
+        version_id,
+        VersionState.BUILDING,
+        VersionState.UPLOADED,
+        col(BotVersion.attempt) == attempt,
+        lease_until=None,
+        worker=None,
+        queued_at=at,
+        nudge_at=at + pause,
+        reason=f"Our own failure at attempt {attempt}, which is tried again: {storable(detail)}",
+    )
+    if not given_back:
         return False
     session.add(
         Attempt(
@@ -125,6 +130,6 @@ def give_back_build(
             finished_at=at,
         )
     )
-    if after is VersionState.BROKEN:
-        log.error("gave up building version %d after %d attempts: %s: %s", version_id, attempt, cause, detail)
+    if attempt >= settings.build_attempts:
+        log.error("version %d could not be built at %d attempts: %s: %s", version_id, attempt, cause, detail)
     return True

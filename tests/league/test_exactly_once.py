@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from sqlmodel import col, func, select
+from sqlmodel import col, select
 
 from league import service
 from league.jobs import BuildOutcome, SeriesJob
@@ -238,19 +238,29 @@ def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
     assert (version.state, version.program_sha256) == (VersionState.READY, "e" * 64)
 
 
-def test_a_build_we_fail_too_often_is_given_up_as_our_failure(world: World) -> None:
+def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer_pauses(world: World) -> None:
     version_id = uploaded(world)
-    for _ in range(world.settings.build_attempts):
+    pauses, reason = [], ""
+    for _ in range(world.settings.build_attempts + 8):
         with world.db.transaction() as session:
             job = service.claim_build(session, version_id, "w1")
             assert job is not None
             service.release_build(session, job, "no-engine", "no engine answers")
+        with world.db.reading() as session:
+            version = session.get_one(BotVersion, version_id)
+        assert version.state is VersionState.UPLOADED
+        pauses.append((version.nudge_at - world.clock.now).total_seconds())
+        reason = version.reason
+    assert pauses[:4] == [5, 10, 20, 40]
+    assert pauses[-1] == 3600
+    assert reason == "Our own failure at attempt 13, which is tried again: no engine answers"
+    with world.db.transaction() as session:
+        job = service.claim_build(session, version_id, "w1")
+        assert job is not None
+        assert service.finish_build(session, job, BuildOutcome("e" * 64, "", "", "f" * 64))
     with world.db.reading() as session:
         version = session.get_one(BotVersion, version_id)
-        tries = session.exec(select(func.count()).where(Attempt.version_id == version_id)).one()
-    assert version.state is VersionState.BROKEN
-    assert version.reason.startswith("Our own failure")
-    assert tries == world.settings.build_attempts
+    assert (version.state, version.reason, version.trial_sha256) == (VersionState.READY, "", "f" * 64)
 
 
 def sweep(world: World) -> service.Swept:

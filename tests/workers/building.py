@@ -23,22 +23,23 @@ class BuildingWorld(World):
     """A league with a real builder."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         self.context = Context(self.settings)
+        self.host = self.context.host
+        super().__post_init__()
         self.context.__dict__["database"] = self.connect()
 
-    def add(self, filename: str, content: bytes) -> int:
+    def add(self, filename: str, content: bytes, game: str = GAME) -> int:
         """Upload a first version of a new bot."""
         owner = self.author()
         sha256 = hashlib.sha256(content).hexdigest()
         upload = accept(io.BytesIO(content), filename, sha256, self.settings, self.context.blobs)
         with self.db.transaction() as session:
-            bot_id = service.create_bot(session, owner, GAME, f"bot{next(self._numbers)}").id
+            bot_id = service.create_bot(session, owner, game, f"bot{next(self._numbers)}").id
             return service.add_version(session, owner, bot_id, upload).id
 
-    def built(self, filename: str, content: bytes | str) -> BotVersion:
+    def built(self, filename: str, content: bytes | str, game: str = GAME) -> BotVersion:
         """Upload and build; again where this host was too busy to judge the trial match, as the sweeper would."""
-        version_id = self.add(filename, content if isinstance(content, bytes) else content.encode())
+        version_id = self.add(filename, content if isinstance(content, bytes) else content.encode(), game)
         build_version(self.context, version_id)
         while self.version(version_id).state is VersionState.UPLOADED:
             assert self.causes(version_id)[-1] in ("host-starved", "host-unknown", "referee-late")

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from engine.core import TransportError
+from engine.games import GAMES
+from engine.replay import replay
+from engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
+from league import service
 from league.states import VersionState
+from sandbox.arena import Arena, Played
 from sandbox.languages import LANGUAGES
 from tests.league.world import GAME, settings
 from tests.workers.building import BuildingWorld, zipped
@@ -110,3 +117,80 @@ def test_a_second_message_builds_nothing_again(world: BuildingWorld) -> None:
     version = world.built("bot.py", RANDOM)
     build_version(world.context, version.id)
     assert world.version(version.id).attempt == 1
+
+
+LIARS = BOTS / "liars-dice"
+
+TWO_ONLY = """
+import json, sys
+for line in sys.stdin:
+    if line.strip() == "READY":
+        print("OK", flush=True)
+    elif line.startswith("{") and "event" not in json.loads(line):
+        if len(json.loads(line)["opponents"]) > 1:
+            sys.exit("I know duels only")
+        print('{"type": "resign"}', flush=True)
+"""
+
+
+def trial(world: BuildingWorld, version_id: int) -> Transcript:
+    """The last qualification match."""
+    sha256 = world.version(version_id).trial_sha256
+    assert sha256 is not None
+    return decode(world.context.blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
+
+
+def test_qualification_is_played_at_the_smallest_table_and_at_the_largest(world: BuildingWorld) -> None:
+    version = world.built("bot.py", (LIARS / "random" / "main.py").read_text(), "liars-dice")
+    assert (version.state, version.reason) == (VersionState.READY, "")
+    transcript = trial(world, version.id)
+    assert (transcript.seats, transcript.about["players"]) == (6, ["house:random"] * 5 + [f"version {version.id}"])
+    replay(GAMES["liars-dice"], transcript)
+
+
+def test_a_bot_that_knows_small_tables_only_does_not_qualify(world: BuildingWorld) -> None:
+    version = world.built("bot.py", TWO_ONLY, "liars-dice")
+    assert version.state is VersionState.BROKEN
+    assert version.reason.startswith("the trial match at a table of 6 ended with exited at ")
+    assert "I know duels only" in version.log
+    assert 5 in trial(world, version.id).result.faults
+
+
+def test_the_transcript_of_a_failed_qualification_is_kept_for_its_author(world: BuildingWorld) -> None:
+    version = world.built("bot.py", "input()\nprint('HELLO')\ninput()")
+    (prompt,) = [prompt for prompt in trial(world, version.id).prompts() if prompt.message.seat == 0]
+    assert (prompt.message.line, prompt.reply.line) == ("READY", "HELLO")
+
+
+def test_nobody_is_slow_on_a_machine_that_is_known_to_be_unfit(world: BuildingWorld) -> None:
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, ("Its clock is not to be trusted.",), 60)
+    version_id = world.add("bot.py", b"import time\ntime.sleep(9)")
+    build_version(world.context, version_id)
+    version = world.version(version_id)
+    assert (version.state, world.causes(version_id)) == (VersionState.UPLOADED, ["host-unfit"])
+    assert "Its clock is not to be trusted." in version.reason
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, (), 0)
+    build_version(world.context, version_id)
+    assert world.version(version_id).state is VersionState.BROKEN
+
+
+def test_a_void_qualification_breaks_nothing_and_is_played_again(
+    world: BuildingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play, tries = Arena.play, []
+
+    def spoiled(self: Arena, *arguments: Any) -> Played:
+        tries.append(self)
+        if len(tries) <= build.TRIAL_ATTEMPTS + 1:
+            raise TransportError("host-starved", "for the test")
+        return play(self, *arguments)
+
+    monkeypatch.setattr(Arena, "play", spoiled)
+    version_id = world.add("bot.py", RANDOM.encode())
+    build_version(world.context, version_id)
+    assert world.version(version_id).state is VersionState.UPLOADED
+    assert world.causes(version_id) == ["host-starved"]
+    build_version(world.context, version_id)
+    assert world.version(version_id).state is VersionState.READY

@@ -1,0 +1,205 @@
+"""Seasons, entries, teams and quotas over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league import service
+from league.jobs import BuildOutcome
+from tests.api.site import Site
+from tests.league.world import GAME
+
+Headers = Mapping[str, str]
+
+
+def made(site: Site, headers: Headers, **settings: Any) -> dict[str, Any]:
+    body = {"game": GAME, "name": "Winter", **settings}
+    found: dict[str, Any] = site.ok(201, site.client.post("/v1/seasons", json=body, headers=dict(headers)))
+    return found
+
+
+def ready_bot(site: Site, headers: Headers, name: str = "greedy") -> int:
+    bot_id = site.bot(headers, name)
+    site.world.build(site.ok(202, site.upload(headers, bot_id, b"print()"))["id"])
+    return bot_id
+
+
+def test_a_season_is_made_with_every_setting_and_shows_them(site: Site) -> None:
+    boss = site.organiser()
+    settings = {
+        "freezes_at": "2027-01-01T00:00:00Z",
+        "closes_at": "2027-02-01T00:00:00Z",
+        "finals": "swiss",
+        "finals_top": 8,
+        "finals_rounds": 4,
+        "finals_extra_games": 500,
+        "finals_log": "finals",
+        "closes_when_done": False,
+        "promoted": 2,
+        "admission": "invited",
+        "entries_per_author": 2,
+        "teams_only": True,
+        "languages": ["c", "python"],
+        "uploads_per_hour": 10,
+        "versions_per_day": 5,
+        "challenge_games": 0,
+    }
+    divisions = [{"name": "First", "size": 8}, {"name": "Second"}]
+    season = made(site, boss, **settings, divisions=divisions)
+    assert {name: season[name] for name in settings} == settings
+    assert season["divisions"] == [
+        {"number": 1, "name": "First", "size": 8, "entries": 0},
+        {"number": 2, "name": "Second", "size": None, "entries": 0},
+    ]
+    assert (season["published_at"], season["log_sha256"], season["previous_id"]) == (None, None, None)
+
+
+def test_a_season_needs_a_game_or_a_season_before(site: Site) -> None:
+    boss = site.organiser()
+    site.problem(422, site.client.post("/v1/seasons", json={"name": "x"}, headers=boss), "invalid")
+    body = {"name": "x", "previous_id": made(site, boss)["id"]}
+    site.problem(409, site.client.post("/v1/seasons", json=body, headers=boss), "wrong-state")
+
+
+def test_settings_and_state_change_in_one_request_or_not_at_all(site: Site) -> None:
+    boss = site.organiser()
+    path = f"/v1/seasons/{made(site, boss)['id']}"
+    body = {"games_per_pair": 8, "state": "finals"}
+    site.problem(409, site.client.patch(path, json=body, headers=boss), "wrong-state")
+    assert site.ok(200, site.client.get(path))["games_per_pair"] is None
+    changed = site.ok(200, site.client.patch(path, json=body | {"state": "open"}, headers=boss))
+    assert (changed["games_per_pair"], changed["state"]) == (8, "open")
+    refused = site.problem(422, site.client.patch(path, json={"ranks": "wins"}, headers=boss), "bad-setting")
+    assert refused["setting"] == "ranks"
+
+
+def test_final_standings_are_told_apart_from_others(site: Site) -> None:
+    boss, ada = site.organiser(), site.author()
+    season_id = made(site, boss)["id"]
+    path = f"/v1/seasons/{season_id}"
+    site.ok(200, site.client.put(f"{path}/entries/{ready_bot(site, ada)}", headers=ada))
+    site.ok(200, site.client.patch(path, json={"state": "closed"}, headers=boss))
+    with site.world.db.transaction() as session:
+        assert service.publish(session, season_id)
+    board = site.ok(200, site.client.get(f"{path}/leaderboard"))
+    season = site.ok(200, site.client.get(path))
+    assert board["final"]
+    assert season["log_sha256"] == board["log_sha256"]
+    assert (board["rows"][0]["division"], board["rows"][0]["finalist"], board["rows"][0]["team"]) == (1, False, None)
+    page = site.client.get(f"/seasons/{season_id}", headers={"accept": "text/html"}).text
+    assert "Final standings" in page
+    assert season["log_sha256"] in page
+
+
+def test_who_may_enter_is_a_list_of_the_organisers(site: Site) -> None:
+    boss, ada = site.organiser(), site.author()
+    season_id = made(site, boss, admission="invited")["id"]
+    entry = f"/v1/seasons/{season_id}/entries/{ready_bot(site, ada)}"
+    invited = f"/v1/seasons/{season_id}/invitations"
+    site.problem(403, site.client.put(entry, headers=ada), "not-admitted")
+    site.problem(403, site.client.put(f"{invited}/ada", headers=ada), "not-allowed")
+    assert site.ok(200, site.client.put(f"{invited}/ada", headers=boss)) == {"items": ["ada"]}
+    site.ok(200, site.client.put(entry, headers=ada))
+    assert site.ok(200, site.client.delete(f"{invited}/ada", headers=boss)) == {"items": []}
+    site.problem(403, site.client.get(invited, headers=ada), "not-allowed")
+
+
+def test_an_organiser_assigns_divisions(site: Site) -> None:
+    boss, ada = site.organiser(), site.author()
+    season_id = made(site, boss, divisions=[{"name": "First"}, {"name": "Second"}])["id"]
+    entry = f"/v1/seasons/{season_id}/entries/{ready_bot(site, ada)}"
+    assert site.ok(200, site.client.put(entry, headers=ada))["division"] == 2
+    site.problem(403, site.client.patch(entry, json={"division": 1}, headers=ada), "not-allowed")
+    assert site.ok(200, site.client.patch(entry, json={"division": 1}, headers=boss))["division"] == 1
+    site.problem(404, site.client.patch(entry, json={"division": 3}, headers=boss), "not-found")
+
+
+def test_a_gate_is_asked_for_kept_and_given_up(site: Site) -> None:
+    boss, ada = site.organiser(), site.author()
+    season_id = made(site, boss)["id"]
+    bot_id = ready_bot(site, ada)
+    entry = f"/v1/seasons/{season_id}/entries/{bot_id}"
+    assert site.ok(200, site.client.put(entry, json={"gate": {"elo1": 50}}, headers=ada))["gated"]
+    site.world.build(site.ok(202, site.upload(ada, bot_id, b"print()"))["id"])
+    kept = site.ok(200, site.client.put(entry, json={}, headers=ada))
+    assert (kept["gated"], kept["version"], kept["challenger"]) == (True, 1, 2)
+    (challenge,) = site.ok(200, site.client.get(f"{entry}/challenges", headers=ada))["items"]
+    assert (challenge["state"], challenge["candidate"], challenge["elo1"]) == ("running", 2, 50)
+    site.problem(404, site.client.get(f"{entry}/challenges", headers=site.author("eve")), "not-found")
+    site.problem(422, site.client.put(entry, json={"gate": {"elo1": -1}}, headers=ada), "bad-setting")
+    given_up = site.ok(200, site.client.put(entry, json={"gate": None}, headers=ada))
+    assert (given_up["gated"], given_up["version"]) == (False, 2)
+
+
+def test_a_team_shares_a_bot(site: Site) -> None:
+    ada, bob, eve = (site.author(name) for name in ("ada", "bob", "eve"))
+    answer = site.client.post("/v1/teams", json={"name": "lovelace"}, headers=ada)
+    team = site.ok(201, answer)
+    path = answer.headers["location"]
+    assert (team["captain"], team["members"]) == ("ada", ["ada"])
+    site.problem(403, site.client.post(f"{path}/invitations", json={"name": "eve"}, headers=eve), "not-captain")
+    site.ok(200, site.client.post(f"{path}/invitations", json={"name": "bob"}, headers=ada))
+    assert site.ok(200, site.client.get(path, headers=eve))["invited"] == []
+    assert site.ok(200, site.client.post(f"{path}/join", headers=bob))["members"] == ["ada", "bob"]
+    bot_id = ready_bot(site, ada)
+    body = {"team_id": team["id"]}
+    site.problem(404, site.client.patch(f"/v1/bots/{bot_id}", json=body, headers=bob), "not-found")
+    assert site.ok(200, site.client.patch(f"/v1/bots/{bot_id}", json=body, headers=ada))["team"] == "lovelace"
+    site.ok(202, site.upload(bob, bot_id, b"print(2)"))
+    site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1/log", headers=bob))
+    assert [bot["id"] for bot in site.ok(200, site.client.get("/v1/bots", headers=bob))["items"]] == [bot_id]
+    site.problem(404, site.client.get(f"/v1/bots/{bot_id}/versions", headers=eve), "not-found")
+    site.problem(409, site.client.delete(f"{path}/members/ada", headers=ada), "wrong-state")
+    assert site.ok(200, site.client.patch(path, json={"captain": "bob"}, headers=ada))["captain"] == "bob"
+    assert site.ok(200, site.client.delete(f"{path}/members/ada", headers=ada))["members"] == ["bob"]
+    site.problem(404, site.upload(ada, bot_id, b"print(3)"), "not-found")
+    assert site.ok(200, site.client.get("/v1/teams", headers=bob))["items"][0]["name"] == "lovelace"
+
+
+def test_a_team_may_own_a_bot_from_the_start(site: Site) -> None:
+    ada, eve = site.author("ada"), site.author("eve")
+    team_id = site.ok(201, site.client.post("/v1/teams", json={"name": "lovelace"}, headers=ada))["id"]
+    body = {"game": GAME, "name": "ours", "team_id": team_id}
+    site.problem(404, site.client.post("/v1/bots", json=body, headers=eve), "not-found")
+    assert site.ok(201, site.client.post("/v1/bots", json=body, headers=ada))["team"] == "lovelace"
+    site.problem(409, site.client.post("/v1/teams", json={"name": "Lovelace"}, headers=eve), "name-taken")
+
+
+@pytest.mark.parametrize(("quota", "seconds"), [("uploads_per_hour", 3600), ("versions_per_day", 24 * 3600)])
+def test_over_a_quota_an_upload_is_refused_with_the_time_to_wait(tmp_path: Path, quota: str, seconds: int) -> None:
+    site = Site(tmp_path, **{quota: 2})
+    ada = site.author()
+    bot_id = site.bot(ada)
+    site.ok(202, site.upload(ada, bot_id, b"print(1)"))
+    site.world.clock.turn(10.5)
+    site.ok(202, site.upload(ada, bot_id, b"print(2)"))
+    answer = site.upload(ada, bot_id, b"print(3)")
+    refused = site.problem(429, answer, "over-quota")
+    assert answer.headers["retry-after"] == str(seconds - 10)
+    assert (refused["limit"], refused["retry_after_seconds"]) == (2, seconds - 10)
+    assert len(site.queue.builds) == 2
+    site.world.clock.turn(seconds - 10)
+    site.ok(202, site.upload(ada, bot_id, b"print(3)"))
+    site.close()
+
+
+def test_the_transcript_of_a_qualification_is_its_authors(site: Site) -> None:
+    ada, eve = site.author("ada"), site.author("eve")
+    bot_id = site.bot(ada)
+    version_id = site.ok(202, site.upload(ada, bot_id, b"print()"))["id"]
+    path = f"/v1/bots/{bot_id}/versions/1/trial"
+    site.problem(404, site.client.get(path, headers=ada), "not-found")
+    transcript = b'{"a": 1}\n'
+    with site.world.db.transaction() as session:
+        job = service.claim_build(session, version_id, "builder")
+        assert job is not None
+        assert service.finish_build(session, job, BuildOutcome(None, "slow", "", site.blobs.put(transcript)))
+    answer = site.client.get(path, headers=ada)
+    assert (answer.status_code, answer.content) == (200, transcript)
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    site.problem(404, site.client.get(path, headers=eve), "not-found")
+    site.problem(401, site.client.get(path), "bad-token")
