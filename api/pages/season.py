@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from datetime import datetime
 from typing import Any
 
@@ -101,9 +102,13 @@ def points(standings: Row) -> list[tuple[str, list[str]]]:
 
 
 def bars(rows: Sequence[Row]) -> list[Bar]:
-    """Each row's interval on one common scale."""
+    """Each row's interval on one common scale, which has room for the median interval at either end: those of bots
+    that have just come are cut off, or everybody else's would be points.
+    """
     if not rows:
         return []
-    least, most = min(row["low"] for row in rows), max(row["high"] for row in rows)
+    room = median((row["high"] - row["low"]) / 2 for row in rows)
+    least, most = min(row["elo"] for row in rows) - room, max(row["elo"] for row in rows) + room
     width = (most - least) or 1.0
-    return [Bar(*(round(100 * (row[name] - least) / width, 2) for name in ("low", "elo", "high"))) for row in rows]
+    shares = [[100 * (row[name] - least) / width for name in ("low", "elo", "high")] for row in rows]
+    return [Bar(*(round(min(max(share, 0.0), 100.0), 2) for share in three)) for three in shares]
