@@ -17,7 +17,7 @@ from pathlib import Path
 
 from engine.core import NS_PER_MS
 from sandbox.attribution import Blame
-from sandbox.box import Channel, Exit, Limits, Program, Sandbox, SandboxError
+from sandbox.box import Box, Channel, Exit, Limits, Program, Sandbox, SandboxError
 from sandbox.languages import Recipe
 
 BUILD_SECONDS = 60
@@ -82,18 +82,33 @@ def build(
     try:
         channel = box.start()
         tar, why = _collect(channel, time.monotonic() + BUILD_SECONDS, between)
-        box.ask_stop(0 if why else 1000 * NS_PER_MS)
-        end = box.stopped()
+        end = _end(box, channel, 0 if why else 1000 * NS_PER_MS)
         log = end.stderr.decode("utf-8", "replace")
         blame = channel.out_of_memory()
         if blame is Blame.HOST:
             raise SandboxError("host-memory", "this host ran out of memory and killed a build")
         if why is None and blame is Blame.BOT:
-            why = f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
+            why = _too_much_memory()
         _check(why, end, log, recipe)
         return Built(tar, log)
     finally:
         box.close()
+
+
+def _end(box: Box, channel: Channel, grace_ns: int) -> Exit:
+    """Of a box that does not survive its program's want of memory (see `sandbox.runtimes`) only the reason is left."""
+    blame = channel.out_of_memory()
+    try:
+        box.ask_stop(grace_ns)
+        return box.stopped()
+    except SandboxError as error:
+        if blame is Blame.BOT:
+            raise BuildFailed(_too_much_memory(), "") from error
+        raise
+
+
+def _too_much_memory() -> str:
+    return f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
 
 
 def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sandbox.box import Limits, SandboxError
+from sandbox.attribution import Blame
+from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
+from sandbox.build import BuildFailed, build
+from sandbox.languages import LANGUAGES
 from sandbox.runtimes import GVISOR_FLAGS, HOST_THREADS_PER_PROCESS, Runtime, find_runtime
 
 RUNSC = {"path": "/usr/bin/runsc", "runtimeArgs": list(GVISOR_FLAGS)}
@@ -53,3 +59,42 @@ def test_another_runtime_changes_nothing_but_the_name() -> None:
     config: dict[str, Any] = {"Mounts": [{"Target": "/judge", "ReadOnly": True}], "PidsLimit": 7}
     Runtime("crun").adapt(config, Limits())
     assert config == {"Mounts": [{"Target": "/judge", "ReadOnly": True}], "PidsLimit": 7, "Runtime": "crun"}
+
+
+@dataclass
+class Dies:
+    """A sandbox with one box, which dies when what runs in it has closed its output."""
+
+    blame: Blame | None
+
+    def open(self, program: Program, limits: Limits) -> Box:
+        return self
+
+    def start(self) -> Channel:
+        reader, writer = os.pipe()
+        os.close(writer)
+        self.stdout_fd = reader
+        return Channel(-1, reader, out_of_memory=lambda: self.blame)
+
+    def ask_stop(self, grace_ns: int) -> None:
+        pass
+
+    def stopped(self) -> Exit:
+        raise SandboxError("container-died", "the container ended under us")
+
+    def favour(self, yes: bool) -> None:
+        pass
+
+    def close(self) -> None:
+        os.close(self.stdout_fd)
+
+
+def test_a_build_that_takes_its_box_along_for_want_of_memory_has_failed(tmp_path: Path) -> None:
+    with pytest.raises(BuildFailed, match="the build used more than 1024 MiB of memory"):
+        build(Dies(Blame.BOT), tmp_path, LANGUAGES["c"])
+
+
+@pytest.mark.parametrize("blame", [None, Blame.HOST])
+def test_a_build_whose_box_died_of_anything_else_is_our_failure(tmp_path: Path, blame: Blame | None) -> None:
+    with pytest.raises(SandboxError, match="ended under us"):
+        build(Dies(blame), tmp_path, LANGUAGES["c"])
