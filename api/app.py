@@ -7,10 +7,12 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api import errors, openapi, pages
 from api.middleware import BodyLimit, HeadAsGet, Measured, SecurityHeaders
 from api.pages.render import templates
+from api.rates import Rates, WriteLimit
 from api.routes import (
     announcements,
     appeals,
@@ -58,6 +60,7 @@ def create_app(
         blobs=blobs or Blobs(settings.blobs),
         queue=queue or CeleryQueue(settings),
         pages=templates(),
+        rates=Rates(settings),
     )
 
     @asynccontextmanager
@@ -103,7 +106,10 @@ def create_app(
     errors.install(app)
     openapi.install(app)
     app.add_middleware(BodyLimit, limit_bytes=settings.request_limit_bytes)
+    app.add_middleware(WriteLimit, rates=services.rates)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(Measured)
     app.add_middleware(HeadAsGet)
+    if settings.trusted_proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
     return app

@@ -7,13 +7,26 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from api import sessions
 from api.services import Services
 from league import service
 from league.errors import BadToken
+from league.service.access import Access
 from league.service.users import Person
+from league.states import Scope, TokenKind
 
 MAX_ID = 2**31 - 1
 """The database's integers; anything larger names nothing."""
+
+SUBMITTING = frozenset(
+    {
+        ("POST", "/v1/bots"),
+        ("POST", "/v1/bots/{bot_id}/versions"),
+        ("PUT", "/v1/seasons/{season_id}/entries/{bot_id}"),
+    }
+)
+"""What a token of the scope `submit` may change; everything else needs `author`, and what organisers do `full`
+(`Person.must_organise`)."""
 
 Id = Annotated[int, Path(ge=1, le=MAX_ID)]
 
@@ -30,12 +43,48 @@ Shared = Annotated[Services, Depends(services)]
 _bearer = HTTPBearer(auto_error=False, description="A token of POST /v1/tokens, as `Authorization: Bearer dh_...`.")
 
 
-def asker(shared: Shared, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> Person:
-    """Whoever the request's token belongs to. Raises BadToken."""
-    if credentials is None:
-        raise BadToken("the request has none")
+def asker(
+    request: Request, shared: Shared, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+) -> Person:
+    """Whoever the request's token, or else its session, belongs to.
+
+    Raises:
+        BadToken, NarrowToken.
+        HTTPException: 403, a session's request that no page of ours sent.
+    """
+    if credentials is not None:
+        person = look_up(shared, credentials.credentials, TokenKind.TOKEN).person
+    else:
+        person = _by_session(request, shared)
+    person.must_have(_needed(request))
+    return person
+
+
+def look_up(shared: Services, secret: str, kind: TokenKind) -> Access:
+    """Whose secret this is; that it was used is noted. Raises BadToken."""
     with shared.db.reading() as session:
-        return service.authenticate(session, credentials.credentials)
+        found = service.look_up(session, secret, kind)
+    if found.stale:
+        shared.note_use(found.token_id)
+    return found
+
+
+def _by_session(request: Request, shared: Services) -> Person:
+    secret = sessions.secret_of(request, shared.settings)
+    if secret is None:
+        raise BadToken("the request has none")
+    found = look_up(shared, secret, TokenKind.SESSION)
+    if request.method not in sessions.SAFE:
+        sessions.must_be_ours(request, shared.settings)
+        sessions.must_match(secret, request.headers.get(sessions.CSRF_HEADER))
+    return found.person
+
+
+def _needed(request: Request) -> Scope:
+    if request.method in sessions.SAFE:
+        return Scope.READ
+    submits = (request.method, request.scope["route"].path) in SUBMITTING
+    return Scope.SUBMIT if submits else Scope.AUTHOR
 
 
 Asker = Annotated[Person, Depends(asker)]

@@ -29,6 +29,7 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
     errors.WrongCredentials: 401,
     errors.BadToken: 401,
     errors.NotAllowed: 403,
+    errors.NarrowToken: 403,
     errors.NotCaptain: 403,
     errors.NotAdmitted: 403,
     errors.WrongState: 409,
@@ -53,7 +54,7 @@ MAX_COMPLAINTS = 20
 
 def install(app: FastAPI) -> None:
     """Answer every error that leaves a route."""
-    app.add_exception_handler(errors.LeagueError, _league_error)
+    app.add_exception_handler(errors.LeagueError, league_error)
     app.add_exception_handler(RequestValidationError, _invalid_request)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _unexpected)
@@ -87,7 +88,8 @@ def problem(
     return Response(json.dumps(body), status, dict(headers or {}), PROBLEM)
 
 
-async def _league_error(request: Request, error: Exception) -> Response:
+async def league_error(request: Request, error: Exception) -> Response:
+    """The answer to an error of the league."""
     assert isinstance(error, errors.LeagueError)
     status = STATUS[type(error)]
     if status >= 500:
@@ -138,5 +140,5 @@ def _where(location: Sequence[Any]) -> str:
 
 def _data(error: errors.LeagueError) -> dict[str, Any]:
     """The error's attributes that JSON can say; `what` and `name` are in the sentence already."""
-    kept = {"reason", "limit_bytes", "limit", "state", "wanted", "known", "setting", "retry_after_seconds"}
+    kept = {"reason", "scope", "limit_bytes", "limit", "state", "wanted", "known", "setting", "retry_after_seconds"}
     return {name: value for name, value in vars(error).items() if name in kept}

@@ -18,6 +18,7 @@ from league.states import (
     MatchState,
     Ranks,
     Role,
+    Scope,
     SeasonState,
     VersionState,
 )
@@ -81,6 +82,14 @@ class TokenRequest(Input):
     name: Name
     password: Annotated[str, StringConstraints(max_length=256)]
     label: Label = Field(default="token", description="To tell tokens apart later.", examples=["laptop"])
+    scope: Scope = Field(
+        default=Scope.FULL,
+        description="`read`, `submit` (make bots, upload, enter seasons: for an author's CI), `author` (all of an "
+        "author's own affairs), `full` (organising too, where one may).",
+    )
+    days: Annotated[int, Field(ge=1, le=3650)] | None = Field(
+        default=None, description="Until it expires; null, or more than the deployment allows: as long as that."
+    )
 
 
 class NewToken(Output):
@@ -88,6 +97,7 @@ class NewToken(Output):
 
     id: int
     token: str = Field(examples=["dh_Zm9yIGV4YW1wbGUgb25seSwgbm90IGEgdG9rZW4"])
+    scope: Scope
     expires_at: datetime
 
 
@@ -96,9 +106,11 @@ class Token(Output):
 
     id: int
     label: str
+    scope: Scope
     created_at: datetime
     expires_at: datetime
     revoked_at: datetime | None
+    last_used_at: datetime | None = Field(description="To the minute.")
 
 
 class Tokens(Output):

@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Protocol
 
 from fastapi.templating import Jinja2Templates
+from sqlalchemy.exc import SQLAlchemyError
 
+from api.rates import Rates
+from league import service
 from league.blobs import Blobs
 from league.config import Settings
 from league.database import Database
@@ -112,7 +115,16 @@ class Services:
     blobs: Blobs
     queue: Queue
     pages: Jinja2Templates
+    rates: Rates
     bodies: Bodies = field(default_factory=Bodies)
+
+    def note_use(self, token_id: int) -> None:
+        """When a token was used is worth a note, but no failed request."""
+        try:
+            with self.db.transaction() as session:
+                service.note_use(session, token_id)
+        except SQLAlchemyError:
+            log.warning("could not note the use of token %d", token_id, exc_info=True)
 
     def nudge_build(self, version_id: int) -> None:
         """Tell a worker of a committed row. A broker that is away must not fail the request: the sweeper finds it."""

@@ -81,6 +81,7 @@ def api() -> None:
         log_level=settings.log_level.lower(),
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # api.app believes those that the settings name
         timeout_graceful_shutdown=5,
     )
 

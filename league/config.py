@@ -34,6 +34,21 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="Address the API listens on.")
     port: int = Field(default=8080, ge=0, le=65535, description="Port the API listens on.")
     token_days: int = Field(default=90, ge=1, le=3650, description="Days until an access token expires.")
+    session_days: int = Field(default=14, ge=1, le=365, description="Days until a browser must sign in again.")
+    site_url: str = Field(
+        default="",
+        description="Address at which people reach the site, e.g. `https://league.example`; empty: as they ask for it.",
+    )
+    trusted_proxies: str = Field(
+        default="",
+        description="Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed, e.g. `10.0.0.2`.",
+    )
+    writes_per_minute: int = Field(default=600, ge=1, description="Most changing requests of one address in a minute.")
+    sign_ins_per_minute: int = Field(default=20, ge=1, description="Most tries of one address to sign in, in a minute.")
+    sign_ins_per_name: int = Field(
+        default=20, ge=1, description="Most wrong passwords for one name in a quarter of an hour."
+    )
+    sign_ups_per_hour: int = Field(default=60, ge=1, description="Most new accounts of one address in an hour.")
     request_limit_bytes: int = Field(
         default=64 * 1024, ge=1024, description="Largest body of any request that is not an upload."
     )

@@ -75,6 +75,17 @@ class NotAllowed(LeagueError):
         self.role = role
 
 
+class NarrowToken(LeagueError):
+    """The token's owner might do it, but not with this token."""
+
+    code = "narrow-token"
+
+    def __init__(self, scope: str, wanted: str) -> None:
+        super().__init__(f"This token's scope is {scope!r}; this needs {wanted!r}.")
+        self.scope = scope
+        self.wanted = wanted
+
+
 class NotCaptain(LeagueError):
     """A team's affairs are its captain's."""
 

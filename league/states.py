@@ -12,10 +12,32 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a user may do beside playing."""
+    """What a user may do beside playing; each may do what those before it may."""
 
     AUTHOR = "author"
-    ORGANISER = "organiser"
+    ORGANISER = "organiser"  # runs seasons and rules on results
+    ADMIN = "admin"  # sees how the deployment runs, and makes organisers
+
+
+class TokenKind(StrEnum):
+    """What a secret of ours opens."""
+
+    TOKEN = "token"  # noqa: S105  # the API, for programs
+    SESSION = "session"  # the site, in one browser
+
+
+class Scope(StrEnum):
+    """What a token lets its holder do of what its owner may; each allows what those before it allow."""
+
+    READ = "read"
+    SUBMIT = "submit"  # make bots, upload versions, enter seasons: what an author's CI needs
+    AUTHOR = "author"  # all of an author's own affairs
+    FULL = "full"  # organising too, where the owner may
+
+    def allows(self, wanted: Scope) -> bool:
+        """Whether a token of this scope may do what needs that one."""
+        ladder = tuple(Scope)
+        return ladder.index(self) >= ladder.index(wanted)
 
 
 class VersionState(StrEnum):

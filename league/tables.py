@@ -44,8 +44,10 @@ from league.states import (
     Purpose,
     Ranks,
     Role,
+    Scope,
     SeasonState,
     SeriesState,
+    TokenKind,
     VersionState,
 )
 
@@ -111,15 +113,20 @@ class User(SQLModel, table=True):
 
 
 class Token(SQLModel, table=True):
-    """An access token; of the secret only its SHA-256 is kept (256 random bits need no slow hash)."""
+    """An access token, or a browser's session; of the secret only its SHA-256 is kept (256 random bits need no slow
+    hash).
+    """
 
     id: int = Field(default=None, primary_key=True)
     user_id: int = Field(foreign_key="user_account.id", index=True)
+    kind: TokenKind = Field(default=TokenKind.TOKEN, sa_column=_word(TokenKind, "kind"))
+    scope: Scope = Field(default=Scope.FULL, sa_column=_word(Scope, "scope"))
     label: str = Field(max_length=64)
     sha256: str = Field(max_length=SHA256_HEX, unique=True)
     created_at: datetime = Field(sa_type=UtcDateTime)
     expires_at: datetime = Field(sa_type=UtcDateTime)
     revoked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    last_used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # to the minute
 
 
 class Team(SQLModel, table=True):

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from api import schemas
 from api.deps import Asker, Id, Shared
+from api.services import Services
 from league import service
+from league.service.users import Person
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
 
 
-@router.post("", status_code=201, responses={401: {}, 409: {}, 422: {}})
-def issue_token(shared: Shared, body: schemas.TokenRequest) -> schemas.NewToken:
+@router.post("", status_code=201, responses={401: {}, 409: {}, 422: {}, 429: {}})
+def issue_token(shared: Shared, request: Request, body: schemas.TokenRequest) -> schemas.NewToken:
     """A new token. Its secret is not shown again."""
-    with shared.db.reading() as session:
-        person = service.check_password(session, body.name, body.password)
+    person = checked_person(shared, request, body.name, body.password)
     with shared.db.transaction() as session:
-        issued = service.issue_token(session, person.id, body.label)
-    return schemas.NewToken(id=issued.id, token=issued.secret, expires_at=issued.expires_at)
+        service.keep_hash_current(session, person, body.password)
+        issued = service.issue_token(session, person.id, body.label, body.scope, body.days)
+    return schemas.NewToken(id=issued.id, token=issued.secret, scope=body.scope, expires_at=issued.expires_at)
 
 
 @router.get("", responses={401: {}})
@@ -29,8 +31,22 @@ def list_tokens(shared: Shared, asker: Asker) -> schemas.Tokens:
     return schemas.Tokens(items=[schemas.Token.model_validate(token) for token in found])
 
 
-@router.delete("/{token_id}", status_code=204, responses={401: {}, 404: {}})
+@router.delete("/{token_id}", status_code=204, responses={401: {}, 403: {}, 404: {}})
 def revoke_token(shared: Shared, asker: Asker, token_id: Id) -> None:
     """End one of one's own tokens now."""
     with shared.db.transaction() as session:
         service.revoke(session, asker.id, token_id)
+
+
+def checked_person(shared: Services, request: Request, name: str, password: str) -> Person:
+    """Who has this name and password.
+
+    Raises:
+        WrongCredentials.
+        OverQuota: too many tries by this address or name.
+    """
+    shared.rates.sign_in(request, name)
+    with shared.db.reading() as session:
+        person = service.check_password(session, name, password)
+    shared.rates.signed_in(name)
+    return person

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from api import schemas
 from api.deps import Asker, Shared
@@ -12,9 +12,10 @@ from league.service.users import Person
 router = APIRouter(prefix="/v1/users", tags=["users"])
 
 
-@router.post("", status_code=201, response_model=schemas.User, responses={409: {}, 422: {}})
-def sign_up(shared: Shared, body: schemas.SignUp) -> Person:
+@router.post("", status_code=201, response_model=schemas.User, responses={409: {}, 422: {}, 429: {}})
+def sign_up(shared: Shared, request: Request, body: schemas.SignUp) -> Person:
     """Become an author; then ask for a token."""
+    shared.rates.sign_up(request)
     with shared.db.transaction() as session:
         return service.sign_up(session, body.name, body.password)
 

@@ -6,6 +6,17 @@ returned. Nothing here talks to the queue, to a sandbox or to a browser.
 
 from __future__ import annotations
 
+from league.service.access import (
+    authenticate,
+    begin_session,
+    change_password,
+    end_session,
+    issue_token,
+    look_up,
+    note_use,
+    revoke,
+    tokens,
+)
 from league.service.admission import invite_to_season, invited_to_season, uninvite_from_season
 from league.service.announcements import announce, announcements, take_down
 from league.service.appeals import appealable, appeals, open_appeal, rule, withdraw_appeal
@@ -34,6 +45,7 @@ from league.service.environments import (
 )
 from league.service.exports import export_page
 from league.service.matches import endings, match_detail, matches, transcript_of
+from league.service.operators import ensure_organiser, reset_password, set_role
 from league.service.play import claim_series, finish_series, release_series, renew_series
 from league.service.publishing import publish, seasons_to_publish
 from league.service.queues import queues
@@ -68,13 +80,10 @@ from league.service.teams import (
     teams_of,
 )
 from league.service.users import (
-    authenticate,
     check_password,
-    ensure_organiser,
-    issue_token,
-    revoke,
+    has_password,
+    keep_hash_current,
     sign_up,
-    tokens,
 )
 from league.service.workers import (
     due_check,
@@ -100,10 +109,12 @@ __all__ = [
     "assign_division",
     "audit_log",
     "authenticate",
+    "begin_session",
     "bot_info",
     "bots_of",
     "build_log",
     "challenges",
+    "change_password",
     "check_password",
     "claim_build",
     "claim_series",
@@ -114,6 +125,7 @@ __all__ = [
     "disqualify",
     "due_check",
     "edit_season",
+    "end_session",
     "endings",
     "ensure_organiser",
     "enter",
@@ -125,6 +137,7 @@ __all__ = [
     "finish_series",
     "first_broken",
     "hand_over_team",
+    "has_password",
     "host_arrives",
     "host_seen",
     "hosts",
@@ -135,12 +148,15 @@ __all__ = [
     "invited_to_season",
     "issue_token",
     "join_team",
+    "keep_hash_current",
     "leaderboard",
     "leave_team",
+    "look_up",
     "match_detail",
     "matches",
     "may_upload",
     "newest_snapshot",
+    "note_use",
     "open_appeal",
     "publish",
     "queues",
@@ -156,6 +172,7 @@ __all__ = [
     "release_series",
     "renew_build",
     "renew_series",
+    "reset_password",
     "restore_match",
     "revoke",
     "rule",
@@ -164,6 +181,7 @@ __all__ = [
     "seasons",
     "seasons_to_publish",
     "seasons_to_refit",
+    "set_role",
     "set_season_state",
     "set_team",
     "sign_up",

@@ -13,7 +13,7 @@ from sqlmodel import Session, col, func, select
 from league.errors import NotAdmitted, NotFound, NotReady, TooMany
 from league.service.audit import record
 from league.service.users import Person
-from league.states import Admission, Role, VersionState
+from league.states import Admission, VersionState
 from league.tables import Bot, BotVersion, Entry, Season, SeasonInvitation, User
 
 
@@ -23,7 +23,7 @@ def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> 
     Raises:
         NotAdmitted, TooMany.
     """
-    if who.role is Role.ORGANISER:
+    if who.organises:
         return
     if season.admission is Admission.NOBODY:
         raise NotAdmitted("its organisers choose who takes part")

@@ -21,7 +21,7 @@ from league.service.audit import record
 from league.service.storable import evidence_json, storable
 from league.service.teams import owned_by
 from league.service.users import Person
-from league.states import AppealState, MatchState, Role, SeasonState
+from league.states import AppealState, MatchState, SeasonState
 from league.tables import Appeal, Bot, Match, Participant, Season
 from league.words import Remedy
 
@@ -150,7 +150,7 @@ def appeals(
 ) -> list[AppealInfo]:
     """The newest first, those with an id below `before`: an organiser sees all, an author the own ones."""
     statement = select(Appeal, Bot).join(Bot, col(Bot.id) == Appeal.bot_id)
-    if asker.role is not Role.ORGANISER:
+    if not asker.organises:
         statement = statement.where(owned_by(asker))
     if season_id is not None:
         statement = statement.where(Appeal.season_id == season_id)

@@ -35,7 +35,7 @@ from league.service.planning import add_series
 from league.service.play import drop_waiting
 from league.service.steps import move, touch_log
 from league.service.users import Person
-from league.states import UNFINISHED, ChallengeState, MatchState, Purpose, Role
+from league.states import UNFINISHED, ChallengeState, MatchState, Purpose
 from league.tables import BotVersion, Challenge, Entry, Match, Participant, Season, Series, VoidedMatch
 
 log = logging.getLogger(__name__)
@@ -199,7 +199,7 @@ def plan_challenges(session: Session, season: Season) -> list[int]:
 
 def challenges(session: Session, asker: Person, season_id: int, bot_id: int, limit: int = 50) -> list[ChallengeInfo]:
     """A bot's challenges in a season, the newest first, for its author and organisers. Raises NotFound."""
-    if asker.role is not Role.ORGANISER:
+    if not asker.organises:
         own_bot(session, asker, bot_id)
     entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
     if entry is None:

@@ -18,7 +18,7 @@ from league.service.divisions import lowest_division
 from league.service.steps import lock_season, touch_log
 from league.service.teams import team_names
 from league.service.users import Person
-from league.states import ENTERABLE, ChallengeState, Role
+from league.states import ENTERABLE, ChallengeState
 from league.tables import Bot, BotVersion, Challenge, Entry, Season, User
 
 Gate = GateTerms | Literal["keep", "none"]
@@ -133,7 +133,7 @@ def _choose(session: Session, season: Season, entry: Entry, version: BotVersion,
 
 
 def _bot(session: Session, who: Person, bot_id: int) -> Bot:
-    if who.role is not Role.ORGANISER:
+    if not who.organises:
         return own_bot(session, who, bot_id)
     bot = session.get(Bot, bot_id)
     if bot is None:

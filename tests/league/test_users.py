@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import select
 
 from league import errors, service
-from league.service import users
+from league.service.access import MAX_TOKENS, Issued
 from league.service.users import Person
 from league.states import Role
 from league.tables import Token, User
@@ -15,7 +15,7 @@ from tests.league.world import World
 PASSWORD = "a long enough password"
 
 
-def issue(world: World, person: Person) -> users.IssuedToken:
+def issue(world: World, person: Person) -> Issued:
     with world.db.transaction() as session:
         return service.issue_token(session, person.id, "test")
 
@@ -85,7 +85,7 @@ def test_a_token_can_be_revoked_by_its_owner_only(world: World) -> None:
 
 def test_nobody_has_more_than_so_many_tokens(world: World) -> None:
     ada = world.author()
-    for _ in range(users.MAX_TOKENS):
+    for _ in range(MAX_TOKENS):
         issue(world, ada)
     with pytest.raises(errors.TooMany):
         issue(world, ada)

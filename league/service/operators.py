@@ -1,0 +1,49 @@
+"""For the operator's own hand, on the machine itself: organisers, administrators, passwords. No request gets here."""
+
+from __future__ import annotations
+
+from sqlmodel import Session, col, update
+
+from league.database import now
+from league.service.access import change_password, issue_token
+from league.service.audit import SYSTEM, record
+from league.service.users import Person, existing_user, insert_user, user_named
+from league.states import Role
+from league.tables import Token
+
+
+def ensure_organiser(session: Session, name: str) -> str:
+    """The secret of a token for the organiser of that name, who is made (or promoted) if need be.
+
+    The label is always the same and earlier tokens of that label are revoked, so that restarts do not pile them up.
+    """
+    label = "operator"
+    user = user_named(session, name)
+    if user is None:
+        user_id = insert_user(session, name, None, Role.ORGANISER).id
+        record(session, SYSTEM, "organiser-made", f"user/{user_id}", {"name": name})
+    else:
+        user_id = user.id
+        if user.role is Role.AUTHOR:
+            set_role(session, name, Role.ORGANISER)
+    earlier = (col(Token.user_id) == user_id, col(Token.label) == label, col(Token.revoked_at).is_(None))
+    session.exec(update(Token).where(*earlier).values(revoked_at=now(session)))
+    return issue_token(session, user_id, label).secret
+
+
+def set_role(session: Session, name: str, role: Role) -> Person:
+    """Make somebody an author, organiser or administrator; it holds at once, for tokens too. Raises NotFound."""
+    user = existing_user(session, name)
+    if user.role is not role:
+        user.role = role
+        session.flush()
+        record(session, SYSTEM, f"{role.value}-made", f"user/{user.id}", {"name": user.name})
+    return Person(user.id, user.name, user.role)
+
+
+def reset_password(session: Session, name: str, password: str) -> Person:
+    """Another password for somebody, which ends all sessions and tokens they have. Raises NotFound."""
+    user = existing_user(session, name)
+    person = Person(user.id, user.name, user.role)
+    change_password(session, person, password, tokens_too=True)
+    return person
