@@ -1,12 +1,14 @@
-"""A Docker Engine for one benchmark: own data, own socket, and inside the benchmark's control group."""
+"""A Docker Engine for one purpose: own data, own socket, and a control group or runtimes that the host's has not."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.benchmarks.cgroups import MeasuredGroup
@@ -17,10 +19,15 @@ START_SECONDS = 60
 class PrivateEngine:
     """Starts dockerd, copies one image into it, and stops it again."""
 
-    def __init__(self, group: MeasuredGroup, image: str) -> None:
+    def __init__(
+        self, image: str, group: MeasuredGroup | None = None, runtimes: Mapping[str, object] | None = None
+    ) -> None:
+        """`group`: in which it and its containers are; `runtimes`: as in the engine's daemon.json."""
         self._folder = Path(tempfile.mkdtemp(prefix="deadheat-engine-"))
         self.url = f"unix://{self._folder}/engine.sock"
         outer = dict(os.environ)
+        configuration = self._folder / "daemon.json"
+        configuration.write_text(json.dumps({"runtimes": runtimes or {}}))
         with (self._folder / "log").open("wb") as log:
             self._process = subprocess.Popen(
                 [
@@ -29,15 +36,17 @@ class PrivateEngine:
                     f"--data-root={self._folder}/data",
                     f"--exec-root={self._folder}/exec",
                     f"--pidfile={self._folder}/pid",
-                    f"--cgroup-parent=/{group.name}/containers",
+                    f"--config-file={configuration}",
+                    *([f"--cgroup-parent=/{group.name}/containers"] if group else []),
                     "--exec-opt=native.cgroupdriver=cgroupfs",  # systemd's driver takes no such parent
                     "--bridge=none",
                     "--iptables=false",
                     "--ip6tables=false",
+                    "--ip-forward=false",
                 ],
                 stdout=log,
                 stderr=log,
-                preexec_fn=lambda: group.join("engine"),  # noqa: PLW1509  this process has one thread
+                preexec_fn=(lambda: group.join("engine")) if group else None,  # noqa: PLW1509  we have one thread
             )
         self._wait()
         save = subprocess.Popen(["docker", "save", image], env=outer, stdout=subprocess.PIPE)
@@ -52,7 +61,7 @@ class PrivateEngine:
             if time.monotonic() > give_up_at or self._process.poll() is not None:
                 log = (self._folder / "log").read_text(errors="replace")[-2000:]
                 self.close()
-                raise RuntimeError(f"the benchmark's own Docker Engine did not start:\n{log}")
+                raise RuntimeError(f"a Docker Engine of our own did not start:\n{log}")
             time.sleep(0.2)
 
     def close(self) -> None:

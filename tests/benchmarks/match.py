@@ -50,7 +50,7 @@ def main() -> int:
     rounds = 1 if parser.parse_args().short else 5
     group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
     folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-"))
-    engine = PrivateEngine(group, Settings().image)
+    engine = PrivateEngine(Settings().image, group)
     os.environ["DOCKER_HOST"] = engine.url
     group.join("run")
     try:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import docker
+from docker.utils import kwargs_from_env
 
 from sandbox.docker import LABEL
 
@@ -32,7 +33,7 @@ SYSTEM_V = {"shm": "shmid", "msg": "msqid", "sem": "semid"}
 class Traces:
     """By what the boxes of one case can be recognised."""
 
-    client: docker.APIClient = field(default_factory=lambda: docker.APIClient(version="auto"))
+    client: docker.APIClient = field(default_factory=lambda: docker.APIClient(**kwargs_from_env(), version="auto"))
     containers: set[str] = field(default_factory=set)
     users: set[int] = field(default_factory=set)
     directories: set[Path] = field(default_factory=set)

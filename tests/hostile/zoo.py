@@ -59,13 +59,16 @@ class _Strict(BaseModel):
 
 
 class MatchExpectation(_Strict):
-    """Of each match of the series: the bot's fault ("" for none, "A|B" where a ruling leaves the label open)."""
+    """Of each match of the series: the bot's fault ("" for none). "A|B" is either: a ruling leaves the label open, or a
+    runtime the outcome.
+    """
 
     faults: list[str]
     commands: list[str] | None = None  # at which command it was committed
-    ends: list[str] | None = None  # how its process ended: "exit N", "signal N", or "killed" by us
+    ends: list[str] | None = None  # its process: "exit N", "signal N", "killed" by us, or "lost" with its box
     tried: int | None = None  # a probe writes `tried: NAME` for each attempt, `BREACH: NAME` if it succeeded
     rare: frozenset[str] = frozenset()  # attempts that may fail even unconfined: not every kernel and machine has these
+    granted: frozenset[str] = frozenset()  # attempts that succeed, in a kernel that is the box's own
 
 
 class UploadExpectation(_Strict):
@@ -171,7 +174,7 @@ class Finished:
     """One match of a series, from the point of view of the program under test."""
 
     fault: FaultRecord | None
-    ending: Ending
+    ending: Ending | None  # None: its box could not be used again
     voids: Counter[str]
 
 
@@ -237,18 +240,20 @@ def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome) -> Finished
     replay(GAMES[transcript.game], transcript)
     endings = {ending.seat: ending for ending in outcome.endings}
     faults = {record.seat: record for record in outcome.faults}
-    assert set(endings) == {0, 1}, "a box could not be used again after the match"
     seat = run.match.seats.index(bot.version_id)
     opponent = 1 - seat
+    assert opponent in endings, "the opponent's box could not be used again after the match"
     assert opponent not in faults, f"the opponent was convicted: {faults}"
     assert ending_of(endings[opponent]) == "exit 0", f"the opponent was harmed: {endings[opponent]}"
     if seat in faults:
         assert transcript.result.ranks[opponent] < transcript.result.ranks[seat]
-    return Finished(faults.get(seat), endings[seat], voids)
+    return Finished(faults.get(seat), endings.get(seat), voids)
 
 
-def ending_of(ending: Ending) -> str:
+def ending_of(ending: Ending | None) -> str:
     """As cases spell it."""
+    if ending is None:
+        return "lost"
     if ending.lingered:
         return "killed"
     return f"exit {ending.exit_code}" if ending.exit_code is not None else f"signal {ending.signal}"
@@ -257,3 +262,8 @@ def ending_of(ending: Ending) -> str:
 def fault_fits(expected: str, record: FaultRecord | None) -> bool:
     """Whether it is (one of) the expected one(s)."""
     return (record.fault if record else "") in {Fault[name] if name else "" for name in expected.split("|")}
+
+
+def fits(expected: str, found: str) -> bool:
+    """The same for a command or an end."""
+    return found in expected.split("|")
