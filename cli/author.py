@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cli.client import DEFAULT_SERVER, Server, Token, ask
-from cli.console import fail, out, plain
+from cli.api_client import Client
+from cli.api_models import Team
+from cli.client import AsJson, Server, Token, connect, print_json, print_json_lines
+from cli.console import command, fail, out, plain
 
 Bot = Annotated[str, typer.Argument(metavar="BOT", help="A bot of yours, by name or number.")]
 Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]
 TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="A team of yours, by name or number.")]
 Who = Annotated[str, typer.Argument(metavar="NAME", help="An author's name.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
 
@@ -23,6 +24,7 @@ def register(app: typer.Typer) -> None:
     """Add the verbs."""
     app.command()(enter)
     app.command()(gate)
+    app.command()(trial)
     app.add_typer(group, name="team")
 
 
@@ -34,59 +36,82 @@ def enter(
         str,
         typer.Option(help="Promotion gate, ELO0,ELO1[,GAMES]: newer versions must pass a test first. `none`: no gate."),
     ] = "",
-    server: Server = DEFAULT_SERVER,
+    server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Enter a bot into a season, or choose which of its versions plays there."""
-    game = ask(server, "", "GET", f"/v1/seasons/{season}")["game"]
-    bot_id = find_bot(server, token, bot, game)
     body: dict[str, Any] = {"version": version or None}
     if gate:
         body["gate"] = None if gate.lower() == "none" else gate_terms(gate)
-    entry = ask(server, token, "PUT", f"/v1/seasons/{season}/entries/{bot_id}", json=body)
+    with connect(server, token) as client:
+        bot_id = find_bot(client, bot, client.season(season).game)
+        entry = client.enter(season, bot_id, body)
     if as_json:
-        print(json.dumps(entry))
+        print_json(entry)
         return
-    then = "newer versions pass the gate first" if entry["gated"] else "newer versions take over"
+    then = "newer versions pass the gate first" if entry.gated else "newer versions take over"
     out.print(
-        f"{plain(entry['bot'])} plays version {entry['version']} in season {season}"
-        f"{f', {then}' if entry['follows'] else ' and no other'}."
+        f"{plain(entry.bot)} plays version {entry.version} in season {season}"
+        f"{f', {then}' if entry.follows else ' and no other'}."
     )
-    if entry["challenger"]:
-        out.print(f"Version {entry['challenger']} is at the gate: `deadheat gate {bot_id} --season {season}` shows it.")
+    if entry.challenger:
+        out.print(f"Version {entry.challenger} is at the gate: `deadheat gate {bot_id} --season {season}` shows it.")
 
 
-def gate(bot: Bot, season: Season, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False) -> None:
+def gate(bot: Bot, season: Season, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """How new versions of a bot fare, and fared, at its promotion gate."""
-    game = ask(server, "", "GET", f"/v1/seasons/{season}")["game"]
-    bot_id = find_bot(server, token, bot, game)
-    found = ask(server, token, "GET", f"/v1/seasons/{season}/entries/{bot_id}/challenges")["items"]
+    with connect(server, token) as client:
+        found = client.challenges(season, find_bot(client, bot, client.season(season).game))
     if as_json:
-        print(json.dumps(found))
+        print_json_lines(found)
         return
     for item in found:
-        score = f"{item['wins']} / {item['draws']} / {item['losses']} of at most {item['games_limit']} games"
-        test = f"LLR {item['llr']:.2f}, fails at {item['lower']:.2f}, passes at {item['upper']:.2f}"
-        out.print(f"Version {item['candidate']} against {item['incumbent']}: {item['state']}; {score}; {test}.")
-        if item["reason"]:
-            out.print(f"  {plain(item['reason'])}")
+        score = f"{item.wins} / {item.draws} / {item.losses} of at most {item.games_limit} games"
+        test = f"LLR {item.llr:.2f}, fails at {item.lower:.2f}, passes at {item.upper:.2f}"
+        out.print(f"Version {item.candidate} against {item.incumbent}: {item.state}; {score}; {test}.")
+        if item.reason:
+            out.print(f"  {plain(item.reason)}")
     if not found:
         out.print("No version has been at its gate.")
 
 
+def trial(
+    bot: Bot,
+    version: Annotated[int, typer.Argument(help="Its number.", min=1)],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else BOT-VERSION-trial.jsonl.")] = None,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Fetch the transcript of the match by which a version qualified, or did not; `deadheat replay` shows it."""
+    path = output or Path(f"{bot}-{version}-trial.jsonl")
+    with connect(server, token) as client:
+        content = client.trial(find_bot(client, bot), version)
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        fail(f"{path}: {error.strerror}")
+    if as_json:
+        print_json({"file": str(path), "bytes": len(content)})
+    else:
+        out.print(f"Written to {plain(str(path))}: {command('replay', str(path))}", soft_wrap=True)
+
+
 @group.command(name="create")
-def create_team(name: Who, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False) -> None:
+def create_team(name: Who, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Make a team with yourself as captain."""
-    _tell(ask(server, token, "POST", "/v1/teams", json={"name": name}), as_json)
+    with connect(server, token) as client:
+        _tell(client.create_team(name), as_json)
 
 
 @group.command(name="list")
-def list_teams(server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False) -> None:
+def list_teams(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Teams that you are in or invited to."""
-    found = ask(server, token, "GET", "/v1/teams")["items"]
+    with connect(server, token) as client:
+        found = client.teams()
     if as_json:
-        print(json.dumps(found))
+        print_json_lines(found)
         return
     for team in found:
         _tell(team, as_json=False)
@@ -95,77 +120,72 @@ def list_teams(server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJs
 
 
 @group.command()
-def invite(
-    team: TeamName, name: Who, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False
-) -> None:
+def invite(team: TeamName, name: Who, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Ask an author to join; captains only."""
-    address = f"/v1/teams/{find_team(server, token, team)}/invitations"
-    _tell(ask(server, token, "POST", address, json={"name": name}), as_json)
+    with connect(server, token) as client:
+        _tell(client.invite_to_team(find_team(client, team), name), as_json)
 
 
 @group.command()
-def join(team: TeamName, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False) -> None:
+def join(team: TeamName, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Accept an invitation."""
-    _tell(ask(server, token, "POST", f"/v1/teams/{find_team(server, token, team)}/join"), as_json)
+    with connect(server, token) as client:
+        _tell(client.join_team(find_team(client, team)), as_json)
 
 
 @group.command()
-def leave(
-    team: TeamName, name: Who, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False
-) -> None:
+def leave(team: TeamName, name: Who, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Leave a team (NAME: yourself), decline an invitation, or as captain remove somebody. Its bots stay with it."""
-    address = f"/v1/teams/{find_team(server, token, team)}/members/{name}"
-    _tell(ask(server, token, "DELETE", address), as_json)
+    with connect(server, token) as client:
+        _tell(client.leave_team(find_team(client, team), name), as_json)
 
 
 @group.command(name="hand-over")
-def hand_over(
-    team: TeamName, name: Who, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False
-) -> None:
+def hand_over(team: TeamName, name: Who, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Make another member captain."""
-    address = f"/v1/teams/{find_team(server, token, team)}"
-    _tell(ask(server, token, "PATCH", address, json={"captain": name}), as_json)
+    with connect(server, token) as client:
+        _tell(client.hand_over_team(find_team(client, team), name), as_json)
 
 
 @group.command()
 def give(
     bot: Bot,
     team: Annotated[str, typer.Argument(metavar="TEAM", help="A team of yours; `none`: back to who made the bot.")],
-    server: Server = DEFAULT_SERVER,
+    server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Give a bot to a team: every member may then upload versions and read its logs. Not while it plays a season."""
-    team_id = None if team.lower() == "none" else find_team(server, token, team)
-    found = ask(server, token, "PATCH", f"/v1/bots/{find_bot(server, token, bot)}", json={"team_id": team_id})
+    with connect(server, token) as client:
+        team_id = None if team.lower() == "none" else find_team(client, team)
+        found = client.give_bot(find_bot(client, bot), team_id)
     if as_json:
-        print(json.dumps(found))
+        print_json(found)
     else:
-        out.print(f"{plain(found['name'])} belongs to {plain(found['team'] or found['author'])}.")
+        out.print(f"{plain(found.name)} belongs to {plain(found.team or found.author)}.")
 
 
-def find_bot(server: str, token: str, wanted: str, game: str = "") -> int:
+def find_bot(client: Client, wanted: str, game: str = "") -> int:
     """The number of the asker's bot of that name (in that game)."""
     if wanted.isascii() and wanted.isdigit():
         return int(wanted)
-    bots = ask(server, token, "GET", "/v1/bots")["items"]
-    found = [bot for bot in bots if bot["name"].lower() == wanted.lower() and game in {"", bot["game"]}]
+    found = [bot for bot in client.bots() if bot.name.lower() == wanted.lower() and game in {"", bot.game}]
     if not found:
         fail(f"you have no bot {wanted!r}{f' for {game}' if game else ''}")
     if len(found) > 1:
-        listed = ", ".join(f"{bot['id']} ({bot['game']}{', ' + bot['team'] if bot['team'] else ''})" for bot in found)
+        listed = ", ".join(f"{bot.id} ({bot.game}{', ' + bot.team if bot.team else ''})" for bot in found)
         fail(f"you have several bots named {wanted!r}; name one by its number: {listed}")
-    return int(found[0]["id"])
+    return found[0].id
 
 
-def find_team(server: str, token: str, wanted: str) -> int:
+def find_team(client: Client, wanted: str) -> int:
     """The number of the team of that name that the asker is in or invited to."""
     if wanted.isascii() and wanted.isdigit():
         return int(wanted)
-    teams = {team["name"].lower(): team["id"] for team in ask(server, token, "GET", "/v1/teams")["items"]}
+    teams = {team.name.lower(): team.id for team in client.teams()}
     if wanted.lower() not in teams:
         fail(f"you are neither in a team {wanted!r} nor invited to one")
-    return int(teams[wanted.lower()])
+    return teams[wanted.lower()]
 
 
 def gate_terms(text: str) -> dict[str, Any]:
@@ -182,10 +202,10 @@ def gate_terms(text: str) -> dict[str, Any]:
     return terms
 
 
-def _tell(team: dict[str, Any], as_json: bool) -> None:
+def _tell(team: Team, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(team))
+        print_json(team)
         return
-    members = ", ".join(f"{name} (captain)" if name == team["captain"] else name for name in team["members"])
-    invited = f"; invited: {', '.join(team['invited'])}" if team["invited"] else ""
-    out.print(f"Team {plain(team['name'])}, number {team['id']}: {plain(members + invited)}", soft_wrap=True)
+    members = ", ".join(f"{name} (captain)" if name == team.captain else name for name in team.members)
+    invited = f"; invited: {', '.join(team.invited)}" if team.invited else ""
+    out.print(f"Team {plain(team.name)}, number {team.id}: {plain(members + invited)}", soft_wrap=True)

@@ -20,8 +20,11 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from cli.client import Client, Refused, read_bot, standings_table, wait_for_build
+from cli.api_client import Client, Refused
+from cli.api_models import Leaderboard
 from cli.console import err, out, plain
+from cli.leaderboard import standings_table
+from cli.submit import read_bot, wait_for_build
 from league.config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -157,8 +160,8 @@ def open_season(organiser: Client, games_per_pair: int) -> int:
         "series_length": SERIES_LENGTH,
         "games_per_pair": games_per_pair,
     }
-    season_id = int(organiser.call("POST", "/v1/seasons", json=season)["id"])
-    organiser.call("PATCH", f"/v1/seasons/{season_id}", json={"state": "open"})
+    season_id = organiser.create_season(season).id
+    organiser.change_season(season_id, {"state": "open"})
     return season_id
 
 
@@ -170,22 +173,22 @@ def signed_in(url: str, author: str) -> Client:
         except Refused as error:
             if error.code != "name-taken":
                 raise
-        return Client(url, client.token(author, PASSWORD))
+        return Client(url, client.issue_token(author, PASSWORD).token)
 
 
 def ready_bot(client: Client, entrant: Entrant) -> int:
     """Upload the bot if this server does not have just that one ready; its id."""
     filename, content = read_bot(entrant.path)
-    bot_id = client.own_bot(GAME, entrant.bot)
-    versions = client.call("GET", f"/v1/bots/{bot_id}/versions")["items"]
+    bot_id = client.own_bot(GAME, entrant.bot).id
+    versions = client.versions(bot_id)
     version = versions[0] if versions else None
-    if version is None or version["state"] == "broken" or version["size_bytes"] != len(content):
+    if version is None or version.state == "broken" or version.size_bytes != len(content):
         version = client.upload(bot_id, filename, content)
     version = wait_for_build(client, version)
-    if version["state"] != "ready":
-        log = client.build_log(bot_id, version["number"])
-        raise Broken(f"{entrant.bot} is broken: {version['reason']}\n{log}")
-    err.print(f"    {entrant.bot} by {entrant.author}: version {version['number']} is ready ({version['language']})")
+    if version.state != "ready":
+        log = client.build_log(bot_id, version.number).log
+        raise Broken(f"{entrant.bot} is broken: {version.reason}\n{log}")
+    err.print(f"    {entrant.bot} by {entrant.author}: version {version.number} is ready ({version.language})")
     return bot_id
 
 
@@ -196,9 +199,9 @@ def follow(client: Client, season_id: int, total: int) -> None:
         task = progress.add_task("matches", total=total)
         finished, moved_at, told = -1, time.monotonic(), ""
         while finished < total or not ranked(client.leaderboard(season_id), finished):
-            counts = client.call("GET", f"/v1/seasons/{season_id}")["progress"]
-            if counts["done"] + counts["abandoned"] != finished:
-                finished, moved_at = counts["done"] + counts["abandoned"], time.monotonic()
+            counts = client.season(season_id).progress
+            if counts.done + counts.abandoned != finished:
+                finished, moved_at = counts.done + counts.abandoned, time.monotonic()
             elif time.monotonic() - moved_at > STALL_SECONDS:
                 raise Broken(f"nothing was finished for {STALL_SECONDS} s. {told}")
             elif time.monotonic() - moved_at > PATIENCE_SECONDS and not told and (told := why_not_judged(client)):
@@ -209,45 +212,47 @@ def follow(client: Client, season_id: int, total: int) -> None:
 
 def why_not_judged(client: Client) -> str:
     """Why no machine is given matches; empty where one is."""
-    workers = client.call("GET", "/v1/workers")["items"]
-    if not workers or any(worker["judges"] for worker in workers):
+    workers = client.workers().items
+    if not workers or any(worker.judges for worker in workers):
         return ""
-    reasons = " ".join(reason for worker in workers for reason in worker["reasons"])
+    reasons = " ".join(reason for worker in workers for reason in worker.reasons)
     return (
         f"Matches wait: this machine is not fit to judge. {plain(reasons)} `deadheat check-host` says how to mend it; "
         "DEADHEAT_JUDGE_UNFIT=true lets it judge all the same."
     )
 
 
-def ranked(board: dict[str, Any], finished: int) -> bool:
+def ranked(board: Leaderboard, finished: int) -> bool:
     """Whether the ranking has heard of every match."""
-    totals = board["totals"]
-    return totals is not None and totals["matches"] + totals["abandoned"] >= finished
+    totals = board.totals
+    return totals is not None and totals.matches + totals.abandoned >= finished
 
 
-def show(url: str, season_id: int) -> dict[str, Any]:
+def show(url: str, season_id: int) -> Leaderboard:
     """Print what everybody came for."""
     with Client(url) as client:
         board = client.leaderboard(season_id)
-    totals = board["totals"]
+    totals = board.totals
+    assert totals is not None, "every match is ranked"
     out.print(standings_table(board))
-    seats = 2 * totals["matches"]
-    rate = 100 * totals["timeouts"] / seats if seats else 0.0
+    seats = 2 * totals.matches
+    rate = 100 * totals.timeouts / seats if seats else 0.0
     out.print(
-        f"{totals['matches']} matches; timeouts {totals['timeouts']} of {seats} seats ({rate:.2f} %), "
-        f"other faults {totals['other_faults']}; {totals['voids']} attempts void, {totals['abandoned']} abandoned.",
+        f"{totals.matches} matches; timeouts {totals.timeouts} of {seats} seats ({rate:.2f} %), "
+        f"other faults {totals.other_faults}; {totals.voids} attempts void, {totals.abandoned} abandoned.",
         soft_wrap=True,
     )
     out.print(f"The page: {url}/seasons/{season_id}   Metrics: {url}/metrics", soft_wrap=True)
     return board
 
 
-def summary(board: dict[str, Any], url: str, seconds: float) -> dict[str, Any]:
+def summary(board: Leaderboard, url: str, seconds: float) -> dict[str, Any]:
     """The run as one JSON object."""
+    assert board.totals is not None
     return {
-        "matches": board["totals"]["matches"],
-        "voids": board["totals"]["voids"],
-        "leaderboard": board["rows"],
+        "matches": board.totals.matches,
+        "voids": board.totals.voids,
+        "leaderboard": [row.model_dump(mode="json") for row in board.rows],
         "url": url,
         "seconds": round(seconds, 1),
     }

@@ -14,8 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.bots import HOUSE
+from cli.client import Server, Token
 from cli.console import command as to_type
 from cli.console import err, fail, last_lines, out, plain, quoted, short, visible
+from cli.matches import local_file
 from cli.recorded import RECORDED
 from cli.replays import VIEWS
 from cli.timing import duration, limit
@@ -36,8 +38,11 @@ def explain(
     file: File,
     seat: Annotated[int, typer.Option(min=0, help="Whose match it was.")],
     exchanges: Annotated[int, typer.Option(min=1, max=100_000, help="How many exchanges to show before the end.")] = 3,
+    server: Server = "",
+    token: Token = "",
 ) -> None:
     """Why a seat lost, or won: verdict and cure, its last lines with their times, stderr, and how to play it again."""
+    file = local_file(file, server, token)
     transcript = load(file)
     if seat >= transcript.seats:
         fail(f"{file} has the seats 0 to {transcript.seats - 1}, no seat {seat}", 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from cli import author, client, local, operate, organise, season, workers
+from cli import author, client, follow, leaderboard, local, login, matches, operate, organise, season, submit, workers
 from cli.rate import rate
 from cli.sprt import sprt
 
@@ -14,13 +14,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Deadheat: a league for bots under hard deadlines.",
 )
-local.register(app)
-client.register(app)
-author.register(app)
-season.register(app)
-organise.register(app)
-operate.register(app)
-workers.register(app)
+for verbs in (client, local, login, submit, follow, matches, leaderboard, author, season, organise, operate, workers):
+    verbs.register(app)
 app.command()(rate)
 app.command()(sprt)
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-import httpx
 import typer
 from rich import box
 from rich.table import Table
 
-from cli.client import DEFAULT_SERVER, Client, Refused, Server, Token
+from cli.api_models import AuditRecord
+from cli.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
 from cli.console import err, fail, out, plain
 from league.chain import GENESIS, AuditEntry, record_sha256
 from league.states import AppealState
@@ -22,7 +25,8 @@ Match = Annotated[int, typer.Argument(help="The match's number.", min=1)]
 Season = Annotated[int, typer.Argument(help="The season's number.", min=1)]
 Bot = Annotated[int, typer.Argument(help="The bot's number.", min=1)]
 Why = Annotated[str, typer.Option("--reason", help="Why; everyone can read it in the audit log.")]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+AUDIT_LINES = 100
 
 group = typer.Typer(no_args_is_help=True, help="For organisers: results, entries, appeals, announcements.")
 
@@ -38,38 +42,52 @@ def register(app: typer.Typer) -> None:
 
 
 @group.command()
-def void(match: Match, reason: Why, server: Server = DEFAULT_SERVER, token: Token = "") -> None:
+def void(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Take a finished match out of the log of results; the ranking follows."""
-    _call(server, token, "POST", f"/v1/matches/{match}/void", {"reason": reason})
-    out.print(f"Match {match} does not count any more. `restore` takes it back.")
+    with connect(server, token) as client:
+        client.rule_on_match(match, "void", reason)
+    _done(as_json, {"match_id": match}, f"Match {match} does not count any more. `restore` takes it back.")
 
 
 @group.command()
-def restore(match: Match, reason: Why, server: Server = DEFAULT_SERVER, token: Token = "") -> None:
+def restore(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Let a voided match count again."""
-    _call(server, token, "POST", f"/v1/matches/{match}/restore", {"reason": reason})
-    out.print(f"Match {match} counts again.")
+    with connect(server, token) as client:
+        client.rule_on_match(match, "restore", reason)
+    _done(as_json, {"match_id": match}, f"Match {match} counts again.")
 
 
 @group.command()
-def rejudge(match: Match, reason: Why, server: Server = DEFAULT_SERVER, token: Token = "") -> None:
+def rejudge(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Void a finished match and play it again with the same seed, versions and seats."""
-    again = _call(server, token, "POST", f"/v1/matches/{match}/rejudge", {"reason": reason})["match_id"]
-    out.print(f"Match {match} does not count any more; match {again} is played in its place.")
+    with connect(server, token) as client:
+        again = client.rejudge(match, reason)
+    sentence = f"Match {match} does not count any more; match {again.match_id} is played in its place."
+    _done(as_json, again.model_dump(mode="json"), sentence)
 
 
 @group.command()
-def disqualify(season: Season, bot: Bot, reason: Why, server: Server = DEFAULT_SERVER, token: Token = "") -> None:
+def disqualify(
+    season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
+) -> None:
     """A bot gets no new matches in a season, and none of its matches counts."""
-    _call(server, token, "POST", f"/v1/seasons/{season}/entries/{bot}/disqualify", {"reason": reason})
-    out.print(f"Bot {bot} is disqualified in season {season}. `reinstate` takes it back.")
+    with connect(server, token) as client:
+        client.change_entry(season, bot, "disqualify", {"reason": reason})
+    _done(
+        as_json,
+        {"season_id": season, "bot_id": bot},
+        f"Bot {bot} is disqualified in season {season}. `reinstate` takes it back.",
+    )
 
 
 @group.command()
-def reinstate(season: Season, bot: Bot, reason: Why, server: Server = DEFAULT_SERVER, token: Token = "") -> None:
+def reinstate(
+    season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
+) -> None:
     """Take a disqualification (or a withdrawal) back."""
-    _call(server, token, "POST", f"/v1/seasons/{season}/entries/{bot}/reinstate", {"reason": reason})
-    out.print(f"Bot {bot} takes part in season {season} again.")
+    with connect(server, token) as client:
+        client.change_entry(season, bot, "reinstate", {"reason": reason})
+    _done(as_json, {"season_id": season, "bot_id": bot}, f"Bot {bot} takes part in season {season} again.")
 
 
 @group.command()
@@ -77,24 +95,29 @@ def announce(
     title: Annotated[str, typer.Argument(help="One line.")],
     text: Annotated[str, typer.Argument(help="The rest.")],
     season: Annotated[int, typer.Option(help="About this season; 0: about the whole league.")] = 0,
-    server: Server = DEFAULT_SERVER,
+    server: Server = "",
     token: Token = "",
+    as_json: AsJson = False,
 ) -> None:
     """Tell everyone."""
     body = {"title": title, "text": text} | ({"season": season} if season else {})
-    made = _call(server, token, "POST", "/v1/announcements", body)
-    out.print(f"Announcement {made['id']} is up. `take-down {made['id']}` removes it.")
+    with connect(server, token) as client:
+        made = client.announce(body)
+    sentence = f"Announcement {made.id} is up. `take-down {made.id}` removes it."
+    _done(as_json, made.model_dump(mode="json"), sentence)
 
 
 @group.command(name="take-down")
 def take_down(
     announcement: Annotated[int, typer.Argument(help="Its number.", min=1)],
-    server: Server = DEFAULT_SERVER,
+    server: Server = "",
     token: Token = "",
+    as_json: AsJson = False,
 ) -> None:
     """Remove an announcement."""
-    _call(server, token, "DELETE", f"/v1/announcements/{announcement}")
-    out.print(f"Announcement {announcement} is gone.")
+    with connect(server, token) as client:
+        client.take_down(announcement)
+    _done(as_json, {"id": announcement}, f"Announcement {announcement} is gone.")
 
 
 @group.command()
@@ -102,26 +125,25 @@ def appeals(
     season: Annotated[int, typer.Option(help="Only of this season; 0: of all.")] = 0,
     state: Annotated[AppealState | None, typer.Option(help="Only those in this state.")] = AppealState.OPEN,
     every: Annotated[bool, typer.Option("--all", help="In any state.")] = False,
-    server: Server = DEFAULT_SERVER,
+    server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """What authors doubt, with what re-simulating each match found."""
-    query = {"season": season or None, "state": None if every or state is None else state.value}
-    chosen = {key: value for key, value in query.items() if value is not None}
-    found = _call(server, token, "GET", "/v1/appeals", params=chosen)["items"]
+    with connect(server, token) as client:
+        found = list(client.appeals(season=season, state="" if every or state is None else state.value))
     if as_json:
-        print(json.dumps(found))
+        print_json_lines(found)
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("appeal", "state", "match", "bot", "verified", "fault", "voids", "says"):
         table.add_column(heading, overflow="fold" if heading == "says" else "ellipsis", no_wrap=heading != "says")
     for item in found:
-        findings = item["findings"]
+        findings = item.findings
         faults = ", ".join(f"{fault['bot']} {fault['fault']} at {fault['command']}" for fault in findings["faults"])
         voids = sum(attempt["cause"] != "played" for attempt in findings["attempts"])
         verified = "yes" if findings["verified"] else "NO"
-        cells = (item["id"], item["state"], item["match_id"], item["bot"], verified, faults, voids, item["text"])
+        cells = (item.id, item.state, item.match_id, item.bot, verified, faults, voids, item.text)
         table.add_row(*(plain(str(cell)) for cell in cells))
     out.print(table if found else "No appeal.")
 
@@ -132,29 +154,33 @@ def rule(
     reason: Why,
     uphold: Annotated[bool, typer.Option("--uphold/--reject", help="Whether the author is right.")],
     remedy: Annotated[Remedy, typer.Option(help="What becomes of the match if it is upheld.")] = Remedy.NONE,
-    server: Server = DEFAULT_SERVER,
+    server: Server = "",
     token: Token = "",
+    as_json: AsJson = False,
 ) -> None:
     """Decide an appeal."""
     body = {"uphold": uphold, "ruling": reason, "remedy": remedy.value}
-    made = _call(server, token, "POST", f"/v1/appeals/{appeal}/ruling", body)
-    out.print(f"Appeal {appeal} about match {made['match_id']} is {made['state']}.")
+    with connect(server, token) as client:
+        made = client.rule(appeal, body)
+    sentence = f"Appeal {appeal} about match {made.match_id} is {plain(made.state)}."
+    _done(as_json, made.model_dump(mode="json"), sentence)
 
 
 def appeal(
     match: Match,
     text: Annotated[str, typer.Argument(help="What is wrong with it, in your words.")],
-    server: Server = DEFAULT_SERVER,
+    server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Doubt a finished match of your bot: it is re-simulated at once, and an organiser rules."""
-    made = _call(server, token, "POST", f"/v1/matches/{match}/appeals", {"text": text})
+    with connect(server, token) as client:
+        made = client.appeal(match, text)
     if as_json:
-        print(json.dumps(made))
+        print_json(made)
         return
-    findings = made["findings"]
-    out.print(f"Appeal {made['id']} is open.")
+    findings = made.findings
+    out.print(f"Appeal {made.id} is open.")
     if findings["verified"]:
         out.print(f"Re-simulated: rules, dice and result agree at all {findings['exchanges']} exchanges.")
     else:
@@ -163,36 +189,43 @@ def appeal(
         out.print(f"  seat {fault['seat']} ({plain(fault['bot'])}): {plain(fault['why'] or fault['fault'])}")
 
 
-def withdraw(season: Season, bot: Bot, server: Server = DEFAULT_SERVER, token: Token = "") -> None:
+def withdraw(season: Season, bot: Bot, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Take your bot out of a season: no new matches, those it played count."""
-    _call(server, token, "POST", f"/v1/seasons/{season}/entries/{bot}/withdraw")
-    out.print(f"Bot {bot} gets no more matches in season {season}. `rejoin` takes it back.")
+    with connect(server, token) as client:
+        client.change_entry(season, bot, "withdraw")
+    _done(
+        as_json,
+        {"season_id": season, "bot_id": bot},
+        f"Bot {bot} gets no more matches in season {season}. `rejoin` takes it back.",
+    )
 
 
-def rejoin(season: Season, bot: Bot, server: Server = DEFAULT_SERVER, token: Token = "") -> None:
+def rejoin(season: Season, bot: Bot, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Take your withdrawal back."""
-    _call(server, token, "POST", f"/v1/seasons/{season}/entries/{bot}/rejoin")
-    out.print(f"Bot {bot} takes part in season {season} again.")
+    with connect(server, token) as client:
+        client.change_entry(season, bot, "rejoin")
+    _done(as_json, {"season_id": season, "bot_id": bot}, f"Bot {bot} takes part in season {season} again.")
 
 
 def audit(
     subject: Annotated[str, typer.Argument(help="Only about this, e.g. match/5.")] = "",
     check: Annotated[bool, typer.Option("--check", help="Read the whole log and recompute its chain.")] = False,
     head: Annotated[str, typer.Option(help="With --check: a record's SHA-256 that you noted; it must be there.")] = "",
-    server: Server = DEFAULT_SERVER,
+    server: Server = "",
     as_json: AsJson = False,
 ) -> None:
     """Who decided what and why; everyone may read it, and check that nothing was changed since."""
-    if check:
-        _check(server, head)
-        return
-    found = _call(server, "", "GET", "/v1/audit", params={"subject": subject})["items"]
+    with visit(server) as client:
+        if check:
+            _check(client.audit(oldest_first=True), head, as_json)
+            return
+        found = list(client.audit(subject, limit=AUDIT_LINES))
     if as_json:
-        print(json.dumps(found))
+        print_json_lines(found)
         return
     for record in found:
-        data = ", ".join(f"{key}: {value}" for key, value in json.loads(record["data"]).items() if value != "")
-        line = f"{record['at'][:19]} {record['actor']}: {record['action']} {record['subject']}  {data}"
+        data = ", ".join(f"{key}: {value}" for key, value in json.loads(record.data).items() if value != "")
+        line = f"{record.at[:19]} {record.actor}: {record.action} {record.subject}  {data}"
         out.print(plain(line), soft_wrap=True)
 
 
@@ -201,53 +234,43 @@ def export(
     table: Annotated[Exported, typer.Argument(help="What.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else to the terminal.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV rather than JSON Lines.")] = False,
-    server: Server = DEFAULT_SERVER,
+    server: Server = "",
 ) -> None:
     """Everything public about a season, as JSON Lines or CSV."""
-    address = f"{server.rstrip('/')}/v1/seasons/{season}/export/{table.value}.{'csv' if as_csv else 'jsonl'}"
-    try:
-        with httpx.stream("GET", address, timeout=60) as answer:
-            if not answer.is_success:
-                answer.read()
-                fail(str(answer.json().get("detail", f"HTTP {answer.status_code}")))
+    with visit(server) as client:
+        pieces = client.export(season, table.value, "csv" if as_csv else "jsonl")
+        first = next(pieces, b"")  # a refusal comes before the file is made
+        try:
             target = sys.stdout.buffer if output is None else output.open("wb")
             try:
-                for piece in answer.iter_bytes():
+                for piece in chain((first,), pieces):
                     target.write(piece)
             finally:
                 if output is not None:
                     target.close()
-    except (httpx.HTTPError, ValueError) as error:
-        fail(f"{server} does not answer: {error}")
-    except OSError as error:
-        fail(f"{output}: {error.strerror}")
+        except OSError as error:
+            fail(f"{output}: {error.strerror}")
     if output is not None:
         err.print(f"Written to {plain(str(output))}.", soft_wrap=True)
 
 
-def _check(server: str, head: str) -> None:
-    previous, cursor, count, seen = GENESIS, None, 0, not head
-    while True:
-        query = {"oldest_first": "true"} | ({"cursor": cursor} if cursor else {})
-        page = _call(server, "", "GET", "/v1/audit", params=query)
-        for item in page["items"]:
-            record = AuditEntry(**item)
-            if record.prev_sha256 != previous or record.sha256 != record_sha256(record):
-                fail(f"record {record.id} does not follow from the one before: the log was changed")
-            previous = record.sha256
-            seen = seen or previous == head
-            count += 1
-        cursor = page["next"]
-        if cursor is None:
-            break
+def _check(records: Iterator[AuditRecord], head: str, as_json: bool) -> None:
+    previous, count, seen = GENESIS, 0, not head
+    for item in records:
+        record = AuditEntry(**{field.name: getattr(item, field.name) for field in fields(AuditEntry)})
+        if record.prev_sha256 != previous or record.sha256 != record_sha256(record):
+            fail(f"record {record.id} does not follow from the one before: the log was changed")
+        previous = record.sha256
+        seen = seen or previous == head
+        count += 1
     if not seen:
         fail(f"no record has the SHA-256 {head}: the log was replaced")
-    out.print(f"{count} records, each follows from the one before. The last one's SHA-256: {previous}", soft_wrap=True)
+    sentence = f"{count} records, each follows from the one before. The last one's SHA-256: {previous}"
+    _done(as_json, {"records": count, "sha256": previous}, sentence)
 
 
-def _call(server: str, token: str, method: str, path: str, body: Any = None, **more: Any) -> Any:
-    try:
-        with Client(server, token) as client:
-            return client.call(method, path, **({} if body is None else {"json": body}), **more)
-    except Refused as error:
-        fail(str(error))
+def _done(as_json: bool, what: Mapping[str, Any], sentence: str) -> None:
+    if as_json:
+        print_json(what)
+    else:
+        out.print(sentence, soft_wrap=True)

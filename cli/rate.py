@@ -15,8 +15,9 @@ import typer
 from rich import box
 from rich.table import Table
 
-from cli.client import standings_table
+from cli.api_models import Leaderboard
 from cli.console import fail, out, plain, short
+from cli.leaderboard import standings_table
 from league.beside import sentences
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def _show_season(season_id: int, as_json: bool) -> None:
     if as_json:
         print(json.dumps(board))
         return
-    out.print(standings_table(board))
+    out.print(standings_table(Leaderboard.model_validate(board)))
     out.print(f"{board['totals']['rated']} games, log {found.log_sha256[:16]}")
     for sentence in sentences(board["fit"], board["seats"]):
         out.print(sentence, soft_wrap=True)

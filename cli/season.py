@@ -5,7 +5,6 @@ Settings are given as NAME=VALUE, with the names of the API; what they mean is r
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -16,14 +15,15 @@ import typer
 from rich import box
 from rich.table import Table
 
-from cli.client import DEFAULT_SERVER, Server, Token, ask, standings_table
+from cli.api_models import Season
+from cli.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
 from cli.console import err, fail, out, plain
+from cli.leaderboard import standings_table
 
 Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
 Settings = Annotated[
     list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="See `deadheat season settings`; `none` empties.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 group = typer.Typer(no_args_is_help=True, help="For organisers: make seasons and run them.")
 
@@ -40,7 +40,7 @@ def create(
     game: Annotated[str, typer.Option(help="The game; of a season that continues another, that one's.")] = "",
     previous: Annotated[int, typer.Option("--from", help="Continue this published season; 0: none.")] = 0,
     divisions: Annotated[str, typer.Option(help="The highest first, e.g. First:8,Second:8,Third")] = "",
-    server: Server = DEFAULT_SERVER,
+    server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
@@ -52,52 +52,57 @@ def create(
         body["previous_id"] = previous
     if divisions:
         body["divisions"] = [_division(text) for text in divisions.split(",")]
-    made = ask(server, token, "POST", "/v1/seasons", json=body)
+    with connect(server, token) as client:
+        made = client.create_season(body)
     if as_json:
-        print(json.dumps(made))
+        print_json(made)
     else:
-        out.print(f"Season {made['id']} is {made['state']}. `deadheat season open {made['id']}` opens it.")
+        out.print(f"Season {made.id} is {plain(made.state)}. `deadheat season open {made.id}` opens it.")
 
 
 @group.command(name="list")
-def list_seasons(server: Server = DEFAULT_SERVER, as_json: AsJson = False) -> None:
+def list_seasons(server: Server = "", as_json: AsJson = False) -> None:
     """All seasons, the newest first."""
-    found = ask(server, "", "GET", "/v1/seasons")["items"]
+    with visit(server) as client:
+        found = client.seasons()
     if as_json:
-        print(json.dumps(found))
+        print_json_lines(found)
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("season", "name", "game", "state", "bots", "next"):
         table.add_column(heading, justify="right" if heading in {"season", "bots"} else "left")
     for season in found:
-        entries = sum(division["entries"] for division in season["divisions"])
-        cells = (season["id"], season["name"], season["game"], _state(season), entries, _next_date(season))
+        entries = sum(division.entries for division in season.divisions)
+        cells = (season.id, season.name, season.game, _state(season), entries, _next_date(season))
         table.add_row(*(plain(str(cell)) for cell in cells))
     out.print(table if found else "There is no season yet.")
 
 
 @group.command()
-def show(season: Number, server: Server = DEFAULT_SERVER, as_json: AsJson = False) -> None:
+def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
     """A season's state, settings and standings."""
-    found = ask(server, "", "GET", f"/v1/seasons/{season}")
-    if as_json:
-        print(json.dumps(found))
+    with visit(server) as client:
+        found = client.season(season)
+        board = None if as_json else client.leaderboard(season)
+    if board is None:
+        print_json(found)
         return
-    progress = found["progress"]
-    out.print(f"[bold]{plain(found['name'])}[/], {found['game']}: {_state(found)}")
+    progress = found.progress
+    out.print(f"[bold]{plain(found.name)}[/], {plain(found.game)}: {plain(_state(found))}")
     out.print(
-        f"{progress['entries']} bots, {progress['done']} matches played, {progress['scheduled']} on their way, "
-        f"{progress['abandoned']} abandoned"
+        f"{progress.entries} bots, {progress.done} matches played, {progress.scheduled} on their way, "
+        f"{progress.abandoned} abandoned"
     )
-    for division in found["divisions"] if len(found["divisions"]) > 1 else []:
-        room = "" if division["size"] is None else f" of {division['size']}"
-        out.print(f"  {division['number']}. {plain(division['name'])}: {division['entries']}{room} bots")
+    for division in found.divisions if len(found.divisions) > 1 else []:
+        room = "" if division.size is None else f" of {division.size}"
+        out.print(f"  {division.number}. {plain(division.name)}: {division.entries}{room} bots")
+    sent = found.model_dump(mode="json")
     for term in terms():
-        if found[term.name] != term.default:
-            out.print(f"  {term.name}={plain(_shown(found[term.name]))}")
-    if found["log_sha256"]:
-        out.print(f"Final standings of {_instant(found['published_at'])}, log {found['log_sha256']}", soft_wrap=True)
-    out.print(standings_table(ask(server, "", "GET", f"/v1/seasons/{season}/leaderboard")))
+        if sent.get(term.name, term.default) != term.default:
+            out.print(f"  {term.name}={plain(_shown(sent[term.name]))}")
+    if found.log_sha256 and found.published_at:
+        out.print(f"Final standings of {_instant(found.published_at)}, log {plain(found.log_sha256)}", soft_wrap=True)
+    out.print(standings_table(board))
 
 
 @group.command()
@@ -113,33 +118,31 @@ def settings() -> None:
 
 
 @group.command()
-def edit(
-    season: Number, settings: Settings, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False
-) -> None:
+def edit(season: Number, settings: Settings, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Change a season's settings, or its name."""
     _change(server, token, season, given(settings), as_json)
 
 
 @group.command(name="open")
-def open_season(season: Number, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False) -> None:
+def open_season(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Open a season: the ladder is played. A frozen one thaws."""
     _change(server, token, season, {"state": "open"}, as_json)
 
 
 @group.command()
-def freeze(season: Number, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False) -> None:
+def freeze(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Freeze a season: no entries, no other versions; the ladder settles."""
     _change(server, token, season, {"state": "frozen"}, as_json)
 
 
 @group.command()
-def finals(season: Number, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False) -> None:
+def finals(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Begin the finals. What runs is played to its end, what merely waits is dropped."""
     _change(server, token, season, {"state": "finals"}, as_json)
 
 
 @group.command()
-def close(season: Number, server: Server = DEFAULT_SERVER, token: Token = "", as_json: AsJson = False) -> None:
+def close(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Close a season for good. Its standings are published when what runs has ended."""
     _change(server, token, season, {"state": "closed"}, as_json)
 
@@ -149,17 +152,17 @@ def invite(
     season: Number,
     authors: Annotated[list[str] | None, typer.Argument(help="Whom to put on the list; none: show it.")] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take them off the list.")] = False,
-    server: Server = DEFAULT_SERVER,
+    server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Who may enter a season with admission=invited."""
-    address = f"/v1/seasons/{season}/invitations"
-    for author in authors or []:
-        ask(server, token, "DELETE" if remove else "PUT", f"{address}/{author}")
-    listed = ask(server, token, "GET", address)["items"]
+    with connect(server, token) as client:
+        for author in authors or []:
+            (client.uninvite_from_season if remove else client.invite_to_season)(season, author)
+        listed = client.invited(season)
     if as_json:
-        print(json.dumps(listed))
+        print_json({"invited": listed})
     else:
         out.print(f"Invited to season {season}: {plain(', '.join(listed)) or 'nobody'}")
 
@@ -169,13 +172,18 @@ def assign(
     season: Number,
     division: Annotated[int, typer.Argument(help="Its number; 1 is the highest.", min=1)],
     bots: Annotated[list[int], typer.Argument(help="The bots' numbers.")],
-    server: Server = DEFAULT_SERVER,
+    server: Server = "",
     token: Token = "",
+    as_json: AsJson = False,
 ) -> None:
     """Put entries into a division."""
-    for bot in bots:
-        entry = ask(server, token, "PATCH", f"/v1/seasons/{season}/entries/{bot}", json={"division": division})
-        out.print(f"{plain(entry['bot'])} plays in division {entry['division']}.")
+    with connect(server, token) as client:
+        for bot in bots:
+            entry = client.assign_division(season, bot, division)
+            if as_json:
+                print_json(entry)
+            else:
+                out.print(f"{plain(entry.bot)} plays in division {entry.division}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,38 +250,41 @@ def _division(text: str) -> dict[str, Any]:
 
 
 def _change(server: str, token: str, season: int, body: dict[str, Any], as_json: bool) -> None:
-    changed = ask(server, token, "PATCH", f"/v1/seasons/{season}", json=body)
+    with connect(server, token) as client:
+        changed = client.change_season(season, body)
     if as_json:
-        print(json.dumps(changed))
+        print_json(changed)
         return
-    out.print(f"Season {season} is {changed['state']}.")
+    out.print(f"Season {season} is {plain(changed.state)}.")
+    sent = changed.model_dump(mode="json")
     for name in body:
         if name != "state":
-            out.print(f"  {name}={plain(_shown(changed[name]))}")
-    if (coming := _next_date(changed)) and not as_json:
+            out.print(f"  {name}={plain(_shown(sent.get(name)))}")
+    if coming := _next_date(changed):
         err.print(f"Next by date: {coming}")
 
 
-def _state(season: dict[str, Any]) -> str:
+def _state(season: Season) -> str:
     """In words that tell more than the state."""
-    if season["state"] == "closed":
-        return "closed, standings published" if season["published_at"] else "closed, the last matches are played"
-    if season["state"] == "finals":
-        return "finals, over" if season["finals_done_at"] else "finals"
-    return str(season["state"])
+    if season.state == "closed":
+        return "closed, standings published" if season.published_at else "closed, the last matches are played"
+    if season.state == "finals":
+        return "finals, over" if season.finals_done_at else "finals"
+    return season.state
 
 
-def _next_date(season: dict[str, Any]) -> str:
+def _next_date(season: Season) -> str:
     """What happens next by date."""
     order = {"scheduled": 0, "open": 1, "frozen": 2, "finals": 3, "closed": 4}
-    for place, date in enumerate(("opens_at", "freezes_at", "finals_at", "closes_at")):
-        if season[date] and place >= order[season["state"]]:
-            return f"{date.removesuffix('_at')} {_instant(season[date])}"
+    dates = (season.opens_at, season.freezes_at, season.finals_at, season.closes_at)
+    for place, (name, date) in enumerate(zip(("opens", "freezes", "finals", "closes"), dates, strict=True)):
+        if date and place >= order.get(season.state, 0):
+            return f"{name} {_instant(date)}"
     return ""
 
 
-def _instant(text: str) -> str:
-    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M %Z")
+def _instant(date: datetime) -> str:
+    return date.astimezone().strftime("%Y-%m-%d %H:%M %Z")
 
 
 def _shown(value: Any) -> str:

@@ -10,7 +10,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from cli.client import Server, Token
 from cli.console import err, fail, out, plain, short
+from cli.matches import local_file
 from cli.replays import GENERIC, VIEWS
 from cli.transcripts import doubt, load, players
 from engine.games import GAMES
@@ -18,7 +20,7 @@ from engine.replay import Diverged
 from engine.replay import replay as play_again
 from engine.transcript import Transcript, encode_result
 
-File = Annotated[Path, typer.Argument(help="A transcript (.jsonl or .jsonl.zst).")]
+File = Annotated[Path, typer.Argument(help="A transcript (.jsonl or .jsonl.zst), or the number of a match.")]
 
 
 def replay(
@@ -27,8 +29,11 @@ def replay(
         int | None, typer.Option("--round", min=0, help="Only this round (or exchange, where there are no rounds).")
     ] = None,
     speed: Annotated[float, typer.Option(min=0, max=1000, help="Rounds a second; 0: everything at once.")] = 0,
+    server: Server = "",
+    token: Token = "",
 ) -> None:
     """Show a match round by round: who did what, how long it took, and how it ended."""
+    file = local_file(file, server, token)
     transcript = load(file)
     reason = doubt(transcript)
     view = VIEWS.get(transcript.game, GENERIC) if reason is None else GENERIC
@@ -52,8 +57,11 @@ def replay(
 def verify(
     file: File,
     as_json: Annotated[bool, typer.Option("--json", help="The outcome as one JSON object.")] = False,
+    server: Server = "",
+    token: Token = "",
 ) -> None:
     """Re-simulate a transcript; exit code 1 and the exchange's number if the rules lead anywhere else."""
+    file = local_file(file, server, token)
     transcript = load(file)
     game = GAMES.get(transcript.game) or fail(f"{file} is of {transcript.game!r}, a game not known here", 2)
     try:

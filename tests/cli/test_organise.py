@@ -61,7 +61,7 @@ def test_an_appeal_from_the_author_to_the_ruling(desk: Desk) -> None:
     assert "does not replay" in opened
     listed = desk.says("boss", "organise", "appeals")
     assert "\x1b[31m" not in listed
-    (item,) = json.loads(desk.says("boss", "organise", "appeals", "--json"))
+    item = json.loads(desk.says("boss", "organise", "appeals", "--json"))
     ruled = desk.says("boss", "organise", "rule", item["id"], "--uphold", "--remedy", "void", "--reason", "true")
     assert f"about match {match} is upheld" in ruled
     assert "No appeal." in desk.says("boss", "organise", "appeals")

@@ -1,0 +1,335 @@
+"""What the API answers, as this client reads it.
+
+The client imports nothing of the server; tests/cli/test_api_models.py holds every field here to the server's OpenAPI
+document. States and faults are text: a newer server may know more of them. Fields that are not listed are kept, so an
+older client still hands all of an answer on as JSON.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Answer(BaseModel):
+    """One JSON object of the API."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class User(Answer):
+    """Somebody."""
+
+    id: int
+    name: str
+    role: str
+
+
+class NewToken(Answer):
+    """A token with its secret."""
+
+    id: int
+    token: str
+    expires_at: datetime
+
+
+class Bot(Answer):
+    """A bot. With a team it is every member's."""
+
+    id: int
+    game: str
+    name: str
+    author: str
+    team: str | None
+    versions: int
+
+
+class Team(Answer):
+    """Authors who share bots."""
+
+    id: int
+    name: str
+    captain: str
+    members: list[str]
+    invited: list[str]
+
+
+class Version(Answer):
+    """One upload and what became of it."""
+
+    id: int
+    bot_id: int
+    number: int
+    state: str
+    filename: str
+    size_bytes: int
+    sha256: str
+    language: str
+    reason: str
+    attempt: int
+    built_at: datetime | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it will not change any more."""
+        return self.state in {"ready", "broken"}
+
+
+class BuildTry(Answer):
+    """A try at building that failed by the server's doing."""
+
+    at: datetime
+    cause: str
+    detail: str
+
+
+class BuildLog(Answer):
+    """What the build and the trial match printed."""
+
+    log: str
+    tries: list[BuildTry]
+
+
+class Division(Answer):
+    """A part of a season's field; 1 is the highest."""
+
+    number: int
+    name: str
+    size: int | None
+    entries: int
+
+
+class Season(Answer):
+    """A season; its settings are among the other fields."""
+
+    id: int
+    game: str
+    name: str
+    state: str
+    opens_at: datetime | None
+    freezes_at: datetime | None
+    finals_at: datetime | None
+    closes_at: datetime | None
+    finals_done_at: datetime | None
+    divisions: list[Division]
+    published_at: datetime | None
+    log_sha256: str | None
+
+
+class Progress(Answer):
+    """How far a season is."""
+
+    entries: int
+    scheduled: int
+    done: int
+    abandoned: int
+    voids: int
+
+
+class SeasonDetail(Season):
+    """A season with its progress."""
+
+    progress: Progress
+
+
+class Entry(Answer):
+    """A bot in a season."""
+
+    bot_id: int
+    bot: str
+    version: int
+    follows: bool
+    division: int
+    gated: bool
+    challenger: int | None
+
+
+class Challenge(Answer):
+    """A version at an entry's promotion gate."""
+
+    candidate: int
+    incumbent: int
+    state: str
+    wins: int
+    draws: int
+    losses: int
+    games_limit: int
+    llr: float
+    lower: float
+    upper: float
+    reason: str
+
+
+class Standing(Answer):
+    """One line of a ranking; rating (on the Elo scale) and rank with their 95 % intervals."""
+
+    rank: int
+    tied: bool
+    rank_low: int
+    rank_high: int
+    division: int
+    bot: str
+    author: str
+    team: str | None
+    version: int
+    elo: float
+    low: float
+    high: float
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    timeouts: int
+    other_faults: int
+
+
+class Totals(Answer):
+    """Over a whole season, at the time of its ranking."""
+
+    matches: int
+    abandoned: int
+    voids: int
+    timeouts: int
+    other_faults: int
+
+
+class Leaderboard(Answer):
+    """A ranking as it was computed; `log_sha256` names the log it follows from."""
+
+    season_id: int
+    log_sha256: str | None
+    rows: list[Standing]
+    totals: Totals | None
+
+
+class FaultView(Answer):
+    """Where and why a seat failed."""
+
+    fault: str
+    command: str
+    elapsed_ms: float | None
+    why: str
+
+
+class SeatView(Answer):
+    """Who sat where, and what came of it."""
+
+    seat: int
+    bot_id: int
+    bot: str
+    author: str
+    version: int
+    rank: int | None
+    points: str | None
+    fault: FaultView | None
+
+
+class Match(Answer):
+    """One playing."""
+
+    id: int
+    season_id: int
+    game: str
+    state: str
+    rated: bool
+    seed: str | None
+    transcript_sha256: str | None
+    finished_at: datetime | None
+    seats: list[SeatView]
+
+
+class AttemptView(Answer):
+    """One try at a match: `cause` is "played", or why it is void."""
+
+    cause: str
+    detail: str
+    finished_at: datetime
+
+
+class LatencyView(Answer):
+    """Response times of one seat to one command."""
+
+    seat: int
+    command: str
+    limit_ns: int
+    prompts: int
+    mean_ns: int
+    worst_ns: int
+
+
+class MatchDetail(Match):
+    """A match with every attempt at it and its response times."""
+
+    attempts: list[AttemptView]
+    latencies: list[LatencyView]
+
+
+class EndingView(Answer):
+    """How one's own bot's process ended, and what it wrote to stderr."""
+
+    seat: int
+    bot: str
+    version: int
+    exit_code: int | None
+    signal: int | None
+    lingered: bool
+    stderr: str
+
+
+class Announcement(Answer):
+    """What an organiser tells everyone."""
+
+    id: int
+
+
+class Appeal(Answer):
+    """An author's doubt about a match, what re-simulating it found, and the ruling."""
+
+    id: int
+    match_id: int
+    bot: str
+    state: str
+    text: str
+    findings: dict[str, Any]
+
+
+class Rejudged(Answer):
+    """The match that is played in another's place."""
+
+    match_id: int
+
+
+class AuditRecord(Answer):
+    """One decision; `sha256` covers the other fields and the record before it."""
+
+    id: int
+    at: str
+    actor: str
+    action: str
+    subject: str
+    data: str
+    prev_sha256: str
+    sha256: str
+
+
+class Worker(Answer):
+    """A machine that plays."""
+
+    name: str
+    fitness: str
+    judges: bool
+    reasons: list[str]
+    remarks: list[str]
+    last_seen_at: datetime
+    canary_at: datetime | None
+    series: int
+    voids: int
+
+
+class Workers(Answer):
+    """All of them."""
+
+    items: list[Worker]
+    judge_unfit: bool

@@ -1,0 +1,212 @@
+"""`deadheat matches`, `logs`, `download`: what was played, what one's own bots wrote, and the transcripts as files."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from cli.api_client import Client, Refused
+from cli.api_models import EndingView, Match, MatchDetail
+from cli.author import find_bot
+from cli.client import USAGE, AsJson, Server, Token, connect, print_json, print_json_lines
+from cli.console import err, fail, out, plain, quoted
+from cli.follow import result, verdict
+from cli.timing import duration
+from cli.transcripts import stderr_path
+
+Bot = Annotated[str, typer.Option("--bot", help="Only this bot's: one of yours by name, or anyone's by number.")]
+Season = Annotated[int, typer.Option("--season", min=0, help="Only this season's; 0: of any.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs."""
+    app.command()(matches)
+    app.command()(logs)
+    app.command()(download)
+
+
+def matches(
+    match: Annotated[int, typer.Argument(min=0, help="Everything about this match; 0: a list.")] = 0,
+    bot: Bot = "",
+    season: Season = 0,
+    state: Annotated[str, typer.Option(help="Only those that are scheduled, done or abandoned.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many.")] = 20,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """List matches, the newest first; or show one with its attempts and response times."""
+    with connect(server, token) as client:
+        if match:
+            detail = client.match(match)
+            print_json(detail) if as_json else _show(detail)
+            return
+        bot_id = find_bot(client, bot) if bot else 0
+        found = client.matches(season=season, bot=bot_id, state=state, limit=limit)
+        if as_json:
+            print_json_lines(found)
+        else:
+            _list(found, bot_id)
+
+
+def _list(found: Iterator[Match], bot_id: int) -> None:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("match", justify="right")
+    for heading in ("season", "ended", "") if bot_id else ("season", "ended"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("result", overflow="fold")
+    for match in found:
+        ended = match.finished_at.astimezone().strftime("%m-%d %H:%M") if match.finished_at else plain(match.state)
+        own = [plain(verdict(match, bot_id))] if bot_id else []
+        table.add_row(str(match.id), str(match.season_id), ended, *own, plain(result(match)))
+    out.print(table if table.row_count else "No match.")
+
+
+def _show(match: MatchDetail) -> None:
+    rated = "rated" if match.rated else "not rated"
+    out.print(f"Match {match.id} of season {match.season_id}, {plain(match.game)}: {plain(match.state)}, {rated}")
+    out.print(f"  {plain(result(match))}", soft_wrap=True)
+    for seat in match.seats:
+        if seat.fault and seat.fault.why:
+            out.print(f"  seat {seat.seat}: {plain(seat.fault.why)}", soft_wrap=True)
+    for attempt in match.attempts:
+        when = attempt.finished_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        detail = f": {attempt.detail}" if attempt.detail else ""
+        out.print(f"  {when} {plain(attempt.cause + detail)}", soft_wrap=True)
+    if match.latencies:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for heading in ("seat", "command", "prompts", "mean", "worst", "limit"):
+            table.add_column(heading, justify="left" if heading == "command" else "right")
+        for row in match.latencies:
+            times = (duration(row.mean_ns), duration(row.worst_ns), duration(row.limit_ns))
+            table.add_row(str(row.seat), plain(row.command), str(row.prompts), *times)
+        out.print(table)
+
+
+def logs(
+    bot: Annotated[str, typer.Argument(help="A bot of yours, by name or number: what its build printed.")] = "",
+    version: Annotated[int, typer.Option(min=0, help="This version; 0: the newest.")] = 0,
+    match: Annotated[int, typer.Option(min=0, help="Instead: what your bots wrote to stderr in this match.")] = 0,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Show the log of a build and its trial match, or with --match the stderr of your bots in a match."""
+    if bool(bot) == bool(match):
+        fail("name a bot, or a match by --match", USAGE)
+    with connect(server, token) as client:
+        if match:
+            endings = client.endings(match)
+            print_json_lines(endings) if as_json else _show_endings(endings)
+            return
+        bot_id = find_bot(client, bot)
+        if not version:
+            known = client.versions(bot_id)
+            version = known[0].number if known else fail(f"{bot} has no version yet")
+        log = client.build_log(bot_id, version)
+    if as_json:
+        print_json({"bot_id": bot_id, "version": version, **log.model_dump(mode="json")})
+        return
+    for attempt in log.tries:
+        err.print(f"[magenta]our failure:[/] {plain(f'{attempt.cause}: {attempt.detail}')}", soft_wrap=True)
+    out.print(plain(log.log), soft_wrap=True)
+
+
+def _show_endings(endings: list[EndingView]) -> None:
+    for ending in endings:
+        how = f"exit code {ending.exit_code}" if ending.exit_code is not None else f"signal {ending.signal}"
+        killed = ", still running after FINISH" if ending.lingered else ""
+        out.print(f"Seat {ending.seat}, {plain(ending.bot)} v{ending.version}: {how}{killed}")
+        out.print(quoted(ending.stderr) if ending.stderr else "  (nothing on stderr)", soft_wrap=True)
+    if not endings:
+        out.print("No bot of yours played in it.")
+
+
+def download(
+    match: Annotated[
+        list[int] | None, typer.Argument(min=1, help="Matches by number; none: all that are done.")
+    ] = None,
+    folder: Annotated[Path, typer.Option("--folder", help="Where to.")] = Path(),
+    bot: Bot = "",
+    season: Season = 0,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many, the newest.")] = 1000,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Save transcripts, and what your own bots wrote to stderr in those matches.
+
+    Each transcript is compared with the SHA-256 that the match has published. What is there already stays.
+    """
+    if not match and not bot and not season:
+        fail("name matches, or choose them by --bot or --season", USAGE)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"cannot make the folder {folder}: {error.strerror}", USAGE)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with connect(server, token) as client:
+        if match:
+            chosen: list[Match] = [client.match(number) for number in match]
+        else:
+            bot_id = find_bot(client, bot) if bot else 0
+            chosen = list(client.matches(season=season, bot=bot_id, state="done", limit=limit))
+        with Progress(*columns, console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
+            for found in progress.track(chosen, description="matches"):
+                path = save(client, found, folder)
+                if as_json:
+                    print_json({"match_id": found.id, "file": str(path), "sha256": found.transcript_sha256})
+    if not as_json:
+        out.print(f"{len(chosen)} transcripts in {plain(str(folder))}", soft_wrap=True)
+
+
+def local_file(file: Path, server: str, token: str) -> Path:
+    """The file; or for the number of a match its transcript, in a new temporary folder with the asker's own stderr."""
+    number = str(file)
+    if not (number.isascii() and number.isdigit()) or file.exists():
+        return file
+    with connect(server, token) as client:
+        path = save(client, client.match(int(number)), Path(tempfile.mkdtemp(prefix="deadheat-match-")))
+    err.print(f"Downloaded to {plain(str(path))}", soft_wrap=True)
+    return path
+
+
+def save(client: Client, match: Match, folder: Path) -> Path:
+    """The transcript's file; ends the command if the match has none, or if it is not the one that was published."""
+    path = folder / f"match-{match.id}.jsonl"
+    try:
+        if not path.is_file() or _sha256(path.read_bytes()) != match.transcript_sha256:
+            content = client.transcript(match.id)
+            if _sha256(content) != match.transcript_sha256:
+                fail(f"the transcript of match {match.id} is not the published one: its SHA-256 is {_sha256(content)}")
+            path.write_bytes(content)
+        for ending in _own_endings(client, match.id):
+            if ending.stderr:
+                stderr_path(path, ending.seat).write_text(ending.stderr, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        fail(f"cannot write {error.filename or path}: {error.strerror}")
+    return path
+
+
+def _own_endings(client: Client, match_id: int) -> list[EndingView]:
+    """None without a token, or with one of somebody who did not play: then there is nothing of one's own."""
+    if not client.has_token:
+        return []
+    try:
+        return client.endings(match_id)
+    except Refused as error:
+        if error.status in {401, 403, 404}:
+            return []
+        raise
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,185 @@
+"""`deadheat submit`: upload a bot and follow it until it plays."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from cli.api_client import Client
+from cli.api_models import Match, Version
+from cli.bots import IGNORED
+from cli.client import REFUSED, USAGE, AsJson, Server, Token, connect, print_json
+from cli.console import command, err, fail, out, plain, quoted
+from cli.follow import DEFAULT_TIMEOUT_S, News, Patience, Timeout, own_seat, state_line, states, tell
+
+MAX_READ_BYTES = 256 * 1024 * 1024
+"""Of a bot's folder; far above what any server takes, and far below what would fill this machine's memory."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command()(submit)
+
+
+def submit(
+    bot: Annotated[Path, typer.Argument(help="A source file, a zip, or a folder (it is zipped).")],
+    game: Annotated[str, typer.Option(help="The game it plays.")],
+    name: Annotated[str, typer.Option(help="The bot's name; a new one makes a new bot.")],
+    season: Annotated[int, typer.Option(min=0, help="Enter it into this season once it is ready; 0: do not.")] = 0,
+    wait: Annotated[
+        bool | None,
+        typer.Option(
+            "--wait/--no-wait",
+            help="--wait: show the build's log, and the first matches in the season; --no-wait: end after the upload.",
+            show_default="until it is built and has played its trial match",
+        ),
+    ] = None,
+    matches: Annotated[int, typer.Option(min=1, max=1000, help="How many matches --wait is for.")] = 3,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Upload a bot and wait until it is built and has played its trial match.
+
+    Exit code 1: it is broken, or (with --wait) one of the first matches ended by its fault. To lose is no fault.
+    """
+    if wait and not season:
+        fail("--wait is for matches in a season: say which by --season", USAGE)
+    if wait is False and season:
+        fail("a bot enters a season when it is ready: leave --no-wait out", USAGE)
+    filename, content = read_bot(bot)
+    with connect(server, token) as client:
+        visit = Submission(client, game, name, quiet=as_json)
+        visit.upload(filename, content)
+        if wait is not False:
+            visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
+        if visit.version.state == "ready" and season:
+            client.enter(season, visit.version.bot_id)
+            visit.say(f"Entered into season {season}: {client.server}/seasons/{season}")
+            if wait:
+                visit.follow_matches(season, matches, Patience(timeout, f"{matches} matches have not ended"))
+    visit.end(as_json, wait is not False)
+
+
+@dataclass
+class Submission:
+    """One upload and what becomes of it. Sentences go to stdout, logs and progress to stderr."""
+
+    client: Client
+    game: str
+    name: str
+    quiet: bool
+    version: Version = field(init=False)
+    log: str = ""
+    matches: list[Match] = field(default_factory=list)
+
+    def upload(self, filename: str, content: bytes) -> None:
+        """Send it, with a bar where somebody looks."""
+        bot = self.client.own_bot(self.game, self.name)
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+        with Progress(*columns, console=err, transient=True, disable=self._no_bars) as progress:
+            task = progress.add_task("upload", total=len(content))
+            self.version = self.client.upload(
+                bot.id, filename, content, lambda done, total: progress.update(task, completed=done, total=total)
+            )
+        self.say(f"{self.name} version {self.version.number} is uploaded ({len(content)} bytes).")
+
+    def follow_build(self, patience: Patience, log: bool) -> None:
+        """Until it is ready or broken."""
+        self.version = wait_for_build(self.client, self.version, patience, self.quiet)
+        self.log = self.client.build_log(self.version.bot_id, self.version.number).log
+        if not self.quiet and (log or self.version.state == "broken"):
+            err.print(quoted(self.log), soft_wrap=True)
+        if self.version.state == "ready":
+            self.say(f"{self.name} version {self.version.number} is ready ({self.version.language}).")
+
+    def follow_matches(self, season: int, count: int, patience: Patience) -> None:
+        """Until so many of this version have ended."""
+        news = News(self.client, self.version.bot_id, season)
+        self.say(f"Its first {count} matches:" if count > 1 else "Its first match:")
+        while True:
+            for match in news.look():
+                own = own_seat(match, self.version.bot_id)
+                if own is not None and own.version == self.version.number and len(self.matches) < count:
+                    self.matches.append(match)
+                    if not self.quiet:
+                        tell(match, self.version.bot_id, as_json=False)
+            if len(self.matches) >= count:
+                return
+            patience.pause()
+
+    def say(self, sentence: str) -> None:
+        """To whoever looks."""
+        if not self.quiet:
+            out.print(plain(sentence), soft_wrap=True)
+
+    def end(self, as_json: bool, built: bool) -> None:
+        """The JSON, and the exit code."""
+        version, label = self.version, f"{self.name} version {self.version.number}"
+        if as_json:
+            more: dict[str, Any] = {
+                "log": self.log,
+                "matches": [match.model_dump(mode="json") for match in self.matches],
+            }
+            print_json(version.model_dump(mode="json") | more)
+        if not built:
+            self.say(f"It is built next: `{command('watch', self.name)}` shows how it fares.")
+        elif version.state == "broken":
+            fail(f"{label} is broken: {version.reason}")
+        faults = [seat.fault for match in self.matches if (seat := own_seat(match, version.bot_id)) and seat.fault]
+        if faults:
+            own = "faults of its own" if len(faults) > 1 else "a fault of its own"
+            fail(f"{label} ended {len(faults)} of {len(self.matches)} matches by {own}: {faults[0].why}", REFUSED)
+
+    @property
+    def _no_bars(self) -> bool:
+        return self.quiet or not err.is_terminal
+
+
+def wait_for_build(client: Client, version: Version, patience: Patience | None = None, quiet: bool = True) -> Version:
+    """The version once it is ready or broken; a spinner says meanwhile where it is."""
+    patience = patience or Patience(DEFAULT_TIMEOUT_S, f"version {version.number} is not built")
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as progress:
+        task = progress.add_task(state_line(version), total=None)
+        for state in states(client, version, patience):
+            version = state
+            progress.update(task, description=state_line(version))
+            if not (quiet or err.is_terminal or version.ended):
+                err.print(state_line(version), soft_wrap=True)
+    return version
+
+
+def read_bot(path: Path) -> tuple[str, bytes]:
+    """A bot's file as it is uploaded; a folder becomes a zip of its content. Ends the command if there is none."""
+    try:
+        if path.is_file():
+            _bounded(path.stat().st_size, path)
+            return path.name, path.read_bytes()
+        if not path.is_dir():
+            fail(f"{path} does not exist", USAGE)
+        files = [file for file in sorted(path.rglob("*")) if file.is_file() and not _ignored(file.relative_to(path))]
+        _bounded(sum(file.stat().st_size for file in files), path)
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
+            for file in files:
+                archive.write(file, file.relative_to(path))
+    except OSError as error:
+        fail(f"cannot read {error.filename or path}: {error.strerror}", USAGE)
+    return "bot.zip", buffer.getvalue()
+
+
+def _ignored(path: Path) -> bool:
+    return bool(set(path.parts) & set(IGNORED))
+
+
+def _bounded(size: int, path: Path) -> None:
+    if size > MAX_READ_BYTES:
+        fail(f"{path} holds {size} bytes; no server takes that much", USAGE)
