@@ -34,6 +34,7 @@ SeasonName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]{0,63}$")]
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
+TokenDays = Annotated[int, Field(ge=1, le=3650)]
 Limit = Annotated[int, Field(ge=1, le=1000)]
 RowId = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
@@ -87,7 +88,7 @@ class TokenRequest(Input):
         description="`read`, `submit` (make bots, upload, enter seasons: for an author's CI), `author` (all of an "
         "author's own affairs), `full` (organising too, where one may).",
     )
-    days: Annotated[int, Field(ge=1, le=3650)] | None = Field(
+    days: TokenDays | None = Field(
         default=None, description="Until it expires; null, or more than the deployment allows: as long as that."
     )
 
@@ -522,6 +523,15 @@ class Totals(BaseModel):
     other_faults: int
 
 
+class LimitUse(BaseModel):
+    """`p99`: what 99 of 100 answers used of their limit at most."""
+
+    p99: float | None
+    bars: list[int] = Field(
+        description="How the answers spread: up to 1/1024 of the limit, 1/512, ... 1, above; the fullest is 9."
+    )
+
+
 class Leaderboard(BaseModel):
     """A ranking as it was computed; `log_sha256` names the log it follows from. `final`: published for good."""
 
@@ -537,6 +547,9 @@ class Leaderboard(BaseModel):
     fit: RatingFit | None
     seats: list[SeatEffect]
     pairs: PairTable | None
+    latency: dict[str, LimitUse] = Field(
+        default_factory=dict, description="By version: response times as shares of their limits."
+    )
 
 
 class FaultView(Output):

@@ -458,6 +458,13 @@ class Participant(SQLModel, table=True):
         CheckConstraint("seat >= 0", name="seat"),
         CheckConstraint("rank >= 1", name="rank"),
         Index(None, "bot_id", "match_id"),
+        Index(  # a bot's failures, and nothing of the many matches without one
+            "ix_participant_faults",
+            "bot_id",
+            "match_id",
+            sqlite_where=text("fault IS NOT NULL"),
+            postgresql_where=text("fault IS NOT NULL"),
+        ),
         Index(None, "version_id", "match_id"),
     )
 
@@ -501,6 +508,23 @@ class LatencySummary(SQLModel, table=True):
     prompts: int
     total_ns: int = Field(sa_type=BigInteger)
     worst_ns: int = Field(sa_type=BigInteger)
+
+
+class ResponseTimes(SQLModel, table=True):
+    """All of a version's response times to one command in a season: `LatencySummary` added up as matches end, with
+    `counts`, how many by bucket (see `league.response_times`; JSON has its keys as text).
+    """
+
+    __tablename__ = "response_times"
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    version_id: int = Field(foreign_key="bot_version.id", primary_key=True)
+    command: str = Field(max_length=64, primary_key=True)
+    limit_ns: int = Field(default=0, sa_type=BigInteger)  # the longest given
+    prompts: int = Field(default=0, sa_type=BigInteger)
+    total_ns: int = Field(default=0, sa_type=BigInteger)
+    worst_ns: int = Field(default=0, sa_type=BigInteger)
+    counts: dict[str, int] = Field(default_factory=dict, sa_column=_json())
 
 
 class Attempt(SQLModel, table=True):
@@ -558,6 +582,22 @@ class RatingSnapshot(SQLModel, table=True):
     standings: dict[str, Any] = Field(sa_column=_json())
     final: bool = False
     created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class RatingPoint(SQLModel, table=True):
+    """A bot's rating at one time of a season, for its history; thinned as it ages (see `league.service.history`)."""
+
+    __tablename__ = "rating_point"
+    __table_args__ = (Index(None, "bot_id", "season_id"),)
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    second: int = Field(primary_key=True)  # of the season's age
+    bot_id: int = Field(foreign_key="bot.id", primary_key=True)
+    version_id: int = Field(foreign_key="bot_version.id")
+    elo: float
+    low: float
+    high: float
+    rank: int
 
 
 class JudgingEnvironment(SQLModel, table=True):

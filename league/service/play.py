@@ -29,6 +29,7 @@ from engine.core import NS_PER_S, Points
 from league.database import now, settings_of
 from league.jobs import AttemptRecord, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from league.service.audit import SYSTEM, record
+from league.service.response_times import add_response_times
 from league.service.steps import insert_rows, move, touch_log
 from league.service.storable import evidence_json, storable, storable_tail
 from league.service.workers import count_series, found_unfit, may_judge, unfit_reasons
@@ -117,6 +118,7 @@ def finish_series(session: Session, job: SeriesJob, worker: str, outcomes: Seque
     season_id, purpose = session.exec(found).one()
     _write_results(session, outcomes, at, may_rate=purpose is not Purpose.CHALLENGE)
     _write_details(session, outcomes)
+    add_response_times(session, season_id, job, outcomes)
     tried = [(outcome.match_id, attempt) for outcome in outcomes for attempt in outcome.attempts]
     _write_ledger(session, job, worker, season_id, tried)
     count_series(session, job.host, sum(attempt.cause != PLAYED for _, attempt in tried))

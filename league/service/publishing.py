@@ -14,7 +14,9 @@ from sqlmodel import Session, col, select, update
 
 from league.database import surroundings
 from league.service.audit import SYSTEM, record
+from league.service.history import remember
 from league.service.ranking import ranking
+from league.service.response_times import latency_by_version
 from league.states import UNFINISHED, SeasonState
 from league.tables import RatingSnapshot, Season, Series
 
@@ -40,6 +42,7 @@ def publish(session: Session, season_id: int) -> bool:
         if season_id not in seasons_to_publish(reader):
             return False
         snapshot = ranking(reader, season_id)
+        snapshot.standings["latency"] = latency_by_version(reader, season_id)
     snapshot.final = True
     session.add(snapshot)
     try:
@@ -49,6 +52,7 @@ def publish(session: Session, season_id: int) -> bool:
         return False
     seen = update(Season).where(col(Season.id) == season_id).values(rated_serial=Season.log_serial)
     session.exec(seen.execution_options(synchronize_session=False))
+    remember(session, snapshot)
     data = {"ranking": snapshot.id, "log_sha256": snapshot.log_sha256}
     record(session, SYSTEM, "season-published", f"season/{season_id}", data)
     log.info("season %d published: log %s", season_id, snapshot.log_sha256[:12])

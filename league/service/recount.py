@@ -27,6 +27,9 @@ TOLERANCE = 1e-6
 MOST_DIFFERENCES = 20
 
 NAMES = frozenset({"bot", "author", "team", "language"})
+BESIDE = frozenset({"latency"})
+"""What is stored with a ranking for its page, and does not follow from the log."""
+
 RULES = frozenset({"finals_log"})
 """What a stored configuration has beside the model's."""
 
@@ -77,7 +80,7 @@ def _by_version(standings: Mapping[str, Any]) -> dict[str, Any]:
     rows = {
         kind: {f"version {row['version_id']}": row for row in standings.get(kind, ())} for kind in ("rows", "unranked")
     }
-    return {**standings, **rows}
+    return {key: value for key, value in standings.items() if key not in BESIDE} | rows
 
 
 def _differences(where: str, stored: Any, made: Any) -> Iterator[str]:

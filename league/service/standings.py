@@ -18,7 +18,9 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from league.database import now, settings_of, surroundings
 from league.errors import NotFound
+from league.service.history import remember
 from league.service.ranking import ranking_if_new
+from league.service.response_times import latency_by_version
 from league.tables import RatingSnapshot, Season
 
 log = logging.getLogger(__name__)
@@ -44,6 +46,7 @@ NOTHING_RANKED: Mapping[str, Any] = {
     "fit": None,
     "seats": [],
     "pairs": None,
+    "latency": {},
 }
 
 
@@ -73,8 +76,10 @@ def refit(session: Session, season_id: int) -> bool:
     seen = seen.values(rated_serial=serial).execution_options(synchronize_session=False)
     if session.exec(seen).rowcount != 1 or snapshot is None or season_id in session.exec(_published()).all():
         return False
+    snapshot.standings["latency"] = latency_by_version(session, season_id)
     session.add(snapshot)
     session.flush()
+    remember(session, snapshot)
     log.info("season %d ranked: log %s", season_id, snapshot.log_sha256[:12])
     return True
 

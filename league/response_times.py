@@ -1,0 +1,59 @@
+"""Response times against their limits, as counts in buckets that can be added up.
+
+Bucket k holds what used at most 2^(k/8 - 10) of its limit: eight to each doubling, so a share read from them is at most
+9 % too large, from a thousandth of the limit (bucket 0 and all below) to twice the limit (`LAST`, and all above).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from math import ceil, log2
+
+PER_DOUBLING = 8
+DOUBLINGS = 10  # below the limit
+LAST = PER_DOUBLING * (DOUBLINGS + 1)
+
+Counts = Mapping[int, int]
+"""How many answers by bucket; buckets without any are left out."""
+
+
+def bucket(elapsed_ns: int, limit_ns: int) -> int:
+    """Where an answer belongs."""
+    if elapsed_ns <= 0:
+        return 0
+    place = PER_DOUBLING * (log2(elapsed_ns / max(1, limit_ns)) + DOUBLINGS)
+    return min(max(ceil(place), 0), LAST)
+
+
+def edge(place: int) -> float:
+    """The largest share of the limit in a bucket."""
+    return float(2.0 ** (place / PER_DOUBLING - DOUBLINGS))
+
+
+def added(parts: Iterable[Counts]) -> Counter[int]:
+    """All of them together."""
+    total: Counter[int] = Counter()
+    for part in parts:
+        total.update(part)
+    return total
+
+
+def percentile(counts: Counts, share: float) -> float | None:
+    """What so many of the answers (0 to 1) used of their limit at most; None where there are none."""
+    wanted = share * sum(counts.values())
+    seen = 0
+    for place in sorted(counts):
+        seen += counts[place]
+        if seen and seen >= wanted:
+            return edge(place)
+    return None
+
+
+def bars(counts: Counts) -> list[int]:
+    """One height for each doubling up to the limit and one for all above it: 0, or 1 to 9, the fullest being 9."""
+    heights = [0] * (DOUBLINGS + 2)
+    for place, count in counts.items():
+        heights[min(-(-place // PER_DOUBLING), DOUBLINGS + 1)] += count
+    most = max(heights)
+    return [ceil(9 * height / most) if height else 0 for height in heights]

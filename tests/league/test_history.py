@@ -1,0 +1,127 @@
+"""What is kept of rankings as a season ages, and response times that are added up as matches end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import col, select
+
+from league import service
+from league.jobs import Latency
+from league.response_times import DOUBLINGS, LAST, PER_DOUBLING, bars, bucket, edge, percentile
+from league.service.history import MOST_POINTS, history, span
+from league.service.response_times import command_times, latency_by_version
+from league.tables import RatingPoint, RatingSnapshot
+from tests.league.world import World, settings, won
+
+MS = 1_000_000
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(settings(tmp_path, refit_seconds=0.001))
+    yield made
+    made.close()
+
+
+def rank_again(world: World, season_id: int, seconds: float) -> None:
+    """One more match counts, and some time later the season is ranked."""
+    [series_id, *_] = world.tick()
+    job = world.claim(series_id)
+    assert job is not None
+    assert world.finish(job)
+    world.clock.turn(seconds)
+    with world.db.transaction() as session:
+        assert service.refit(session, season_id)
+
+
+def test_each_ranking_is_a_point_of_each_bots_history(world: World) -> None:
+    season_id = world.season(games_per_pair=None)
+    for _ in range(3):
+        rank_again(world, season_id, 5)
+    with world.db.reading() as session:
+        bot_id = session.exec(select(RatingPoint.bot_id)).first()
+        assert bot_id is not None
+        points = history(session, season_id, bot_id)
+        newest = session.exec(select(RatingSnapshot).order_by(col(RatingSnapshot.id).desc())).first()
+    assert newest is not None
+    [row] = [row for row in newest.standings["rows"] if row["bot_id"] == bot_id]
+    assert [(point.at - points[0].at).total_seconds() for point in points] == [0, 5, 10]
+    last = points[-1]
+    assert (last.elo, last.low, last.high, last.rank, last.version) == (
+        row["elo"],
+        row["low"],
+        row["high"],
+        row["rank"],
+        row["version"],
+    )
+
+
+def test_histories_stay_bounded_and_keep_the_last_of_each_span(world: World) -> None:
+    season_id = world.season(games_per_pair=None)
+    pauses = [1] * 10 + [3] * 80 + [50] * 60
+    for pause in pauses:
+        rank_again(world, season_id, pause)
+    with world.db.reading() as session:
+        bots = len(set(session.exec(select(RatingPoint.bot_id))))
+        seconds = sorted(set(session.exec(select(RatingPoint.second))))
+        stored = len(session.exec(select(RatingPoint.second)).all())
+    assert stored == bots * len(seconds), "whole rankings, not parts"
+    assert len(seconds) <= MOST_POINTS
+    assert len(seconds) >= MOST_POINTS // 4
+    width = span(seconds[-1])
+    assert len({second // width for second in seconds}) == len(seconds), "one of each span"
+    assert seconds[-1] == sum(pauses)
+
+
+@pytest.mark.parametrize("second", [0, 1, 127, 128, 1000, 86_400, 40_000_000])
+def test_a_seasons_age_has_few_spans(second: int) -> None:
+    assert second // span(second) < MOST_POINTS
+
+
+def test_shares_of_the_limit_are_read_from_buckets_within_nine_per_cent() -> None:
+    for share in (0.002, 0.03, 0.25, 0.62, 0.99, 1.0):
+        found = edge(bucket(round(share * 500 * MS), 500 * MS))
+        assert share * 0.999999 <= found <= share * 1.0906
+    assert bucket(0, 500) == 0
+    assert bucket(10**12, 500) == LAST
+    assert bucket(500, 500) == DOUBLINGS * PER_DOUBLING, "in time is not above the limit"
+
+
+def test_percentiles_and_bars_of_counts() -> None:
+    half, all_of_it = bucket(1, 2), bucket(1, 1)
+    counts = {half: 98, all_of_it: 2}
+    assert percentile(counts, 0.5) == 0.5
+    assert percentile(counts, 0.99) == 1.0
+    assert percentile({}, 0.99) is None
+    assert bars(counts) == [0] * (DOUBLINGS - 1) + [9, 1, 0]
+
+
+def test_response_times_add_up_over_series(world: World) -> None:
+    season_id = world.season(games_per_pair=None)
+    versions: set[int] = set()
+    for used in (10 * MS, 310 * MS):
+        [series_id, *_] = world.tick()
+        job = world.claim(series_id)
+        assert job is not None
+        versions |= set(job.programs)
+        counts = {bucket(used, 500 * MS): 12}
+        outcomes = [won(match) for match in job.matches]
+        timed = [
+            type(outcome)(
+                **{name: getattr(outcome, name) for name in outcome.__slots__}
+                | {"latencies": (Latency(0, "ROLL", 500 * MS, 12, 12 * used, used, counts),)}
+            )
+            for outcome in outcomes
+        ]
+        assert world.finish(job, timed)
+    with world.db.reading() as session:
+        [both] = command_times(session, season_id, versions)
+        shown = latency_by_version(session, season_id)
+    assert (both.command, both.prompts, both.worst_ns) == ("ROLL", 48, 310 * MS)
+    assert both.mean_ns == 160 * MS
+    assert both.p50 == pytest.approx(0.02, rel=0.1)
+    assert both.p99 == pytest.approx(0.62, rel=0.1)
+    assert {int(version_id) for version_id in shown} <= versions
