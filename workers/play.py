@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -35,6 +36,7 @@ from league.jobs import (
     MatchOutcome,
     SeriesJob,
 )
+from league.response_times import bucket
 from league.service import claim_series, finish_series, release_series, renew_series, turn_away
 from sandbox.arena import Arena, Played
 from sandbox.box import Program, bot_limits
@@ -248,13 +250,15 @@ def latencies(transcript: Transcript) -> tuple[Latency, ...]:
     """Response times by seat and command."""
     times: dict[tuple[int, str], list[int]] = {}
     limits: dict[tuple[int, str], int] = {}
+    counts: dict[tuple[int, str], Counter[int]] = {}
     for prompt in transcript.prompts():
         key = (prompt.message.seat, prompt.message.command)
         times.setdefault(key, []).append(prompt.reply.elapsed_ns)
         limits[key] = max(limits.get(key, 0), prompt.limit_ns)
+        counts.setdefault(key, Counter())[bucket(prompt.reply.elapsed_ns, prompt.limit_ns)] += 1
     return tuple(
-        Latency(seat, command, limits[seat, command], len(taken), sum(taken), max(taken))
-        for (seat, command), taken in sorted(times.items())
+        Latency(*key, limits[key], len(taken), sum(taken), max(taken), counts[key])
+        for key, taken in sorted(times.items())
     )
 
 
