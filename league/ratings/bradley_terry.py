@@ -71,10 +71,12 @@ class Posterior:
             raise NoRating
         return maximum(self, np.zeros(self.players) if start is None else start)
 
-    def fields(self) -> Ints:
-        """(players,): a number for each player, equal for those whom games or chains connect."""
-        ones = np.concatenate([self.pairs.first, self.beliefs.children])
-        others = np.concatenate([self.pairs.second, self.beliefs.parents])
+    def fields(self, *, chained: bool = True) -> Ints:
+        """(players,): a number for each player, equal for those whom games (or chains, too) connect."""
+        ones, others = self.pairs.first, self.pairs.second
+        if chained:
+            ones = np.concatenate([ones, self.beliefs.children])
+            others = np.concatenate([others, self.beliefs.parents])
         graph = coo_array((np.ones(len(ones)), (ones, others)), shape=(self.players, self.players))
         _, labels = connected_components(graph, directed=False)
         return np.asarray(labels, np.int64)

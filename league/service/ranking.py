@@ -17,7 +17,6 @@ from sqlmodel import Session, case, col, func, select
 
 from engine.core import Fault
 from league.database import now, settings_of
-from league.pairing import parts
 from league.ratings import Log, Prior, Rating, RatingConfig, RatingTable, rate
 from league.ratings.quality import PAIR_TABLE_PLAYERS
 from league.ratings.table import by_rating
@@ -199,10 +198,14 @@ def _figures(entry: Rating, prior: Prior) -> Row:
 
 
 def _linked(table: RatingTable) -> dict[int, int]:
-    """For each version the part of the field that its games link it to; pairing brings parts together."""
-    ids = [int(player) for player in table.players]
-    tables = ([ids[place] for place in row] for size in table.tables for row in size.players.tolist())
-    return parts(ids, tables)
+    """For each version the part of the field that its games link it to, by the lowest number in it; pairing brings
+    parts together.
+    """
+    linked = dict(zip(map(int, table.players), table.posterior.fields(chained=False).tolist(), strict=True))
+    lowest: dict[int, int] = {}
+    for version_id, part in linked.items():
+        lowest[part] = min(lowest.get(part, version_id), version_id)
+    return {version_id: lowest[part] for version_id, part in linked.items()}
 
 
 def _pairs(table: RatingTable, rows: Sequence[Row]) -> dict[str, Any]:
