@@ -242,7 +242,15 @@ def _end(session: Session, challenge_id: int, state: ChallengeState, reason: str
     row = session.get_one(Challenge, challenge_id, populate_existing=True)
     detail = "The challenge ended before this series was played."
     drop_waiting(session, row.season_id, CHALLENGE_OVER, detail, col(Series.challenge_id) == challenge_id)
-    data = {"challenge": challenge_id, "wins": row.wins, "draws": row.draws, "losses": row.losses, "reason": reason}
+    bot_id = session.exec(select(Entry.bot_id).where(Entry.id == row.entry_id)).one()
+    data = {
+        "bot": bot_id,
+        "challenge": challenge_id,
+        "wins": row.wins,
+        "draws": row.draws,
+        "losses": row.losses,
+        "reason": reason,
+    }
     record(session, SYSTEM, f"challenge-{state.value}", f"season/{row.season_id}", data)
     log.info("challenge %d %s: %s", challenge_id, state.value, reason)
     return True

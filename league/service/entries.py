@@ -102,19 +102,18 @@ def offer_version(session: Session, version_id: int) -> None:
     Not where a newer one is ready already, and not in a season that does not take its language or no more versions.
     """
     version = session.get_one(BotVersion, version_id, populate_existing=True)
+    follows = (Entry.bot_id == version.bot_id, col(Entry.follows).is_(True), BotVersion.number < version.number)
     statement = (
-        select(Entry, Season)
-        .join(Season, col(Season.id) == Entry.season_id)
+        select(Entry)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(
-            Entry.bot_id == version.bot_id,
-            col(Entry.follows).is_(True),
-            col(Season.state).in_(ENTERABLE),
-            BotVersion.number < version.number,
-        )
+        .join(Season, col(Season.id) == Entry.season_id)
+        .where(*follows, col(Season.state).in_(ENTERABLE))
+        .execution_options(populate_existing=True)
     )
-    for entry, season in session.exec(statement).all():
-        if season.languages is None or version.language in season.languages:
+    for season_id in sorted(entry.season_id for entry in session.exec(statement)):
+        season = lock_season(session, season_id)  # it may be freezing now, or the author choosing another version
+        entry = session.exec(statement.where(Entry.season_id == season_id)).first()
+        if entry is not None and (season.languages is None or version.language in season.languages):
             _choose(session, season, entry, version, by_gate=True)
             touch_log(session, season.id)
 
@@ -133,6 +132,8 @@ def _choose(session: Session, season: Season, entry: Entry, version: BotVersion,
 
 
 def _bot(session: Session, who: Person, bot_id: int) -> Bot:
+    """Locked: whose it is decides what the season's rules say of it."""
+    session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
     if not who.organises:
         return own_bot(session, who, bot_id)
     bot = session.get(Bot, bot_id)

@@ -192,6 +192,7 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
         must_be_member(session, asker, team_id)
     if bot.team_id is not None:
         _led(session, asker, bot.team_id)
+    session.exec(select(Bot.id).where(Bot.id == bot.id).with_for_update()).one()  # nobody enters it meanwhile
     going_on = select(Season.name).join(Entry, col(Entry.season_id) == Season.id)
     going_on = going_on.where(Entry.bot_id == bot.id, Season.state != SeasonState.CLOSED).limit(1)
     season = session.exec(going_on).first()

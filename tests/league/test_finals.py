@@ -276,6 +276,20 @@ def test_a_finalist_that_is_disqualified_is_not_paired_any_more(world: World) ->
     assert [row["version_id"] for row in rows(world, season_id)] == [3, 2, 1]
 
 
+def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> None:
+    season_id = season(world, 3, closes_when_done=False)
+    begin_finals(world, season_id)
+    play(world, season_id, (3, 2, 1))
+    with world.db.transaction() as session:
+        match = service.matches(session, season_id=season_id)[0]
+        again = service.rejudge_match(session, world.boss, match.id, "the host was overloaded")
+    with world.db.reading() as session:
+        before, after = (session.get_one(Match, match_id).series_id for match_id in (match.id, again))
+        one, other = session.get_one(Series, before), session.get_one(Series, after)
+        assert (one.purpose, one.round) == (other.purpose, other.round)
+        assert one.purpose is Purpose.FINALS
+
+
 def test_a_season_without_enough_finalists_is_over_at_once(world: World) -> None:
     season_id = season(world, 1)
     begin_finals(world, season_id)

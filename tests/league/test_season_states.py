@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
@@ -235,6 +237,30 @@ def test_a_frozen_season_plays_on_but_takes_nobody_and_nothing_new(world: World)
     assert world.play_all() == 3 * 8
     with world.db.reading() as session:
         assert {entry.version for entry in service.entries(session, season_id)} == {1}
+
+
+def test_a_version_that_becomes_ready_while_its_season_freezes_stays_out(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.bot()
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id)
+    version_id = world.upload(owner, bot_id)
+    freezing = threading.Event()
+
+    def freeze() -> None:
+        database = world.connect()
+        with database.transaction() as session:
+            service.set_season_state(session, world.boss, season_id, S.FROZEN)
+            freezing.set()
+            time.sleep(0.3)
+
+    thread = threading.Thread(target=freeze)
+    thread.start()
+    freezing.wait()
+    world.build(version_id)
+    thread.join()
+    with world.db.reading() as session:
+        assert service.entry_info(session, season_id, bot_id).version == 1
 
 
 def played_and_closed(world: World) -> int:
