@@ -1,4 +1,5 @@
-"""Receiving one file of a multipart form without ever holding it in memory, and stopping when it is too large.
+"""Receiving one file of a multipart form, perhaps with small fields before it, without ever holding it in memory, and
+stopping when it is too large.
 
 The framework's own form parser reads the whole body before a route sees any of it; here each piece is counted,
 hashed and written as it comes. A declared length over the limit is refused before anything is read.
@@ -7,7 +8,8 @@ hashed and written as it comes. A declared length over the limit is refused befo
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import IO
 
 from python_multipart.exceptions import MultipartParseError
@@ -24,6 +26,9 @@ MAX_FRAMING_BYTES = 16 * 1024
 
 MAX_HEADER_BYTES = 4 * 1024
 
+MAX_FIELD_BYTES = 256
+"""Of one field that comes before the file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Received:
@@ -32,10 +37,11 @@ class Received:
     filename: str
     size_bytes: int
     sha256: str
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
-async def receive_file(request: Request, into: IO[bytes], limit_bytes: int) -> Received:
-    """Write the form's one file, the field `FIELD`, to `into`.
+async def receive_file(request: Request, into: IO[bytes], limit_bytes: int, before: Collection[str] = ()) -> Received:
+    """Write the form's one file, the field `FIELD`, to `into`. `before`: names of fields that may come before it.
 
     Raises:
         UploadTooLarge: as soon as that is certain; the rest of the body stays unread.
@@ -45,7 +51,7 @@ async def receive_file(request: Request, into: IO[bytes], limit_bytes: int) -> R
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit_bytes + MAX_FRAMING_BYTES:
         raise UploadTooLarge(limit_bytes)
-    form = _Form(into, limit_bytes)
+    form = _Form(into, limit_bytes, before)
     parser = MultipartParser(
         boundary,
         {
@@ -73,7 +79,10 @@ async def receive_file(request: Request, into: IO[bytes], limit_bytes: int) -> R
 class _Form:
     """What the parser's callbacks write into."""
 
-    def __init__(self, into: IO[bytes], limit_bytes: int) -> None:
+    def __init__(self, into: IO[bytes], limit_bytes: int, before: Collection[str]) -> None:
+        self._before = before
+        self._fields: dict[str, bytes] = {}
+        self._name: str | None = None  # of the field before the file that is being read
         self._into = into
         self._limit_bytes = limit_bytes
         self._digest = hashlib.sha256()
@@ -88,12 +97,14 @@ class _Form:
         """What came, once the body is at its end."""
         if not self._ended or self._filename is None:
             raise _malformed("it is cut short")
-        return Received(self._filename, self._size, self._digest.hexdigest())
+        fields = {name: value.decode("utf-8", "replace") for name, value in self._fields.items()}
+        return Received(self._filename, self._size, self._digest.hexdigest(), fields)
 
     def on_part_begin(self) -> None:
         if self._filename is not None:
             raise _malformed(f"it has more than the one field {FIELD!r}")
         self._header = self._value = self._disposition = b""
+        self._name = None
 
     def on_header_field(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
@@ -110,11 +121,21 @@ class _Form:
 
     def on_headers_finished(self) -> None:
         kind, options = parse_options_header(self._disposition)
+        name = options.get(b"name", b"").decode("utf-8", "replace")
+        if kind == b"form-data" and name in self._before and name not in self._fields and b"filename" not in options:
+            self._name = name
+            self._fields[name] = b""
+            return
         if kind != b"form-data" or options.get(b"name") != FIELD.encode() or b"filename" not in options:
             raise _malformed(f"its first field is not the file {FIELD!r}")
         self._filename = options[b"filename"].decode("utf-8", "replace")
 
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
+        if self._name is not None:
+            self._fields[self._name] += data[start:end]
+            if len(self._fields[self._name]) > MAX_FIELD_BYTES:
+                raise _malformed(f"the field {self._name!r} is too long")
+            return
         self._size += end - start
         if self._size > self._limit_bytes:
             raise UploadTooLarge(self._limit_bytes)

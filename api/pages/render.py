@@ -32,6 +32,7 @@ def templates() -> Jinja2Templates:
     )
     environment.filters |= {
         "shown": shown,
+        "lines": lines,
         "ms": ms,
         "instant": instant,
         "elo": elo,
@@ -62,6 +63,13 @@ def shown(value: object, limit: int = MAX_SHOWN) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     cut = text[:limit] + ("..." if len(text) > limit else "")
     return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in cut)
+
+
+def lines(text: str) -> str:
+    """Many lines of text as text: like `shown`, but lines stay lines. What is shown was bounded when it was kept."""
+    return "".join(
+        mark if mark.isprintable() or mark in "\n\t" else mark.encode("unicode_escape").decode() for mark in text
+    )
 
 
 def ms(nanoseconds: float) -> str:

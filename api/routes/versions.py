@@ -76,7 +76,7 @@ async def upload_version(
     """Upload a version. It is built next: poll the address in `Location`."""
     with tempfile.TemporaryFile() as file:
         received = await receive_file(request, file, shared.settings.upload_limit_bytes)
-        version = await run_in_threadpool(_accept, shared, asker, bot_id, cast(BinaryIO, file), received)
+        version = await run_in_threadpool(accept_upload, shared, asker, bot_id, cast(BinaryIO, file), received)
     response.headers["Location"] = f"/v1/bots/{bot_id}/versions/{version.number}"
     return version
 
@@ -118,7 +118,7 @@ def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Respo
     return StreamingResponse(pieces, headers=headers, media_type="application/x-ndjson")
 
 
-def _accept(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> VersionInfo:
+def accept_upload(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> VersionInfo:
     """Inspect, store, commit, and only then tell a worker."""
     with shared.db.reading() as session:
         installed = service.installed_languages(session)

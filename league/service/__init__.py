@@ -46,6 +46,7 @@ from league.service.environments import (
 from league.service.exports import export_page
 from league.service.matches import endings, match_detail, matches, transcript_of
 from league.service.operators import ensure_organiser, reset_password, set_role
+from league.service.participation import participation
 from league.service.play import claim_series, finish_series, release_series, renew_series
 from league.service.publishing import publish, seasons_to_publish
 from league.service.queues import queues
@@ -158,6 +159,7 @@ __all__ = [
     "newest_snapshot",
     "note_use",
     "open_appeal",
+    "participation",
     "publish",
     "queues",
     "record_canary",

@@ -1,0 +1,147 @@
+"""What pages with forms share: who looks at them, what was sent, and what is said of it.
+
+Every form works without a script: it is posted, and the answer sends the browser on (303), so that going back or
+loading again repeats nothing. What cannot be done is said beside the form, which keeps what was typed, passwords
+excepted. Such pages are one person's and are kept nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar
+from urllib.parse import urlencode
+
+from fastapi import Depends, Request, Response
+from pydantic import BaseModel, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse
+
+from api import sessions
+from api.deps import Shared, look_up
+from api.errors import STATUS
+from api.pages.render import render
+from api.services import Services
+from league.errors import BadToken, LeagueError, OverQuota, WrongCredentials
+from league.service.users import Person
+from league.states import TokenKind
+
+MAX_FIELDS = 60
+HOME = "/account"
+
+Fields = Mapping[str, str]
+_Shape = TypeVar("_Shape", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Somebody who is signed in. `csrf` belongs into each form."""
+
+    person: Person
+    secret: str
+
+    @property
+    def csrf(self) -> str:
+        """See `api.sessions`."""
+        return sessions.csrf_of(self.secret)
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A form of somebody who is signed in, proved to be from a page of ours."""
+
+    visit: Visit
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """Why the form of that name was not accepted: of the whole, and by field. `given`: what was typed."""
+
+    form: str
+    status: int
+    text: str = ""
+    fields: Fields = field(default_factory=dict)
+    given: Fields = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def present(request: Request, shared: Shared) -> Visit | None:
+    """Who is signed in, if anybody."""
+    secret = sessions.secret_of(request, shared.settings)
+    if secret is None:
+        return None
+    try:
+        return Visit(look_up(shared, secret, TokenKind.SESSION).person, secret)
+    except BadToken:
+        return None
+
+
+def visit(request: Request, found: Annotated[Visit | None, Depends(present)]) -> Visit:
+    """Who is signed in; anybody else is sent to do so."""
+    if found is not None:
+        return found
+    back = local_path(request.url.path) if request.method in sessions.SAFE else HOME
+    raise HTTPException(303, "Sign in first.", {"Location": f"/sign-in?{urlencode({'next': back})}"})
+
+
+async def fields(request: Request, shared: Shared) -> Fields:
+    """What a page of ours posted."""
+    sessions.must_be_ours(request, shared.settings)
+    async with request.form(max_files=0, max_fields=MAX_FIELDS) as form:
+        return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+def posted(visitor: Annotated[Visit, Depends(visit)], sent: Annotated[Fields, Depends(fields)]) -> Posted:
+    """What somebody who is signed in posted from a page of theirs."""
+    sessions.must_match(visitor.secret, sent.get(sessions.CSRF_FIELD))
+    return Posted(visitor, {name: value for name, value in sent.items() if name != sessions.CSRF_FIELD})
+
+
+Present = Annotated[Visit | None, Depends(present)]
+Visiting = Annotated[Visit, Depends(visit)]
+Sent = Annotated[Fields, Depends(fields)]
+Submitted = Annotated[Posted, Depends(posted)]
+
+
+def checked(shape: type[_Shape], given: Fields, **more: Any) -> _Shape:
+    """The form as one of the API's shapes; a field left empty counts as left out. Raises ValidationError."""
+    return shape.model_validate({**{name: value for name, value in given.items() if value != ""}, **more})
+
+
+def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callable[[Complaint], Response]) -> Response:
+    """Do what a form asks for, or show its page again with what is wrong."""
+    try:
+        return act()
+    except ValidationError as error:
+        said = {str(found["loc"][0]): found["msg"] for found in error.errors() if found["loc"]}
+        whole = ". ".join(found["msg"] for found in error.errors() if not found["loc"])
+        return again(Complaint(form, 422, whole or "Please look at what is marked.", said, _typed(given)))
+    except LeagueError as error:
+        status = 403 if isinstance(error, WrongCredentials) else STATUS[type(error)]
+        if status >= 500:
+            raise
+        headers = {"Retry-After": str(error.retry_after_seconds)} if isinstance(error, OverQuota) else {}
+        return again(Complaint(form, status, str(error), {}, _typed(given), headers))
+
+
+def private(shared: Services, name: str, visitor: Visit | None, complaint: Complaint | None, **values: Any) -> Response:
+    """A page that is one person's."""
+    content = render(shared, name, visit=visitor, complaint=complaint, **values)
+    headers = {"Cache-Control": "no-store", **(complaint.headers if complaint else {})}
+    return Response(content, complaint.status if complaint else 200, headers, "text/html")
+
+
+def onward(path: str) -> Response:
+    """To that page, by GET."""
+    return RedirectResponse(path, 303, {"Cache-Control": "no-store"})
+
+
+def local_path(path: str | None) -> str:
+    """The path if it is one of this site's, else the account's; nobody is sent elsewhere by a link to us."""
+    plain = path is not None and path.isascii() and path.isprintable() and "\\" not in path
+    return path if path and plain and path.startswith("/") and not path.startswith("//") else HOME
+
+
+def _typed(given: Fields) -> Fields:
+    return {name: value for name, value in given.items() if "password" not in name}

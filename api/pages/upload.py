@@ -1,0 +1,111 @@
+"""A bot's workshop, its author's alone: uploading, what became of each version, and in which seasons it plays."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from typing import Annotated, BinaryIO, cast
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from api import schemas, sessions
+from api.deps import Id, Shared
+from api.multipart import receive_file
+from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
+from api.routes.versions import Number, accept_upload
+from api.services import Services
+from league import service
+from league.states import VersionState
+
+router = APIRouter(prefix="/bots/{bot_id}", include_in_schema=False)
+
+UNDERWAY = frozenset({VersionState.UPLOADED, VersionState.BUILDING})
+
+
+@router.get("/upload")
+def workshop(shared: Shared, visit: Visiting, bot_id: Id) -> Response:
+    """Uploading, versions, seasons."""
+    return _workshop(shared, visit, bot_id, None)
+
+
+def uploading(shared: Shared, request: Request, visit: Visiting, bot_id: Id) -> Visit:
+    """Who uploads, before any of the body is read. Raises NotFound, OverQuota."""
+    sessions.must_be_ours(request, shared.settings)
+    with shared.db.reading() as session:
+        service.may_upload(session, visit.person, bot_id)
+    return visit
+
+
+@router.post("/versions")
+async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depends(uploading)], bot_id: Id) -> Response:
+    """The form's upload. The token stands before the file, and nothing is done with the file if it is not right."""
+    with tempfile.TemporaryFile() as file:
+        limit_bytes = shared.settings.upload_limit_bytes
+        received = await receive_file(request, file, limit_bytes, before=(sessions.CSRF_FIELD,))
+        sessions.must_match(visit.secret, received.fields.get(sessions.CSRF_FIELD))
+
+        def act() -> Response:
+            version = accept_upload(shared, visit.person, bot_id, cast(BinaryIO, file), received)
+            return onward(f"/bots/{bot_id}/versions/{version.number}")
+
+        def again(complaint: Complaint) -> Response:
+            return _workshop(shared, visit, bot_id, complaint)
+
+        return await run_in_threadpool(attempt, "upload", {}, act, again)
+
+
+@router.get("/versions/{number}")
+def version(shared: Shared, visit: Visiting, bot_id: Id, number: Number) -> Response:
+    """What became of an upload, with the build's log."""
+    with shared.db.reading() as session:
+        bot = service.bot_info(session, bot_id)
+        found = service.version_info(session, visit.person, bot_id, number)
+        log, tries = service.build_log(session, visit.person, bot_id, number)
+    underway = found.state in UNDERWAY
+    return private(shared, "version.html", visit, None, bot=bot, version=found, log=log, tries=tries, underway=underway)
+
+
+@router.post("/seasons/{season_id}/{verb}")
+def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb: str) -> Response:
+    """Enter or choose a version, withdraw, come back."""
+    person = posted.visit.person
+
+    def act() -> Response:
+        with shared.db.transaction() as session:
+            if verb == "enter":
+                body = checked(schemas.EntryRequest, posted.fields)
+                service.enter(session, person, season_id, bot_id, body.version)
+            elif verb == "withdraw":
+                service.withdraw(session, person, season_id, bot_id)
+            elif verb == "rejoin":
+                service.rejoin(session, person, season_id, bot_id)
+            else:
+                raise HTTPException(404)
+        return onward(f"/bots/{bot_id}/upload#seasons")
+
+    return _attempt(shared, posted.visit, bot_id, f"season-{season_id}", act)
+
+
+def _attempt(shared: Services, visit: Visit, bot_id: int, form: str, act: Callable[[], Response]) -> Response:
+    return attempt(form, {}, act, lambda complaint: _workshop(shared, visit, bot_id, complaint))
+
+
+def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint | None) -> Response:
+    with shared.db.reading() as session:
+        versions = service.versions_of(session, visit.person, bot_id)
+        bot = service.bot_info(session, bot_id)
+        seasons = service.participation(session, visit.person, bot_id)
+    ready = [version.number for version in versions if version.state is VersionState.READY]
+    return private(
+        shared,
+        "upload.html",
+        visit,
+        complaint,
+        bot=bot,
+        versions=versions,
+        ready=ready,
+        seasons=seasons,
+        limit_bytes=shared.settings.upload_limit_bytes,
+    )

@@ -1,0 +1,29 @@
+// What makes forms kinder: asks before what cannot be taken back, sends nothing twice, copies a secret.
+
+for (const form of document.querySelectorAll("form[method=post]")) {
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.confirm && !confirm(form.dataset.confirm)) {
+      event.preventDefault();
+      return;
+    }
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "yes";
+  });
+}
+addEventListener("pageshow", () => { // coming back, a form may be sent again
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
+for (const secret of document.querySelectorAll("[data-copy]")) {
+  if (!navigator.clipboard) break;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "second";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(secret.textContent);
+    button.textContent = "Copied";
+  });
+  secret.after(" ", button);
+}
+document.querySelector("[role=alert]")?.scrollIntoView({ block: "center" });

@@ -1,0 +1,63 @@
+"""Where a bot takes part and where it might: for its author."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from sqlalchemy import and_
+from sqlmodel import Session, col, or_, select
+
+from league.service.bots import own_bot
+from league.service.users import Person
+from league.states import ENTERABLE, Absence, SeasonState
+from league.tables import AbsentEntry, BotVersion, Entry, Season
+
+MOST_SEASONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Participation:
+    """A season of the bot's game. `version` None: the bot is not in it. `open`: versions may be chosen now."""
+
+    season_id: int
+    season: str
+    state: SeasonState
+    open: bool
+    version: int | None
+    follows: bool
+    absence: Absence | None
+    reason: str
+
+
+def participation(session: Session, owner: Person, bot_id: int) -> list[Participation]:
+    """The newest first: every season the bot is in, and those it may still enter. Raises NotFound."""
+    bot = own_bot(session, owner, bot_id)
+    statement = (
+        select(Season, Entry, BotVersion.number, AbsentEntry)
+        .join(Entry, and_(col(Entry.season_id) == Season.id, col(Entry.bot_id) == bot_id), isouter=True)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id, isouter=True)
+        .join(
+            AbsentEntry,
+            and_(col(AbsentEntry.season_id) == Season.id, col(AbsentEntry.bot_id) == bot_id),
+            isouter=True,
+        )
+        .where(Season.game == bot.game, or_(col(Entry.id).is_not(None), col(Season.state).in_(ENTERABLE)))
+        .order_by(col(Season.id).desc())
+        .limit(MOST_SEASONS)
+    )
+    rows = cast(Iterable[tuple[Season, Entry | None, int | None, AbsentEntry | None]], session.exec(statement))
+    return [
+        Participation(
+            season_id=season.id,
+            season=season.name,
+            state=season.state,
+            open=season.state in ENTERABLE,
+            version=number,
+            follows=entry is not None and entry.follows,
+            absence=None if absent is None else absent.absence,
+            reason="" if absent is None else absent.reason,
+        )
+        for season, entry, number, absent in rows
+    ]

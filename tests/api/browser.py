@@ -1,0 +1,96 @@
+"""What a browser does with forms, without one: keeps cookies, says where a request comes from, fills in and posts."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import Any
+
+import httpx
+
+from tests.api.site import PASSWORD, InProcess, Site
+
+PAGE = {"Accept": "text/html"}
+OURS = {**PAGE, "Origin": "http://league", "Sec-Fetch-Site": "same-origin"}
+
+
+class Form:
+    """A form as a page has it."""
+
+    def __init__(self, action: str) -> None:
+        self.action = action
+        self.fields: dict[str, str] = {}
+
+
+class Read(HTMLParser):
+    """The forms and the text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.forms: list[Form] = []
+        self.tags: list[str] = []
+        self.text = ""
+        self.token = ""
+        self._select = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.tags.append(tag)
+        if tag == "form":
+            self.forms.append(Form(found["action"]))
+        elif tag == "meta" and found.get("name") == "csrf":
+            self.token = found["content"]
+        elif tag in {"input", "textarea"} and "name" in found and found.get("type") != "checkbox":
+            self.forms[-1].fields[found["name"]] = found.get("value", "")
+        elif tag == "select":
+            self._select = found["name"]
+        elif tag == "option" and ("selected" in found or self._select not in self.forms[-1].fields):
+            self.forms[-1].fields[self._select] = found["value"]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+class Browser:
+    """One browser at a site."""
+
+    def __init__(self, site: Site) -> None:
+        self.client = httpx.Client(transport=InProcess(site.app), base_url="http://league")
+        self.page = Read("")
+        self.answer = httpx.Response(200)
+
+    def close(self) -> None:
+        self.client.close()
+
+    def get(self, path: str, status: int = 200) -> Read:
+        return self.show(self.client.get(path, headers=PAGE, follow_redirects=True), status)
+
+    def form(self, action: str) -> Form:
+        """The page's form that is posted there."""
+        return next(form for form in self.page.forms if form.action.partition("#")[0] == action)
+
+    def submit(self, action: str, status: int = 200, **values: str) -> Read:
+        """Fill in and post a form of the page; `status`: of the page that one ends at."""
+        fields = {**self.form(action).fields, **values}
+        return self.show(self.client.post(action, data=fields, headers=OURS, follow_redirects=True), status)
+
+    def sign_up(self, name: str = "ada") -> Browser:
+        self.get("/sign-up")
+        self.submit("/sign-up", name=name, password=PASSWORD)
+        return self
+
+    def sign_in(self, name: str, password: str = PASSWORD) -> Browser:
+        self.get("/sign-in")
+        self.submit("/sign-in", name=name, password=password)
+        return self
+
+    def api(self, method: str, path: str, **more: Any) -> httpx.Response:
+        """As a page's module asks."""
+        headers = {**OURS, "Accept": "application/json", "X-CSRF-Token": self.page.token}
+        return self.client.request(method, path, headers=headers, **more)
+
+    def show(self, answer: httpx.Response, status: int) -> Read:
+        assert answer.status_code == status, f"{answer.status_code}: {answer.text}"
+        assert answer.headers["content-type"].startswith("text/html")
+        self.answer, self.page = answer, Read(answer.text)
+        return self.page

@@ -1,0 +1,333 @@
+"""Accounts in the browser: signing up, in and out; tokens, passwords, teams; and what another site cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from league import service
+from league.states import Role
+from tests.api.browser import OURS, Browser
+from tests.api.site import PASSWORD, Site, bearer
+
+NEW_PASSWORD = "another long enough password"
+
+
+@pytest.fixture
+def browser(site: Site) -> Iterator[Callable[[], Browser]]:
+    opened: list[Browser] = []
+
+    def open_one() -> Browser:
+        opened.append(Browser(site))
+        return opened[-1]
+
+    yield open_one
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture
+def ada(browser: Callable[[], Browser]) -> Browser:
+    return browser().sign_up("ada")
+
+
+def test_signing_up_leads_to_ones_account(ada: Browser) -> None:
+    assert ada.answer.url.path == "/account"
+    assert "ada" in ada.page.text
+    assert ada.answer.headers["cache-control"] == "no-store"
+
+
+def test_the_cookie_is_hidden_from_scripts_and_other_sites(site: Site) -> None:
+    fields = {"name": "ada", "password": PASSWORD}
+    answer = site.client.post("/sign-up", data=fields, headers=OURS)
+    assert answer.status_code == 303
+    cookie = answer.headers["set-cookie"].lower()
+    assert cookie.startswith("deadheat=dhs_")
+    assert {"httponly", "samesite=lax", "path=/"} <= set(cookie.split("; "))
+    assert "domain" not in cookie
+
+
+def test_over_https_the_cookie_goes_over_nothing_else(site: Site) -> None:
+    fields = {"name": "ada", "password": PASSWORD}
+    answer = site.client.post("https://league/sign-up", data=fields, headers={**OURS, "Origin": "https://league"})
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith("__Host-deadheat=")
+    assert "Secure" in cookie
+
+
+def test_who_is_not_signed_in_is_sent_to_do_so_and_back(browser: Callable[[], Browser], site: Site) -> None:
+    site.author("ada")
+    visitor = browser()
+    visitor.get("/account")
+    assert visitor.answer.url.path == "/sign-in"
+    visitor.submit("/sign-in", name="Ada", password=PASSWORD)
+    assert visitor.answer.url.path == "/account"
+
+
+@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:x", ""])
+def test_nobody_is_sent_elsewhere_after_signing_in(site: Site, target: str) -> None:
+    site.author("ada")
+    fields = {"name": "ada", "password": PASSWORD, "next": target}
+    assert site.client.post("/sign-in", data=fields, headers=OURS).headers["location"] == "/account"
+
+
+def test_a_wrong_password_is_said_beside_the_form_which_keeps_the_name_alone(
+    browser: Callable[[], Browser], site: Site
+) -> None:
+    site.author("ada")
+    visitor = browser()
+    visitor.get("/sign-in")
+    page = visitor.submit("/sign-in", 403, name="ada", password="not this one, surely")
+    assert "No such name and password" in page.text
+    assert visitor.form("/sign-in").fields["name"] == "ada"
+    assert "not this one" not in visitor.answer.text
+
+
+@pytest.mark.parametrize(("name", "password"), [("a b", PASSWORD), ("ada", "short"), ("", ""), ("<b>", PASSWORD)])
+def test_what_is_wrong_with_a_new_account_is_said_beside_its_field(
+    browser: Callable[[], Browser], name: str, password: str
+) -> None:
+    visitor = browser()
+    visitor.get("/sign-up")
+    visitor.submit("/sign-up", 422, name=name, password=password)
+    assert 'aria-invalid="true"' in visitor.answer.text
+    assert "<b>" not in visitor.answer.text
+
+
+def test_a_name_that_is_taken_is_said(ada: Browser, browser: Callable[[], Browser]) -> None:
+    other = browser()
+    other.get("/sign-up")
+    assert "already" in other.submit("/sign-up", 409, name="ADA", password=PASSWORD).text
+
+
+def test_signing_out_ends_the_session_and_not_only_its_cookie(ada: Browser) -> None:
+    stolen = ada.client.cookies["deadheat"]
+    ada.get("/account")
+    ada.submit("/sign-out")
+    ada.client.cookies.set("deadheat", stolen)
+    ada.get("/account")
+    assert ada.answer.url.path == "/sign-in"
+
+
+def test_signing_in_ends_the_session_that_the_browser_came_with(ada: Browser, browser: Callable[[], Browser]) -> None:
+    first = ada.client.cookies["deadheat"]
+    answer = ada.client.post("/sign-in", data={"name": "ada", "password": PASSWORD}, headers=OURS)
+    assert answer.status_code == 303
+    assert ada.client.cookies["deadheat"] != first
+    other = browser()
+    other.client.cookies.set("deadheat", first)
+    other.get("/account")
+    assert other.answer.url.path == "/sign-in"
+
+
+def test_a_session_expires(ada: Browser, site: Site) -> None:
+    site.world.clock.turn(site.world.settings.session_days * 86400)
+    ada.get("/account")
+    assert ada.answer.url.path == "/sign-in"
+
+
+def test_a_session_is_no_token_and_a_token_no_session(ada: Browser, site: Site) -> None:
+    secret = ada.client.cookies["deadheat"]
+    site.problem(401, site.client.get("/v1/users/me", headers=bearer(secret)), "bad-token")
+    token = site.sign_in("ada")["Authorization"].removeprefix("Bearer ")
+    ada.client.cookies.set("deadheat", token)
+    ada.get("/account")
+    assert ada.answer.url.path == "/sign-in"
+
+
+def test_the_api_takes_the_session_with_its_token(ada: Browser, site: Site) -> None:
+    site.ok(200, ada.api("GET", "/v1/users/me"))
+    site.ok(201, ada.api("POST", "/v1/bots", json={"game": "yacht-auction", "name": "greedy"}))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"X-CSRF-Token": None},
+        {"X-CSRF-Token": "0" * 64},
+        {"X-CSRF-Token": "\xe9"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": None, "Origin": None},
+    ],
+)
+def test_another_site_changes_nothing(ada: Browser, site: Site, changed: dict[str, str | None]) -> None:
+    given = {**OURS, "Accept": "application/json", "X-CSRF-Token": ada.page.token, **changed}
+    headers = {name.encode(): value.encode("latin-1") for name, value in given.items() if value is not None}
+    answer = ada.client.post("/v1/bots", json={"game": "yacht-auction", "name": "greedy"}, headers=headers)
+    site.problem(403, answer, "forbidden")
+    fields = {"name": "mine", "game": "yacht-auction"}
+    token = given["X-CSRF-Token"]
+    if token is not None:
+        fields["csrf"] = token
+    assert ada.client.post("/account/bots", data=fields, headers=headers).status_code == 403
+    assert site.ok(200, ada.api("GET", "/v1/bots"))["items"] == []
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-up"])
+def test_another_site_signs_nobody_in(site: Site, path: str) -> None:
+    site.author("ada")
+    for headers in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}, {}):
+        answer = site.client.post(path, data={"name": "ada", "password": PASSWORD}, headers=headers)
+        assert answer.status_code == 403
+        assert "set-cookie" not in answer.headers
+
+
+def test_an_old_browser_on_a_plain_address_says_its_origin_alone(ada: Browser) -> None:
+    headers = {"Origin": "http://league", "X-CSRF-Token": ada.page.token}
+    body = {"game": "yacht-auction", "name": "greedy"}
+    assert ada.client.post("/v1/bots", json=body, headers=headers).status_code == 201
+
+
+def test_a_token_is_shown_once_with_its_scope_and_time(ada: Browser, site: Site) -> None:
+    page = ada.submit("/account/tokens", label="ci", scope="submit", days="30")
+    secret = next(word for word in page.text.split() if word.startswith("dh_"))
+    assert secret not in ada.get("/account").text
+    listed = site.ok(200, site.client.get("/v1/tokens", headers=bearer(secret)))["items"]
+    assert [(token["label"], token["scope"]) for token in listed] == [("ci", "submit")]
+    ada.submit(f"/account/tokens/{listed[0]['id']}/revoke")
+    site.problem(401, site.client.get("/v1/tokens", headers=bearer(secret)), "bad-token")
+
+
+def test_when_a_token_was_last_used_is_known_to_the_minute(site: Site) -> None:
+    ada = site.author("ada")
+    for seconds, noted in ((0, 0), (30, 0), (31, 61)):
+        site.world.clock.turn(seconds)
+        site.ok(200, site.client.get("/v1/users/me", headers=ada))
+        listed = site.ok(200, site.client.get("/v1/tokens", headers=ada))["items"]
+        first = listed[0]["created_at"][:19]
+        minute, second = divmod(noted + int(first[17:]), 60)
+        assert listed[0]["last_used_at"][17:19] == f"{second:02}", (minute, listed)
+
+
+@pytest.mark.parametrize(
+    ("scope", "reads", "submits", "writes"),
+    [("read", 200, 403, 403), ("submit", 200, 201, 403), ("author", 200, 201, 201), ("full", 200, 201, 201)],
+)
+def test_a_token_does_what_its_scope_allows(site: Site, scope: str, reads: int, submits: int, writes: int) -> None:
+    site.author("ada")
+    body = {"name": "ada", "password": PASSWORD, "scope": scope, "days": 1}
+    token = bearer(site.ok(201, site.client.post("/v1/tokens", json=body))["token"])
+    assert site.client.get("/v1/bots", headers=token).status_code == reads
+    bot = {"game": "yacht-auction", "name": "greedy"}
+    assert site.client.post("/v1/bots", json=bot, headers=token).status_code == submits
+    answer = site.client.post("/v1/teams", json={"name": "team"}, headers=token)
+    assert answer.status_code == writes
+    if writes == 403:
+        site.problem(403, answer, "narrow-token")
+
+
+def test_an_organisers_narrow_token_does_not_organise(site: Site) -> None:
+    site.author("ada")
+    with site.world.db.transaction() as session:
+        service.set_role(session, "ada", Role.ORGANISER)
+    for scope, status, code in (("author", 403, "narrow-token"), ("full", 201, "")):
+        body = {"name": "ada", "password": PASSWORD, "scope": scope}
+        token = bearer(site.ok(201, site.client.post("/v1/tokens", json=body))["token"])
+        answer = site.client.post("/v1/seasons", json={"name": f"S {scope}", "game": "yacht-auction"}, headers=token)
+        if code:
+            site.problem(status, answer, code)
+        else:
+            site.ok(status, answer)
+
+
+def test_a_new_password_ends_every_other_session(ada: Browser, browser: Callable[[], Browser], site: Site) -> None:
+    elsewhere = browser().sign_in("ada")
+    token = site.sign_in("ada")
+    ada.get("/account")
+    assert "No such name" in ada.submit("/account/password", 403, password="wrong", new_password=NEW_PASSWORD).text
+    ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD)
+    assert ada.answer.url.path == "/account"
+    elsewhere.get("/account")
+    assert elsewhere.answer.url.path == "/sign-in"
+    site.ok(200, site.client.get("/v1/users/me", headers=token))
+    ada.submit("/account/password", password=NEW_PASSWORD, new_password=PASSWORD, tokens_too="true")
+    site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
+
+
+def test_a_team_is_made_joined_handed_over_and_left(ada: Browser, browser: Callable[[], Browser]) -> None:
+    bob = browser().sign_up("bob")
+    ada.submit("/account/teams", name="lovelace")
+    ada.submit("/account/teams/1/invite", name="bob")
+    bob.get("/account")
+    bob.submit("/account/teams/1/join")
+    ada.get("/account")
+    ada.submit("/account/teams/1/hand-over", name="bob")
+    ada.submit("/account/teams/1/leave", name="ada")
+    assert "lovelace" not in ada.page.text
+    assert "lovelace" in bob.get("/account").text
+
+
+@pytest.mark.parametrize("count", [3])
+def test_guessing_a_password_is_slowed_down_wherever_it_comes_from(site: Site, count: int) -> None:
+    slow = Site(site.world.settings.data_dir / "slow", sign_ins_per_name=count)
+    try:
+        slow.author("ada")
+        for _ in range(count):
+            slow.problem(401, slow.client.post("/v1/tokens", json={"name": "ada", "password": "guess"}))
+        answer = slow.client.post("/v1/tokens", json={"name": "ADA", "password": PASSWORD})
+        slow.problem(429, answer, "over-quota")
+        assert 1 <= int(answer.headers["retry-after"]) <= 900
+        answer = slow.client.post("/sign-in", data={"name": "ada", "password": PASSWORD}, headers=OURS)
+        assert answer.status_code == 429
+        assert "retry-after" in answer.headers
+        slow.author("bob")
+    finally:
+        slow.close()
+
+
+def test_a_right_password_clears_the_count(site: Site) -> None:
+    slow = Site(site.world.settings.data_dir / "slow", sign_ins_per_name=3)
+    try:
+        slow.author("ada")
+        for _ in range(4):
+            slow.problem(401, slow.client.post("/v1/tokens", json={"name": "ada", "password": "guess"}))
+            slow.sign_in("ada")
+    finally:
+        slow.close()
+
+
+@pytest.mark.parametrize(
+    ("setting", "path"), [("sign_ups_per_hour", "/v1/users"), ("sign_ins_per_minute", "/v1/tokens")]
+)
+def test_one_address_opens_only_so_many_accounts_and_tries_so_many(site: Site, setting: str, path: str) -> None:
+    slow = Site(site.world.settings.data_dir / "slow", **{setting: 2})
+    try:
+        answers = [
+            slow.client.post(path, json={"name": f"n{number}", "password": PASSWORD}).status_code for number in range(3)
+        ]
+        assert answers[2] == 429
+        assert 429 not in answers[:2]
+    finally:
+        slow.close()
+
+
+def test_one_address_changes_only_so_much_and_reads_on(site: Site) -> None:
+    slow = Site(site.world.settings.data_dir / "slow", writes_per_minute=3)
+    try:
+        for _ in range(3):
+            slow.problem(401, slow.client.post("/v1/bots", json={}))
+        answer = slow.client.post("/v1/bots", json={})
+        slow.problem(429, answer, "over-quota")
+        assert "retry-after" in answer.headers
+        slow.ok(200, slow.client.get("/v1/seasons"))
+    finally:
+        slow.close()
+
+
+def test_only_a_trusted_proxy_says_who_asks(site: Site) -> None:
+    for trusted, status in (("", 429), ("127.0.0.1", 401), ("10.0.0.0/8", 429)):
+        slow = Site(
+            site.world.settings.data_dir / f"slow{status}{trusted[:3]}", writes_per_minute=1, trusted_proxies=trusted
+        )
+        try:
+            answers = [
+                slow.client.post("/v1/bots", json={}, headers={"X-Forwarded-For": f"192.0.2.{number}"})
+                for number in range(2)
+            ]
+            assert answers[1].status_code == status
+        finally:
+            slow.close()

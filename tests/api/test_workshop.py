@@ -1,0 +1,131 @@
+"""A bot's workshop in the browser: uploading, following a build, entering and leaving seasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlmodel import update
+
+from league import service
+from league.states import SeasonState, VersionState
+from league.tables import BotVersion
+from tests.api.browser import OURS, Browser
+from tests.api.site import Site
+from tests.league.world import GAME
+
+SOURCE = b"print('hello')\n"
+
+
+@pytest.fixture
+def ada(site: Site) -> Iterator[Browser]:
+    browser = Browser(site).sign_up("ada")
+    browser.submit("/account/bots", name="greedy", game=GAME)
+    assert browser.answer.url.path == "/bots/1/upload"
+    yield browser
+    browser.close()
+
+
+def upload(browser: Browser, content: bytes = SOURCE, name: str = "bot.py", token: str | None = None) -> str:
+    fields = {"csrf": token or browser.page.token}
+    answer = browser.client.post("/bots/1/versions", data=fields, files={"file": (name, content)}, headers=OURS)
+    if answer.status_code != 303:
+        browser.show(answer, answer.status_code)
+    return str(answer.headers.get("location", answer.status_code))
+
+
+def finish(site: Site, log: str, reason: str = "") -> None:
+    with site.world.db.transaction() as session:
+        values = {"state": VersionState.BROKEN, "log": log, "reason": reason}
+        session.exec(update(BotVersion).values(**values))
+
+
+def test_the_form_uploads_without_a_script(ada: Browser, site: Site) -> None:
+    assert upload(ada) == "/bots/1/versions/1"
+    assert len(site.queue.builds) == 1
+    assert "waits for a builder" in ada.get("/bots/1/versions/1").text
+    assert "bot.py" in ada.get("/bots/1/upload").text
+
+
+def test_what_is_wrong_with_an_upload_is_said_beside_the_form(ada: Browser, site: Site) -> None:
+    assert upload(ada, b"hello", "notes.txt") == "422"
+    assert 'role="alert"' in ada.answer.text
+    assert not site.queue.builds
+
+
+def test_an_upload_needs_the_pages_token(ada: Browser, site: Site) -> None:
+    assert upload(ada, token="0" * 64) == "403"
+    answer = ada.client.post("/bots/1/versions", files={"file": ("bot.py", SOURCE)}, headers=OURS)
+    assert answer.status_code == 403
+    assert not site.queue.builds
+
+
+@pytest.mark.parametrize("field", ["csrf", "other", "file"])
+def test_a_field_before_the_file_is_one_that_is_known_and_short(ada: Browser, field: str) -> None:
+    fields = {field: "x" * 300}
+    answer = ada.client.post("/bots/1/versions", data=fields, files={"file": ("bot.py", SOURCE)}, headers=OURS)
+    assert answer.status_code == 400
+
+
+def test_the_module_uploads_to_the_api(ada: Browser, site: Site) -> None:
+    answer = ada.api("POST", "/v1/bots/1/versions", files={"file": ("bot.py", SOURCE)})
+    assert site.ok(202, answer)["number"] == 1
+
+
+def test_a_stranger_finds_no_workshop(ada: Browser, site: Site) -> None:
+    upload(ada)
+    eve = Browser(site).sign_up("eve")
+    try:
+        for path in ("/bots/1/upload", "/bots/1/versions/1"):
+            eve.get(path, 404)
+        assert upload(eve) == "404"
+        for verb in ("enter", "withdraw", "rejoin"):
+            answer = eve.client.post(f"/bots/1/seasons/1/{verb}", data={"csrf": eve.page.token}, headers=OURS)
+            assert answer.status_code == 404 if eve.page.token else 403
+    finally:
+        eve.close()
+
+
+def test_hostile_names_and_logs_stay_text(ada: Browser, site: Site) -> None:
+    upload(ada, name="<script>x\u202egnp.txt")
+    assert "<script>x" not in ada.answer.text
+    assert "\u202e" not in ada.answer.text
+    ada.get("/bots/1/upload")
+    assert upload(ada) == "/bots/1/versions/1"
+    log = "<script>alert(1)</script>\n\x1b[31mred\x07\r\u202eevil\n</pre><img src=x onerror=alert(1)>" + "x" * 1_000_000
+    finish(site, log, "<img src=x>\x1b[2J")
+    page = ada.get("/bots/1/versions/1")
+    assert page.tags.count("img") == 1  # the brand's
+    assert "<script>alert" not in ada.answer.text
+    for mark in ("\x1b", "\x07", "\u202e"):
+        assert mark not in ada.answer.text
+    assert "\\x1b[31mred\\x07" in page.text
+
+
+def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site) -> None:
+    world = site.world
+    with world.db.transaction() as session:
+        season = service.create_season(session, world.boss, name="S", game=GAME).id
+    ada.get("/bots/1/upload")
+    page = ada.submit(f"/bots/1/seasons/{season}/enter", 409)
+    assert "no version that is ready" in page.text
+    upload(ada)
+    with world.db.transaction() as session:
+        values = {"state": VersionState.READY, "program_sha256": "f" * 64}
+        session.exec(update(BotVersion).values(**values))
+    ada.get("/bots/1/upload")
+    assert "Version 1 plays, and follows" in ada.submit(f"/bots/1/seasons/{season}/enter").text
+    assert "Version 1 plays." in ada.submit(f"/bots/1/seasons/{season}/enter", version="1").text
+    assert "withdrawn" in ada.submit(f"/bots/1/seasons/{season}/withdraw").text
+    assert "withdrawn" not in ada.submit(f"/bots/1/seasons/{season}/rejoin").text
+    with world.db.transaction() as session:
+        service.disqualify(session, world.boss, season, 1, "<b>cheats</b>")
+    page = ada.get("/bots/1/upload")
+    assert "disqualified" in page.text
+    assert "<b>cheats</b>" in page.text
+    assert "b" not in page.tags
+    assert f"/bots/1/seasons/{season}/rejoin" not in [form.action for form in page.forms]
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season, SeasonState.OPEN)
+        service.set_season_state(session, world.boss, season, SeasonState.CLOSED)
+    assert [form.action for form in ada.get("/bots/1/upload").forms if "seasons" in form.action] == []
