@@ -23,6 +23,9 @@ _SECURITY = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+API = "1.0"
+"""Which API this is, said in every answer: the first number counts what old clients cannot live with, the second what is
+new. A client of another first number refuses to go on (`cli.api_client`)."""
 
 
 class SecurityHeaders:
@@ -38,7 +41,7 @@ class SecurityHeaders:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_SECURITY]
+                message["headers"] = [*message["headers"], *_SECURITY, (b"deadheat-api", API.encode())]
             await send(message)
 
         await self._app(scope, receive, with_headers)

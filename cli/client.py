@@ -114,7 +114,7 @@ def visit(server: str) -> Iterator[Client]:
 def refuse(error: Refused) -> NoReturn:
     """End the command with the server's sentence, and what may help."""
     message = str(error)
-    if error.status == 401:
+    if error.code == "bad-token":
         message += " `deadheat login` gets you a token." if message.endswith(".") else "; `deadheat login` gets a token"
     if error.retry_after_seconds:
         message += f" Try again in {error.retry_after_seconds} s."

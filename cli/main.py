@@ -20,4 +20,4 @@ app.command()(rate)
 app.command()(sprt)
 
 if __name__ == "__main__":
-    app()
+    app(prog_name="deadheat")

@@ -37,7 +37,9 @@ def matches(
     match: Annotated[int, typer.Argument(min=0, help="Everything about this match; 0: a list.")] = 0,
     bot: Bot = "",
     season: Season = 0,
-    state: Annotated[str, typer.Option(help="Only those that are scheduled, done or abandoned.")] = "",
+    state: Annotated[
+        str, typer.Option(help="Those that are scheduled, done or abandoned; all: of any state.")
+    ] = "done",
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many.")] = 20,
     server: Server = "",
     token: Token = "",
@@ -50,7 +52,7 @@ def matches(
             print_json(detail) if as_json else _show(detail)
             return
         bot_id = find_bot(client, bot) if bot else 0
-        found = client.matches(season=season, bot=bot_id, state=state, limit=limit)
+        found = client.matches(season=season, bot=bot_id, state="" if state == "all" else state, limit=limit)
         if as_json:
             print_json_lines(found)
         else:
@@ -75,8 +77,8 @@ def _show(match: MatchDetail) -> None:
     out.print(f"Match {match.id} of season {match.season_id}, {plain(match.game)}: {plain(match.state)}, {rated}")
     out.print(f"  {plain(result(match))}", soft_wrap=True)
     for seat in match.seats:
-        if seat.fault and seat.fault.why:
-            out.print(f"  seat {seat.seat}: {plain(seat.fault.why)}", soft_wrap=True)
+        why = f": {seat.fault.why}" if seat.fault and seat.fault.why else ""
+        out.print(f"  seat {seat.seat}: {plain(f'{seat.bot} v{seat.version} by {seat.author}{why}')}", soft_wrap=True)
     for attempt in match.attempts:
         when = attempt.finished_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
         detail = f": {attempt.detail}" if attempt.detail else ""

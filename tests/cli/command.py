@@ -35,9 +35,9 @@ def deadheat(*arguments: str, cwd: Path = ROOT, **environment: str) -> subproces
     return done
 
 
-def invoke(*arguments: str) -> subprocess.CompletedProcess[str]:
+def invoke(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """As `deadheat`, inside this process: a second quicker."""
-    done = CliRunner().invoke(app, list(arguments))
+    done = CliRunner().invoke(app, list(arguments), input=stdin)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
 

@@ -1,0 +1,151 @@
+"""What the client does when the line, the server or whoever answers in its place is not as it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+
+from cli import api_client
+from cli.api_client import Client, Refused
+
+ME = {"id": 1, "name": "ada", "role": "author"}
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+class Line:
+    """Answers in turn; an exception is raised instead. The last answer is given for ever."""
+
+    def __init__(self, *answers: httpx.Response | Exception) -> None:
+        self.answers = list(answers)
+        self.asked: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def client(self) -> Client:
+        return Client("http://league", "dh_token", httpx.MockTransport(self))
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    waited: list[float] = []
+    monkeypatch.setattr(api_client, "time", SimpleNamespace(sleep=waited.append))
+    return waited
+
+
+def refused(line: Line, ask: Callable[[Client], Any]) -> Refused:
+    with line.client() as client, pytest.raises(Refused) as caught:
+        ask(client)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "error", [httpx.ConnectError("no"), httpx.ReadError("reset"), httpx.RemoteProtocolError("cut")]
+)
+def test_a_request_that_changes_nothing_is_made_again(error: Exception, waits: list[float]) -> None:
+    line = Line(error, error, httpx.Response(503), httpx.Response(200, json=ME))
+    with line.client() as client:
+        assert client.me().name == "ada"
+    assert waits == list(api_client.RETRY_WAITS_S)
+
+
+def test_patience_ends(waits: list[float]) -> None:
+    line = Line(httpx.ConnectError("refused"))
+    error = refused(line, lambda client: client.me())
+    assert (error.code, error.passing, str(error)) == ("no-answer", True, "http://league does not answer: refused")
+    assert len(line.asked) == 1 + len(waits) == 4
+
+
+@pytest.mark.parametrize("error", [httpx.ReadError("reset"), httpx.ReadTimeout("slow"), httpx.Response(503)])
+def test_what_may_have_been_heard_is_not_said_twice(error: Any) -> None:
+    line = Line(error)
+    assert refused(line, lambda client: client.create_team("lovelace")).passing
+    assert len(line.asked) == 1
+
+
+def test_a_post_that_was_not_heard_is_said_again() -> None:
+    line = Line(
+        httpx.ConnectError("no"),
+        httpx.Response(201, json={"id": 3, "token": "dh_x", "expires_at": "2027-01-01T00:00:00Z"}),
+    )
+    with line.client() as client:
+        assert client.issue_token("ada", "password").id == 3
+
+
+def test_an_upload_that_was_not_heard_starts_again_from_its_beginning() -> None:
+    got: list[bytes] = []
+    version = {"id": 1, "bot_id": 1, "number": 1, "state": "uploaded", "filename": "bot.py", "size_bytes": 5}
+    version |= {"sha256": "a", "language": "python", "reason": "", "attempt": 0, "built_at": None}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        got.append(request.read())
+        if len(got) == 1:
+            raise httpx.ConnectError("no")
+        return httpx.Response(202, json=version)
+
+    seen: list[tuple[int, int]] = []
+    with Client("http://league", "t", httpx.MockTransport(answer)) as client:
+        client.upload(1, "bot.py", b"12345", lambda done, total: seen.append((done, total)))
+    assert b"12345" in got[0]
+    assert b"12345" in got[1]
+    assert seen[-1] == (5, 5)
+
+
+def test_the_servers_sentence_is_told_with_its_code() -> None:
+    problem = {"code": "over-quota", "detail": "Sixty uploads an hour are enough."}
+    error = refused(Line(httpx.Response(429, json=problem, headers={"Retry-After": "90"})), lambda client: client.me())
+    assert (error.code, str(error), error.retry_after_seconds) == ("over-quota", problem["detail"], 90)
+    assert error.passing
+    error = refused(
+        Line(httpx.Response(403, json={"code": "not-allowed", "detail": "No."})), lambda client: client.me()
+    )
+    assert not error.passing
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (httpx.Response(200, text="<html>hello"), "none of a Deadheat server"),
+        (httpx.Response(200, json=[1]), "none of a Deadheat server"),
+        (httpx.Response(200, json=ME | {"id": "many"}), "id: "),
+        (httpx.Response(200, content=b"[" * 100_000), "none of a Deadheat server"),
+        (httpx.Response(404, text="not here"), "is this a Deadheat server?"),
+        (httpx.Response(404, json=["no"]), "is this a Deadheat server?"),
+        (httpx.Response(500, content=b"\xff" * 1_000_000), "HTTP 500"),
+        (httpx.Response(301, headers={"Location": "https://league/"}), "sends us on to https://league/"),
+        (httpx.Response(200, json=ME, headers={"Deadheat-API": "2.0"}), "version 2.0 of the API"),
+    ],
+)
+def test_somebody_else_who_answers_is_not_believed(answer: httpx.Response, sentence: str) -> None:
+    assert sentence in str(refused(Line(answer), lambda client: client.me()))
+
+
+def test_a_newer_server_of_the_same_api_is_understood() -> None:
+    line = Line(httpx.Response(200, json=ME | {"colour": "red"}, headers={"Deadheat-API": "1.7"}))
+    with line.client() as client:
+        assert client.me().model_dump()["colour"] == "red"
+
+
+def test_an_answer_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_client, "MAX_ANSWER_BYTES", 1000)
+    line = Line(httpx.Response(200, content=b" " * 5000))
+    assert "over 1000 bytes" in str(refused(line, lambda client: client.me()))
+
+
+def test_pages_are_asked_for_until_there_is_enough() -> None:
+    pages = [httpx.Response(200, json={"items": ["a", "b"], "next": f"cursor{page}"}) for page in range(5)]
+    line = Line(*pages)
+    with line.client() as client:
+        assert list(client._pages(str, "/v1/x", {"season": 3, "bot": 0}, 3)) == ["a", "b", "a"]
+    assert [dict(request.url.params) for request in line.asked] == [
+        {"season": "3"},
+        {"season": "3", "cursor": "cursor0"},
+    ]

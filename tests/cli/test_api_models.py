@@ -1,0 +1,104 @@
+"""The client's idea of the API against the API's own description: neither a field nor an address drifts away."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import httpx
+import pytest
+
+from api import middleware
+from api.app import create_app
+from cli import api_client, api_models
+from cli.api_client import Client, Refused
+from league.config import Settings
+
+SHAPES = [
+    shape
+    for shape in vars(api_models).values()
+    if inspect.isclass(shape) and issubclass(shape, api_models.Answer) and shape is not api_models.Answer
+]
+ARGUMENTS: dict[str, Any] = {
+    "body": {}, "content": b"x", "filename": "x.py", "form": "csv", "game": "g", "table": "matches", "uphold": True,
+}  # fmt: skip
+VERBS = {"change_entry": ("withdraw", "rejoin", "disqualify", "reinstate"), "rule_on_match": ("void", "restore")}
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return create_app(Settings(data_dir=tmp_path_factory.mktemp("data"))).openapi()
+
+
+def form(schema: dict[str, Any], schemas: dict[str, Any]) -> Any:
+    """What a value looks like, without words: a reference to an object by its name, any enumeration as text."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return "string" if "enum" in schemas[name] else name
+    if "anyOf" in schema:
+        return frozenset(form(option, schemas) for option in schema["anyOf"])
+    if schema.get("type") == "array":
+        return "array", form(schema["items"], schemas)
+    return schema.get("type"), schema.get("format") if schema.get("format") == "date-time" else None
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+def test_every_field_is_one_of_the_server(shape: type[api_models.Answer], document: dict[str, Any]) -> None:
+    """The other way round there is nothing to hold: what a server adds, an older client hands on and does not need."""
+    schemas = document["components"]["schemas"]
+    theirs = schemas.get(shape.__name__) or schemas[f"{shape.__name__}-Output"]
+    ours = shape.model_json_schema()
+    for name, field in ours["properties"].items():
+        assert name in theirs["properties"], name
+        assert name in theirs["required"], f"{name} may be left out"
+        here, there = form(field, ours.get("$defs", {})), form(theirs["properties"][name], schemas)
+        assert here == there or (here == ("string", None) and there == "string"), (name, here, there)
+
+
+def requests_of(method: str) -> list[httpx.Request]:
+    """What a method of the client asks for."""
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(404, json={"code": "not-found", "detail": "no"})
+
+    signature = inspect.signature(getattr(Client, method))
+    for verb in VERBS.get(method, ("",)):
+        chosen = {
+            name: ARGUMENTS.get(name, verb if name == "verb" else 7 if "int" in str(parameter.annotation) else "name")
+            for name, parameter in signature.parameters.items()
+            if name != "self" and (parameter.default is inspect.Parameter.empty)
+        }
+        with Client("http://league", "t", httpx.MockTransport(answer)) as client, pytest.raises(Refused):
+            list(getattr(client, method)(**chosen))  # an iterator asks when it is asked
+    return asked
+
+
+METHODS = sorted(
+    name
+    for name, member in vars(Client).items()
+    if inspect.isfunction(member) and not name.startswith("_") and name not in {"call", "download"}
+)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_asks_for_something_that_the_server_has(method: str, document: dict[str, Any]) -> None:
+    asked = requests_of(method)
+    assert asked
+    for request in asked:
+        fitting = [
+            path
+            for path, operations in document["paths"].items()
+            if request.method.lower() in operations
+            and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path), request.url.path)
+        ]
+        assert fitting, f"{request.method} {request.url.path}"
+        (operation,) = [document["paths"][path][request.method.lower()] for path in fitting[:1]]
+        known = {parameter["name"] for parameter in operation.get("parameters", ())}
+        assert set(request.url.params) <= known, f"{request.url}"
+
+
+def test_both_sides_name_the_same_api() -> None:
+    assert middleware.API == api_client.API

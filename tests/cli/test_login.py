@@ -1,0 +1,125 @@
+"""Logging in and out, against a real server: where the token is kept, and whom it is shown."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli import profiles
+from tests.api.served import served
+from tests.api.site import PASSWORD, Site
+from tests.cli.command import assert_one_sentence, deadheat, invoke
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path / "league")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def server(site: Site) -> Iterator[str]:
+    with served(site.app) as address:
+        yield address
+
+
+@pytest.fixture(autouse=True)
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home without settings and an environment without tokens."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("DEADHEAT_SERVER", "DEADHEAT_TOKEN", "DEADHEAT_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    return profiles.path()
+
+
+def login(name: str, server: str, *words: str) -> subprocess.CompletedProcess[str]:
+    return invoke("login", name, "--password-stdin", "--server", server, *words, stdin=PASSWORD + "\n")
+
+
+def told(*words: str) -> str:
+    done = invoke(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_from_nothing_to_known_and_out_again(server: str, settings: Path) -> None:
+    assert_one_sentence(login("ada", server), "No such name and password.", 1)
+    assert not settings.exists()
+    assert "You are ada" in login("ada", server, "--sign-up").stdout
+    assert stat.S_IMODE(settings.stat().st_mode) == 0o600
+    assert stat.S_IMODE(settings.parent.stat().st_mode) == 0o700
+    assert [path.name for path in settings.parent.iterdir()] == ["profiles.json"]
+    assert told("whoami") == f"ada (author) at {server}\n"
+    token = profiles.load()["default"].token
+    assert "logged out" in told("logout")
+    assert token not in settings.read_text()
+    assert_one_sentence(invoke("whoami", "--server", server, "--token", token), "`deadheat login`", 1)
+    assert_one_sentence(invoke("logout"), "not logged in", 1)
+
+
+def test_a_second_login_revokes_the_first_ones_token(server: str) -> None:
+    login("ada", server, "--sign-up")
+    first = profiles.load()["default"].token
+    assert login("ada", server).returncode == 0
+    assert_one_sentence(invoke("whoami", "--server", server, "--token", first), "`deadheat login`", 1)
+    assert "ada" in told("whoami")
+
+
+def test_several_logins_are_kept_apart(server: str) -> None:
+    login("ada", server, "--sign-up")
+    done = invoke(
+        "--profile", "work", "login", "bob", "--password-stdin", "--sign-up", "--server", server, stdin=PASSWORD
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(told("whoami", "--json"))["name"] == "ada"
+    assert json.loads(told("--profile", "work", "whoami", "--json"))["name"] == "bob"
+
+
+def test_a_token_made_elsewhere_is_remembered_and_not_revoked(site: Site, server: str) -> None:
+    token = site.author()["Authorization"].removeprefix("Bearer ")
+    assert "You are ada" in told("login", "--server", server, "--token", token)
+    assert "ada" in told("whoami")
+    told("logout")
+    assert "ada" in told("whoami", "--server", server, "--token", token)
+
+
+def test_a_token_is_sent_to_its_own_server_only(site: Site, server: str) -> None:
+    login("ada", server, "--sign-up")
+    with served(site.app) as other:
+        assert_one_sentence(invoke("whoami", "--server", other), "needs an access token", 1)
+    assert "ada" in told("whoami", "--server", server + "/")
+
+
+def test_logging_out_without_the_server_forgets_and_says_so(settings: Path, site: Site) -> None:
+    with served(site.app) as address:
+        login("ada", address, "--sign-up")
+    done = invoke("logout")
+    assert done.returncode == 3
+    assert "did not revoke" in done.stderr
+    assert profiles.load() == {}
+
+
+def test_what_cannot_be_asked_for_is_a_wrong_call(server: str) -> None:
+    assert_one_sentence(invoke("login", "ada", "--server", server), "no terminal to ask")
+    assert_one_sentence(invoke("login", "--password-stdin", "--server", server), "the name must be given")
+    assert_one_sentence(invoke("whoami", "--server", "league.example"), "no address like")
+    assert_one_sentence(invoke("whoami", "--server", server, "--token", "dh_\nx"), "characters that no token has")
+
+
+def test_a_damaged_file_is_named(server: str, settings: Path) -> None:
+    settings.parent.mkdir(parents=True)
+    settings.write_text("{")
+    assert_one_sentence(invoke("whoami"), "is damaged; delete it", 1)
+
+
+def test_in_ci_the_environment_is_enough_and_nothing_is_written(site: Site, server: str, tmp_path: Path) -> None:
+    token = site.author()["Authorization"].removeprefix("Bearer ")
+    done = deadheat("whoami", DEADHEAT_SERVER=server, DEADHEAT_TOKEN=token, HOME=str(tmp_path / "nowhere"))
+    assert (done.returncode, done.stdout) == (0, f"ada (author) at {server}\n"), done.stderr
+    assert not (tmp_path / "nowhere").exists()

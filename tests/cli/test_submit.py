@@ -1,0 +1,270 @@
+"""From an upload to the first matches, and looking at them, at the command line against a real server."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
+
+from cli import follow
+from league import service
+from league.jobs import BuildOutcome, Ending, MatchOutcome, SeriesJob
+from tests.api.served import served
+from tests.api.site import Site
+from tests.api.test_matches import transcript
+from tests.cli.command import ROOT, assert_one_sentence, invoke
+from tests.league.world import GAME, forfeited, won
+
+HOSTILE = "\x1b[2J\x1b]0;mine\x07 \u202eevil [red]text[/red]"
+
+
+class League:
+    """A server whose builder and players work whenever the command pauses."""
+
+    def __init__(self, site: Site, server: str, folder: Path) -> None:
+        self.site, self.server = site, server
+        self.tokens = {name: site.author(name)["Authorization"].removeprefix("Bearer ") for name in ("ada", "bob")}
+        self.reason = ""
+        self.faulty = False  # whether the newest version is
+        self.bot = folder / "bot.py"
+        self.bot.write_text("print()")
+
+    def run(self, who: str, *words: object) -> subprocess.CompletedProcess[str]:
+        return invoke(*map(str, words), "--server", self.server, "--token", self.tokens[who])
+
+    def says(self, who: str, *words: object) -> str:
+        done = self.run(who, *words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def submit(self, who: str, *words: object) -> subprocess.CompletedProcess[str]:
+        return self.run(who, "submit", self.bot, "--game", GAME, "--name", f"{who}s", *words)
+
+    def work(self, _seconds: float) -> None:
+        world = self.site.world
+        while self.site.queue.builds:
+            with world.db.transaction() as session:
+                job = service.claim_build(session, self.site.queue.builds.pop(0), "builder")
+                assert job is not None
+                outcome = BuildOutcome(None if self.reason else "b" * 64, self.reason, f"built {HOSTILE}\n")
+                assert service.finish_build(session, job, outcome)
+        for series_id in world.tick():
+            job_ = world.claim(series_id)
+            assert job_ is not None
+            assert world.finish(job_, self.outcomes(job_))
+
+    def outcomes(self, job: SeriesJob) -> Sequence[MatchOutcome]:
+        if self.faulty:
+            return [forfeited(match, match.seats.index(max(match.seats))) for match in job.matches]
+        stored = [self.site.blobs.put(transcript(job, number)) for number, _ in enumerate(job.matches)]
+        endings = tuple(Ending(seat, 0, None, False, HOSTILE, 5, 6) for seat in (0, 1))
+        return [
+            dataclasses.replace(won(match), transcript_sha256=sha256, endings=endings)
+            for match, sha256 in zip(job.matches, stored, strict=True)
+        ]
+
+
+@pytest.fixture
+def league(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[League]:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    site = Site(tmp_path / "league")
+    with served(site.app) as server:
+        made = League(site, server, tmp_path)
+        monkeypatch.setattr(follow, "time", SimpleNamespace(sleep=made.work, monotonic=time.monotonic))
+        yield made
+    site.close()
+
+
+def test_submit_waits_until_the_version_is_ready(league: League) -> None:
+    done = league.submit("ada")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["adas version 1 is uploaded (7 bytes).", "adas version 1 is ready (python)."]
+    again = json.loads(league.submit("ada", "--json").stdout)
+    assert (again["number"], again["state"], again["matches"]) == (2, "ready", [])
+
+
+def test_a_broken_version_fails_with_its_reason_and_log(league: League) -> None:
+    league.reason = "the trial match ended with malformed at READY"
+    done = league.submit("ada")
+    assert_one_sentence(done, "adas version 1 is broken: the trial match ended with malformed", 1)
+    assert "  | built " in done.stderr
+    as_json = league.submit("ada", "--json")
+    assert as_json.returncode == 1
+    assert json.loads(as_json.stdout)["log"].startswith("built ")
+
+
+def test_no_wait_ends_with_the_upload_and_watch_shows_the_rest(league: League) -> None:
+    done = league.submit("ada", "--no-wait")
+    assert "It is built next" in done.stdout
+    assert league.site.queue.builds
+    season = league.site.world.season(0, games_per_pair=100)
+    league.submit("bob", "--season", season)
+    told = league.run("ada", "watch", "adas", "--timeout", 1, "--matches", 1)
+    assert_one_sentence(told, "not all matches have ended within 1 s", 3)
+    league.says("ada", "enter", "adas", "--season", season)
+    shown = league.says("ada", "watch", "adas", "--matches", 2, "--timeout", 60).splitlines()
+    assert len(shown) == 2
+    assert shown[0].startswith("Match 1 ")
+    lines = [
+        json.loads(line) for line in league.says("ada", "watch", "--matches", 3, "--timeout", 60, "--json").splitlines()
+    ]
+    assert [line["event"] for line in lines] == ["match"] * 3
+
+
+def test_wait_shows_log_and_first_matches(league: League) -> None:
+    season = league.site.world.season(0, games_per_pair=100)
+    league.submit("bob", "--season", season)
+    done = league.submit("ada", "--season", season, "--wait", "--matches", 2)
+    assert done.returncode == 0, done.stderr
+    assert "  | built " in done.stderr
+    assert f"Entered into season {season}: {league.server}/seasons/{season}" in done.stdout
+    assert sum(line.startswith("Match ") for line in done.stdout.splitlines()) == 2
+
+
+def test_a_fault_in_the_first_matches_fails_and_a_defeat_does_not(league: League) -> None:
+    season = league.site.world.season(0, games_per_pair=100)
+    league.submit("bob", "--season", season)
+    league.faulty = True
+    done = league.submit("ada", "--season", season, "--wait", "--matches", 2)
+    assert done.stdout.count("adas v1 (timeout at ROLL)") == 2
+    assert_one_sentence(done, "ended 2 of 2 matches by faults of its own: no line within 500 ms", 1)
+    league.faulty = False
+    done = league.submit("bob", "--season", season, "--wait", "--matches", 4, "--json")
+    assert done.returncode == 0, done.stderr
+    seats = [seat for match in json.loads(done.stdout)["matches"] for seat in match["seats"] if seat["bot"] == "bobs"]
+    assert {seat["rank"] for seat in seats} == {1, 2}
+
+
+def test_patience_with_a_build_ends_with_code_3(league: League, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(0, 10_000, 10))
+    clock = SimpleNamespace(sleep=lambda seconds: None, monotonic=lambda: float(next(now)))
+    monkeypatch.setattr(follow, "time", clock)
+    assert_one_sentence(league.submit("ada", "--timeout", 25), "version 1 is not built within 25 s", 3)
+
+
+def test_wrong_calls_are_refused_before_anything_is_sent(league: League) -> None:
+    assert_one_sentence(league.submit("ada", "--wait"), "say which by --season")
+    assert_one_sentence(league.submit("ada", "--no-wait", "--season", 1), "leave --no-wait out")
+    missing = league.run("ada", "submit", "nothing.py", "--game", GAME, "--name", "x")
+    assert_one_sentence(missing, "nothing.py does not exist")
+    assert_one_sentence(league.run("ada", "logs"), "name a bot, or a match")
+    assert_one_sentence(league.run("ada", "download"), "name matches, or choose them")
+    assert league.site.queue.builds == []
+
+
+def test_a_folder_goes_up_as_a_zip_of_its_content(tmp_path: Path) -> None:
+    from cli.submit import read_bot
+
+    folder = tmp_path / "bot"
+    (folder / "__pycache__").mkdir(parents=True)
+    (folder / "main.py").write_text("print()")
+    (folder / "__pycache__" / "main.pyc").write_text("x")
+    os.utime(folder / "main.py", (0, 0))  # before the first year that a zip knows
+    name, content = read_bot(folder)
+    assert name == "bot.zip"
+    assert zipfile.ZipFile(io.BytesIO(content)).namelist() == ["main.py"]
+
+
+@pytest.fixture
+def played(league: League) -> League:
+    season = league.site.world.season(0, games_per_pair=2)
+    league.submit("bob", "--season", season)
+    league.submit("ada", "--season", season, "--wait", "--matches", 2)
+    return league
+
+
+def test_matches_are_listed_and_shown(played: League) -> None:
+    listed = played.says("ada", "matches", "--bot", "adas")
+    assert "1. " in listed
+    lines = played.says("ada", "matches", "--json", "--limit", 2).splitlines()
+    assert [json.loads(line)["id"] for line in lines] == [2, 1]
+    shown = played.says("ada", "matches", 1)
+    assert "Match 1 of season 1, yacht-auction: done, rated" in shown
+    assert "ROLL" in shown
+    assert json.loads(played.says("ada", "matches", 1, "--json"))["attempts"][0]["cause"] == "played"
+    assert "No match." in played.says("ada", "matches", "--state", "abandoned")
+    assert_one_sentence(played.run("ada", "matches", 99), "no match 99", 1)
+    assert_one_sentence(played.run("ada", "matches", "--state", "odd"), "state", 1)
+
+
+def test_transcripts_are_saved_once_and_compared(played: League, tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    lines = played.says("ada", "download", "--bot", "adas", "--folder", folder, "--json").splitlines()
+    files = {Path(json.loads(line)["file"]) for line in lines}
+    assert files == {folder / "match-1.jsonl", folder / "match-2.jsonl"}
+    (folder / "match-1.jsonl").write_text("forged")
+    assert "2 transcripts" in played.says("ada", "download", 1, 2, "--folder", folder)
+    assert (folder / "match-1.jsonl").read_text().startswith('{"deadheat"')
+    assert_one_sentence(played.run("ada", "download", 99), "no match 99", 1)
+
+
+def test_a_transcript_that_is_not_the_published_one_is_not_saved(
+    played: League, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.api_client.Client.transcript", lambda *_: b"another")
+    done = played.run("ada", "download", 1, "--folder", tmp_path)
+    assert_one_sentence(done, "is not the published one", 1)
+    assert not (tmp_path / "match-1.jsonl").exists()
+
+
+def test_a_match_is_replayed_verified_and_explained_by_its_number(played: League) -> None:
+    """The transcript of this league is none that the rules allow, and that is what is said."""
+    assert "Exchange 0" in played.says("ada", "replay", 1)
+    assert "Exchange 0" in invoke("replay", "1", "--server", played.server).stdout
+    assert_one_sentence(played.run("ada", "verify", 1), "played under version 99 of the rules", 1)
+    assert "seat 0" in played.says("ada", "explain", 1, "--seat", 0)
+
+
+HARMFUL = ("\x1b", "\x07", "\u202e")
+
+
+def harmless(text: str) -> bool:
+    return not any(character in text for character in HARMFUL)
+
+
+def test_what_bots_and_builds_print_cannot_paint_the_terminal(played: League) -> None:
+    for words in (("logs", "adas"), ("logs", "adas", "--json"), ("logs", "--match", 1), ("replay", 1), ("matches", 1)):
+        done = played.run("ada", *words)
+        assert harmless(done.stdout + done.stderr), words
+    assert "[red]text[/red]" in played.says("ada", "logs", "adas")
+    assert json.loads(played.says("ada", "logs", "adas", "--json"))["log"] == f"built {HOSTILE}\n"
+    played.reason = f"it said {HOSTILE}"
+    done = played.submit("ada")
+    assert done.returncode == 1
+    assert harmless(done.stdout + done.stderr)
+
+
+def test_ctrl_c_ends_a_watch_without_a_word_too_many(league: League, tmp_path: Path) -> None:
+    league.submit("ada")
+    asked = threading.Event()
+
+    async def noting(scope: Scope, receive: Receive, send: Send) -> None:
+        await league.site.app(scope, receive, send)
+        if scope["type"] == "http" and b"state=abandoned" in scope["query_string"]:
+            asked.set()  # it is in its loop now; a signal while Python starts would end it otherwise
+
+    with served(cast(FastAPI, noting)) as server:
+        command = [sys.executable, "-m", "cli.main", "watch", "adas", "--server", server]
+        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DEADHEAT_TOKEN": league.tokens["ada"]}
+        child = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert asked.wait(60)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err) == (130, "", "stopped\n")
