@@ -16,13 +16,16 @@ from rich import box
 from rich.table import Table
 
 from cli.api_models import Leaderboard
+from cli.client import visit
 from cli.console import fail, out, plain, short
 from cli.leaderboard import standings_table
+from cli.recount import recount_of
 from league.beside import sentences
 
 if TYPE_CHECKING:
     from sqlmodel import Session
 
+    from league.comparison import Recount
     from league.ratings import Log, RatingConfig, RatingTable
 
 MOST_SD_ELO = 10_000.0
@@ -42,20 +45,24 @@ def rate(
         int | None, typer.Option(help="Rate this season of the deployment's database instead.", min=1)
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare with the season's stored ranking.")] = False,
+    server: Annotated[str | None, typer.Option(help="Check this server's ranking, from what it exports.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
     """Rate a log of games, each a line {"players": [...], "ranks": [...]}; matches that share dice name a "group".
 
-    With --season --check the newest ranking is recomputed from the database; exit code 1 if anything differs.
+    With --season --check the newest ranking is made again, from the database or from what a --server exports; exit code
+    1 if anything differs.
     """
     if (file is None) == (season is None):
         fail("give either a file or --season", 2)
     if check and season is None:
         fail("--check compares a season's ranking: it needs --season", 2)
+    if server is not None and not check:
+        fail("--server is for --check", 2)
     if file is not None:
         _show(_rated(_log(file), _config(prior_sd, ranks)), as_json)
     elif season is not None and check:
-        _check(season, as_json)
+        _check(season, server, as_json)
     elif season is not None:
         _show_season(season, as_json)
 
@@ -195,12 +202,9 @@ def _show_season(season_id: int, as_json: bool) -> None:
         out.print(sentence, soft_wrap=True)
 
 
-def _check(season_id: int, as_json: bool) -> None:
+def _check(season_id: int, server: str | None, as_json: bool) -> None:
     """Whether the stored ranking is what its configuration makes of the log; ends with 1 if it is not."""
-    from league.service.recount import recount
-
-    with _reading(season_id) as session:
-        found = recount(session, season_id)
+    found = _of_database(season_id) if server is None else _of_server(server, season_id)
     if as_json:
         print(json.dumps(asdict(found)))
     elif found.snapshot_id is None:
@@ -218,6 +222,18 @@ def _check(season_id: int, as_json: bool) -> None:
             out.print("The log has changed since, and a new ranking is due.")
     if not found.same:
         raise typer.Exit(1)
+
+
+def _of_database(season_id: int) -> Recount:
+    from league.service.recount import recount
+
+    with _reading(season_id) as session:
+        return recount(session, season_id)
+
+
+def _of_server(server: str, season_id: int) -> Recount:
+    with visit(server) as client:
+        return recount_of(client, season_id)
 
 
 @contextmanager

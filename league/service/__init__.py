@@ -50,7 +50,7 @@ from league.service.participation import participation
 from league.service.play import claim_series, finish_series, release_series, renew_series
 from league.service.publishing import publish, seasons_to_publish
 from league.service.queues import queues
-from league.service.recount import Recount, recount
+from league.service.recount import recount
 from league.service.rulings import (
     disqualify,
     reinstate,
@@ -100,7 +100,6 @@ from league.service.workers import (
 
 __all__ = [
     "GateTerms",
-    "Recount",
     "Swept",
     "add_version",
     "announce",

@@ -9,8 +9,8 @@ import pytest
 from sqlmodel import col, select
 
 from league import errors, service
+from league.comparison import MOST_DIFFERENCES, Recount
 from league.database import Database
-from league.service.recount import MOST_DIFFERENCES, Recount
 from league.tables import Match, Participant, RatingSnapshot
 from tests.league.test_standings import play, refit
 from tests.league.world import World

@@ -1,0 +1,106 @@
+"""`deadheat rate --season ID --check --server URL`: a ranking made again from what a server exports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import select
+
+from league import service
+from league.tables import RatingSnapshot
+from tests.api.served import served
+from tests.api.site import Site
+from tests.cli.command import assert_one_sentence, invoke
+
+
+class Served:
+    """A site behind a socket."""
+
+    def __init__(self, site: Site, url: str) -> None:
+        self.site, self.url, self.world = site, url, site.world
+
+    def check(self, season_id: int, *options: str) -> tuple[int, str]:
+        done = invoke("rate", "--season", str(season_id), "--check", "--server", self.url, *options)
+        return done.returncode, done.stdout
+
+    def refit(self, season_id: int) -> None:
+        with self.world.db.transaction() as session:
+            assert service.refit(session, season_id)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Served]:
+    site = Site(tmp_path)
+    with served(site.app) as url:
+        yield Served(site, url)
+    site.close()
+
+
+def test_everybody_can_make_a_ranking_again(server: Served) -> None:
+    """With a voided match, a disqualified bot, and a version that follows another."""
+    season_id = server.world.season(5, series_length=2, games_per_pair=4)
+    server.world.play_all()
+    with server.world.db.transaction() as session:
+        service.void_match(session, server.world.boss, 3, "a test")
+        service.disqualify(session, server.world.boss, season_id, 5, "a test")
+    owner, bot_id = server.world.bot()
+    with server.world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id)
+    server.world.play_all()
+    server.world.build(server.world.upload(owner, bot_id))
+    server.refit(season_id)
+    code, said = server.check(season_id)
+    assert (code, said.splitlines()[0].split(" is what ")[0]) == (0, "Ranking 1 of season 1"), said
+    found = json.loads(server.check(season_id, "--json")[1])
+    with server.world.db.reading() as session:
+        assert found["log_sha256"] == service.recount(session, season_id).log_sha256
+    assert found["games"] > 20
+
+
+def test_deals_at_tables_of_three_and_divisions_are_made_again(server: Served) -> None:
+    season_id = server.world.season(
+        6, game="liars-dice", seats=3, series_length=6, games_per_pair=12, divisions=[("Gold", None), ("Silver", None)]
+    )
+    with server.world.db.transaction() as session:
+        for bot_id in (1, 2, 3):
+            service.assign_division(session, server.world.boss, season_id, bot_id, 1)
+    server.world.play_all()
+    server.refit(season_id)
+    code, said = server.check(season_id)
+    assert code == 0, said
+
+
+def test_a_ranking_that_does_not_follow_is_told(server: Served) -> None:
+    season_id = server.world.season(3, series_length=2, games_per_pair=2)
+    server.world.play_all()
+    server.refit(season_id)
+    with server.world.db.transaction() as session:
+        snapshot = session.exec(select(RatingSnapshot)).one()
+        first, *others = snapshot.standings["rows"]
+        snapshot.standings = {**snapshot.standings, "rows": [{**first, "elo": first["elo"] + 1}, *others]}
+    code, said = server.check(season_id)
+    assert code == 1
+    assert f"rows.version {first['version_id']}.elo is stored as 1501.0, and the log gives 1500.0." in said
+
+
+def test_a_log_that_has_changed_since_is_told(server: Served) -> None:
+    season_id = server.world.season(3, series_length=2, games_per_pair=2)
+    server.world.play_all()
+    server.refit(season_id)
+    with server.world.db.transaction() as session:
+        service.void_match(session, server.world.boss, 1, "a test")
+    code, said = server.check(season_id)
+    assert code == 1
+    assert "log_sha256 is stored as" in said
+
+
+def test_a_season_without_a_ranking_and_one_that_is_not_there(server: Served) -> None:
+    season_id = server.world.season(1)
+    assert server.check(season_id) == (0, "Season 1 has no ranking yet.\n")
+    assert_one_sentence(
+        invoke("rate", "--season", "9", "--check", "--server", server.url), "There is no season 9.", code=1
+    )
+    assert_one_sentence(invoke("rate", "--season", "1", "--server", server.url), "--server is for --check")
