@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from datetime import datetime
+from statistics import median
 from typing import Any
 
 from fastapi import APIRouter, Request, Response

@@ -11,11 +11,11 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError, StatementError
-from sqlmodel import SQLModel, select
+from sqlmodel import SQLModel, col, select, update
 
 from league.database import Database
-from league.states import MatchState, SeasonState, SeriesState
-from league.tables import AuditRecord, Match, Participant, Season, Series, User
+from league.states import MatchState, Purpose, SeasonState, SeriesState
+from league.tables import AuditRecord, Challenge, Division, Entry, Match, Participant, Season, Series, User
 from tests.league.world import START, World, settings
 
 
@@ -170,3 +170,56 @@ def test_the_database_refuses(world: World, case: str) -> None:
     row = wrong_rows(series_id)[case]
     with pytest.raises((DBAPIError, StatementError)), world.db.transaction() as session:
         session.add(row)
+
+
+def season_with(**values: Any) -> Season:
+    plain: dict[str, Any] = {"game": "g", "name": "n", "name_key": "n", "created_at": START}
+    return Season(**(plain | values))
+
+
+def challenge_with(**values: Any) -> Challenge:
+    plain: dict[str, Any] = {"season_id": 1, "entry_id": 1, "candidate_id": 1, "incumbent_id": 2, "elo0": 0.0}
+    more: dict[str, Any] = {"elo1": 20.0, "alpha": 0.05, "beta": 0.05, "games_limit": 400, "created_at": START}
+    return Challenge(**(plain | more | values))
+
+
+REFUSED: dict[str, tuple[SQLModel, str]] = {
+    "a season that freezes before it opens": (
+        season_with(opens_at=START, freezes_at=START - timedelta(days=1)),
+        "ck_season_opens_at_freezes_at",
+    ),
+    "finals before the freeze": (season_with(freezes_at=START, finals_at=START), "ck_season_freezes_at_finals_at"),
+    "a table of one": (season_with(seats=1), "ck_season_seats"),
+    "finals of one": (season_with(finals_top=1), "ck_season_finals_top"),
+    "a quota of nothing": (season_with(versions_per_day=0), "ck_season_versions_per_day"),
+    "a division of one": (Division(season_id=1, number=2, name="x", size=1), "ck_division_size"),
+    "a division above the first": (Division(season_id=1, number=0, name="x"), "ck_division_number"),
+    "a version that challenges itself": (challenge_with(candidate_id=2), "ck_challenge_versions"),
+    "a test without a difference": (challenge_with(elo1=0.0), "ck_challenge_elo"),
+    "a challenge that runs and has ended": (challenge_with(ended_at=START), "ck_challenge_ended"),
+    "a series at a gate without a challenge": (
+        Series(season_id=1, purpose=Purpose.CHALLENGE, queued_at=START, nudge_at=START, created_at=START),
+        "ck_series_challenge",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(REFUSED))
+def test_the_database_refuses_by_name(world: World, case: str) -> None:
+    world.season()
+    row, constraint = REFUSED[case]
+    with pytest.raises(DBAPIError, match=constraint), world.db.transaction() as session:
+        session.add(type(row)(**row.model_dump(exclude_unset=True)))
+
+
+def test_an_entry_is_in_a_division_that_its_season_has(world: World) -> None:
+    season_id = world.season(1)
+    with pytest.raises(DBAPIError, match=r"(?i)foreign key"), world.db.transaction() as session:
+        session.exec(select(Entry).where(Entry.season_id == season_id)).one().division = 2
+
+
+def test_a_place_in_the_finals_is_taken_once(world: World) -> None:
+    season_id = world.season(2)
+    everyone = update(Entry).where(col(Entry.season_id) == season_id).values(finals_seed=1)
+    with pytest.raises(DBAPIError, match=r"(?i)unique"), world.db.transaction() as session:
+        session.exec(everyone)

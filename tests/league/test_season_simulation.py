@@ -1,0 +1,219 @@
+"""Seasons under people who interfere, workers that fail and schedulers that come when they like: whatever happens, a
+season comes to its end, its finals are fair and its standings are published once. A failing run names its seed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlmodel import Session, col, select
+
+from league import errors, service
+from league.jobs import MatchJob, MatchOutcome, SeriesJob
+from league.service.challenges import GateTerms
+from league.service.entries import Gate
+from league.service.users import Person
+from league.states import UNFINISHED, ChallengeState, FinalsFormat, Purpose, SeasonState
+from league.tables import Challenge, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
+from tests.league.world import World, abandoned, forfeited, settings, won
+
+STEPS = 250
+BOTS = 6
+
+
+class Chaos:
+    """A season in two divisions, driven by one seed."""
+
+    def __init__(self, world: World, seed: int) -> None:
+        self.world, self.chance = world, random.Random(seed)
+        self.format = self.chance.choice([FinalsFormat.NONE, FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS])
+        self.season = world.season(
+            0,
+            divisions=[("First", 3), ("Second", None)],
+            games_per_pair=6,
+            series_length=3,
+            finals=self.format,
+            finals_top=self.chance.choice([None, 2]),
+            finals_games=2,
+            finals_extra_games=self.chance.choice([0, 8]),
+        )
+        self.bots: list[tuple[Person, int]] = [world.bot() for _ in range(BOTS)]
+        for number, (owner, bot_id) in enumerate(self.bots):
+            gate: Gate = GateTerms(elo1=100, games=20) if number % 2 else "none"
+            with world.db.transaction() as session:
+                service.enter(session, owner, self.season, bot_id, None, gate)
+                if number < 3:
+                    service.assign_division(session, world.boss, self.season, bot_id, 1)
+        self.held: list[SeriesJob] = []
+        self.known: list[int] = []
+        self.versions_at_freeze: dict[int, int] = {}
+
+    def run(self) -> None:
+        actions = [self.tick, self.claim, self.claim, self.claim, self.finish, self.finish, self.finish, self.wait]
+        people = [self.upload, self.choose, self.disqualify, self.turn, self.release, self.void]
+        for _ in range(STEPS):
+            self.chance.choice([*actions, *actions, *people])()
+            self.remember()
+        self.drain()
+
+    def state(self) -> SeasonState:
+        with self.world.db.reading() as session:
+            return session.get_one(Season, self.season).state
+
+    def versions(self) -> dict[int, int]:
+        with self.world.db.reading() as session:
+            return {entry.bot_id: entry.version for entry in service.entries(session, self.season)}
+
+    def remember(self) -> None:
+        """What plays when the season freezes, and until it ends or thaws."""
+        if self.state() in {SeasonState.SCHEDULED, SeasonState.OPEN}:
+            self.versions_at_freeze = {}
+        elif not self.versions_at_freeze:
+            self.versions_at_freeze = self.versions()
+        else:
+            assert self.versions() == self.versions_at_freeze
+
+    def tick(self) -> None:
+        self.known += self.world.tick()
+
+    def claim(self) -> None:
+        if self.known:
+            job = self.world.claim(self.chance.choice(self.known))
+            if job is not None:
+                self.held.append(job)
+
+    def finish(self) -> None:
+        if self.held:
+            job = self.chance.choice(self.held)
+            self.world.finish(job, [self.outcome(match) for match in job.matches])
+
+    def outcome(self, match: MatchJob) -> MatchOutcome:
+        seat = self.chance.randrange(2)
+        return self.chance.choice(
+            [*[won(match, seat)] * 6, forfeited(match, seat), forfeited(match, 0, 1), abandoned(match)]
+        )
+
+    def release(self) -> None:
+        if self.held:
+            with self.world.db.transaction() as session:
+                service.release_series(session, self.chance.choice(self.held), "w", "no-engine", "", {})
+
+    def wait(self) -> None:
+        """Time passes; the sweeper and the rankings come by."""
+        self.world.clock.turn(self.chance.choice([1, 10, 40]))
+        with self.world.db.transaction() as session:
+            self.known += service.sweep(session).series_ids
+            due, over = service.seasons_to_refit(session), service.seasons_to_publish(session)
+        for season_id in due:
+            with self.world.db.transaction() as session:
+                service.refit(session, season_id)
+        for season_id in over:
+            with self.world.db.transaction() as session:
+                service.publish(session, season_id)
+
+    def upload(self) -> None:
+        owner, bot_id = self.chance.choice(self.bots)
+        self.world.build(self.world.upload(owner, bot_id))
+
+    def choose(self) -> None:
+        self.try_to(lambda session, owner, bot_id: service.enter(session, owner, self.season, bot_id))
+
+    def disqualify(self) -> None:
+        if self.chance.random() < 0.7:
+            return
+        verb = self.chance.choice([service.disqualify, service.reinstate])
+        self.try_to(lambda session, _, bot_id: verb(session, self.world.boss, self.season, bot_id, "chaos"))
+
+    def void(self) -> None:
+        with self.world.db.reading() as session:
+            done = [match.id for match in service.matches(session, season_id=self.season) if match.finished_at]
+        if done:
+            match_id = self.chance.choice(done)
+            verb = self.chance.choice([service.void_match, service.rejudge_match])
+            self.try_to(lambda session, *_: verb(session, self.world.boss, match_id, "chaos"))
+
+    def turn(self) -> None:
+        """An organiser goes on, or back to open; seldom, or the season would be over at once."""
+        if self.chance.random() < 0.3:
+            after = self.chance.choice([SeasonState.FROZEN, SeasonState.OPEN, SeasonState.FINALS])
+            self.try_to(lambda session, *_: service.set_season_state(session, self.world.boss, self.season, after))
+
+    def try_to(self, action: Callable[[Session, Person, int], object]) -> None:
+        """What the season's state or rules forbid is refused; nothing else is."""
+        owner, bot_id = self.chance.choice(self.bots)
+        try:
+            with self.world.db.transaction() as session:
+                action(session, owner, bot_id)
+        except (errors.WrongState, errors.BadSetting):
+            return
+
+    def drain(self) -> None:
+        """Calm at last: the season is closed by its finals or by hand, and what is left is played."""
+        for _ in range(100):
+            if self.state() in {SeasonState.OPEN, SeasonState.FROZEN}:
+                after = SeasonState.CLOSED if self.format is FinalsFormat.NONE else SeasonState.FINALS
+                with self.world.db.transaction() as session:
+                    service.set_season_state(session, self.world.boss, self.season, after)
+            self.tick()
+            self.world.clock.turn(100)
+            with self.world.db.transaction() as session:
+                waiting = service.sweep(session).series_ids
+            for series_id in waiting:
+                job = self.world.claim(series_id)
+                if job is not None:
+                    assert self.world.finish(job)
+            self.wait()
+            self.remember()
+            with self.world.db.reading() as session:
+                if service.season_info(session, self.season).published_at is not None:
+                    return
+        pytest.fail("it never came to its end")
+
+
+def check(chaos: Chaos) -> None:
+    """What must hold whatever happened."""
+    with chaos.world.db.reading() as session:
+        assert session.exec(select(Series.id).where(col(Series.state).in_(UNFINISHED))).all() == []
+        assert session.exec(select(Challenge.id).where(Challenge.state == ChallengeState.RUNNING)).all() == []
+        assert session.exec(select(RatingSnapshot.id).where(col(RatingSnapshot.final).is_(True))).one()
+        assert service.first_broken(session) is None
+        at_gates = select(Match.rated).join(Series, col(Series.id) == Match.series_id)
+        assert not any(session.exec(at_gates.where(Series.purpose == Purpose.CHALLENGE)).all())
+        entries = {entry.version_id: entry for entry in service.entries(session, chaos.season)}
+        rows = service.leaderboard(session, chaos.season).standings["rows"]
+    meetings = Counter(finals_tables(chaos.world))
+    assert set(meetings.values()) <= {1}
+    for table in meetings:
+        assert len({entries[version].division for version in table}) == 1
+        assert all(entries[version].finals_seed is not None for version in table)
+    order = [(row["division"], not row["finalist"]) for row in rows]
+    assert order == sorted(order)
+
+
+def finals_tables(world: World) -> list[frozenset[int]]:
+    """Who sat at each table of the finals' rounds, without those that an organiser had played again."""
+    with world.db.reading() as session:
+        again = select(Match.series_id).join(VoidedMatch, col(VoidedMatch.rejudged_id) == Match.id)
+        seated = (
+            select(Series.id, Participant.version_id)
+            .join(Match, col(Match.series_id) == Series.id)
+            .join(Participant, col(Participant.match_id) == Match.id)
+            .where(Series.purpose == Purpose.FINALS, col(Series.round).is_not(None), col(Series.id).not_in(again))
+        )
+        tables: dict[int, set[int]] = {}
+        for series_id, version in session.exec(seated):
+            tables.setdefault(series_id, set()).add(version)
+    return [frozenset(table) for table in tables.values()]
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_a_season_comes_to_its_end_whatever_happens(tmp_path: Path, seed: int) -> None:
+    world = World(settings(tmp_path, series_attempts=3))
+    chaos = Chaos(world, seed)
+    chaos.run()
+    check(chaos)
+    world.close()
