@@ -32,14 +32,16 @@ MOST_SD_ELO = 10_000.0
 NAME_WIDTH = 28
 
 File = Annotated[Path | None, typer.Argument(help="Games, one JSON object a line; - is standard input.")]
-PriorSd = Annotated[str, typer.Option(metavar="X|none", help="Deviation of newcomers' strengths around 1500, in Elo.")]
+PriorSd = Annotated[
+    str, typer.Option(metavar="X|none", help="Of a file: deviation of newcomers' strengths around 1500, in Elo.")
+]
 
 
 def rate(
     file: File = None,
     prior_sd: PriorSd = "350",
     ranks: Annotated[
-        Literal["placement", "wins"], typer.Option(help="What a table of three and more counts.")
+        Literal["placement", "wins"], typer.Option(help="Of a file: what a table of three and more counts.")
     ] = "placement",
     season: Annotated[
         int | None, typer.Option(help="Rate this season of the deployment's database instead.", min=1)
