@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import typer
 
-from cli import author, client, follow, leaderboard, local, login, matches, operate, organise, season, submit, workers
+from cli import (
+    author,
+    client,
+    follow,
+    leaderboard,
+    local,
+    login,
+    matches,
+    operate,
+    organise,
+    season,
+    submit,
+    users,
+    workers,
+)
 from cli.rate import rate
 from cli.sprt import sprt
 
@@ -16,6 +30,7 @@ app = typer.Typer(
 )
 for verbs in (client, local, login, submit, follow, matches, leaderboard, author, season, organise, operate, workers):
     verbs.register(app)
+users.register(app)
 app.command()(rate)
 app.command()(sprt)
 

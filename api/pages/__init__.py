@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.pages import account, audit, docs, environment, home, match, season, upload
+from api.pages import account, appeal, audit, desk, docs, environment, home, match, operator, season, upload
 
 router = APIRouter(include_in_schema=False)
-for _page in (home, season, match, environment, audit, docs, account, upload):
+for _page in (home, season, match, environment, audit, docs, account, upload, appeal, desk, operator):
     router.include_router(_page.router)

@@ -35,6 +35,7 @@ from league.service.bots import (
 )
 from league.service.builds import claim_build, finish_build, release_build, renew_build
 from league.service.challenges import GateTerms, challenges
+from league.service.conditions import conditions
 from league.service.divisions import assign_division
 from league.service.entries import enter, entries, entry_info
 from league.service.environments import (
@@ -46,7 +47,7 @@ from league.service.environments import (
 from league.service.exports import export_page
 from league.service.matches import endings, match_detail, matches, transcript_of
 from league.service.operators import ensure_organiser, reset_password, set_role
-from league.service.participation import participation
+from league.service.participation import absences, participation
 from league.service.play import claim_series, finish_series, release_series, renew_series
 from league.service.publishing import publish, seasons_to_publish
 from league.service.queues import queues
@@ -101,6 +102,7 @@ from league.service.workers import (
 __all__ = [
     "GateTerms",
     "Swept",
+    "absences",
     "add_version",
     "announce",
     "announcements",
@@ -118,6 +120,7 @@ __all__ = [
     "check_password",
     "claim_build",
     "claim_series",
+    "conditions",
     "confirm_environment",
     "create_bot",
     "create_season",

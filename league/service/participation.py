@@ -61,3 +61,9 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
         )
         for season, entry, number, absent in rows
     ]
+
+
+def absences(session: Session, season_id: int) -> dict[int, tuple[Absence, str]]:
+    """Which entered bots do not take part, and why."""
+    rows = session.exec(select(AbsentEntry).where(AbsentEntry.season_id == season_id))
+    return {row.bot_id: (row.absence, row.reason) for row in rows}

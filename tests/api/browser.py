@@ -31,6 +31,7 @@ class Read(HTMLParser):
         self.text = ""
         self.token = ""
         self._select = ""
+        self._area = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -42,13 +43,20 @@ class Read(HTMLParser):
             self.token = found["content"]
         elif tag in {"input", "textarea"} and "name" in found and found.get("type") != "checkbox":
             self.forms[-1].fields[found["name"]] = found.get("value", "")
+            self._area = found["name"] if tag == "textarea" else ""
         elif tag == "select":
-            self._select = found["name"]
-        elif tag == "option" and ("selected" in found or self._select not in self.forms[-1].fields):
+            self._select = found.get("name", "")
+        elif tag == "option" and self._select and ("selected" in found or self._select not in self.forms[-1].fields):
             self.forms[-1].fields[self._select] = found["value"]
 
     def handle_data(self, data: str) -> None:
         self.text += data
+        if self._area:
+            self.forms[-1].fields[self._area] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self._area = ""
 
 
 class Browser:

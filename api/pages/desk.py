@@ -1,0 +1,297 @@
+"""The organiser's desk: seasons, entries, results, appeals, announcements. What is decided here is in the audit log.
+
+Each form posts to an address of its own and is answered with the page it stands on; the words that may follow a
+season's or match's address are in the tables below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Any
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+from sqlmodel import Session
+from starlette.exceptions import HTTPException
+
+from api import schemas
+from api import schemas_rulings as shapes
+from api.deps import Id, Shared
+from api.pages.forms import Complaint, Fields, Submitted, Visit, Visiting, attempt, checked, onward, private
+from api.services import Services
+from engine.games import GAMES
+from league import service
+from league.service.users import Person
+from league.states import (
+    Admission,
+    AppealState,
+    FinalsFormat,
+    FinalsLog,
+    Ranks,
+    SeasonState,
+    allowed,
+)
+from league.words import Remedy
+
+router = APIRouter(prefix="/desk", include_in_schema=False)
+
+SHOWN = 50
+"""Appeals and announcements on the desk."""
+
+DATES = ("opens_at", "freezes_at", "finals_at", "closes_at")
+
+EntryVerb = Callable[[Session, Person, int, int, str], None]
+ENTRY_VERBS: Mapping[str, EntryVerb] = {"disqualify": service.disqualify, "reinstate": service.reinstate}
+
+MatchVerb = Callable[[Session, Person, int, str], object]
+MATCH_VERBS: Mapping[str, MatchVerb] = {
+    "void": service.void_match,
+    "restore": service.restore_match,
+    "rejudge": service.rejudge_match,
+}
+
+
+class MatchForm(shapes.Reason):
+    """A ruling on a match."""
+
+    match: int = Field(ge=1, le=2**31 - 1)
+    verb: str = Field(pattern="^(void|restore|rejudge)$")
+
+
+class StateForm(BaseModel):
+    """A season's next state."""
+
+    state: SeasonState
+
+
+class NameForm(BaseModel):
+    """Somebody."""
+
+    name: schemas.Name
+
+
+@router.get("")
+def desk(shared: Shared, visit: Visiting) -> Response:
+    """Everything at once."""
+    return _desk(shared, visit, None)
+
+
+@router.post("/seasons")
+def create_season(shared: Shared, posted: Submitted) -> Response:
+    """A scheduled season."""
+
+    def act() -> Response:
+        body = checked(schemas.SeasonRequest, _terms(posted.fields))
+        given = body.model_dump(exclude_unset=True, exclude={"divisions"})
+        with shared.db.transaction() as session:
+            season = service.create_season(session, posted.visit.person, divisions=(), **given)
+        return onward(f"/desk/seasons/{season.id}")
+
+    return _attempt(shared, posted, "create", act)
+
+
+@router.post("/announcements")
+def announce(shared: Shared, posted: Submitted) -> Response:
+    """Tell everyone."""
+
+    def act() -> Response:
+        body = checked(shapes.AnnouncementRequest, posted.fields)
+        with shared.db.transaction() as session:
+            service.announce(session, posted.visit.person, body.season, body.title, body.text)
+        return onward("/desk#announcements")
+
+    return _attempt(shared, posted, "announce", act)
+
+
+@router.post("/announcements/{announcement_id}/take-down")
+def take_down(shared: Shared, posted: Submitted, announcement_id: Id) -> Response:
+    """Remove an announcement."""
+
+    def act() -> Response:
+        with shared.db.transaction() as session:
+            service.take_down(session, posted.visit.person, announcement_id)
+        return onward("/desk#announcements")
+
+    return _attempt(shared, posted, "announce", act)
+
+
+@router.post("/matches")
+def rule_on_match(shared: Shared, posted: Submitted) -> Response:
+    """Void, restore or rejudge a match."""
+
+    def act() -> Response:
+        body = checked(MatchForm, posted.fields)
+        with shared.db.transaction() as session:
+            MATCH_VERBS[body.verb](session, posted.visit.person, body.match, body.reason)
+        return onward(f"/matches/{body.match}")
+
+    return _attempt(shared, posted, "match", act)
+
+
+@router.post("/appeals/{appeal_id}")
+def rule_on_appeal(shared: Shared, posted: Submitted, appeal_id: Id) -> Response:
+    """Reject an appeal, or uphold it with a remedy."""
+
+    def act() -> Response:
+        body = checked(shapes.Ruling, posted.fields)
+        with shared.db.transaction() as session:
+            service.rule(
+                session,
+                posted.visit.person,
+                appeal_id,
+                uphold=body.uphold,
+                ruling=body.ruling,
+                remedy=body.remedy,
+            )
+        return onward("/desk#appeals")
+
+    return _attempt(shared, posted, f"appeal-{appeal_id}", act)
+
+
+@router.get("/seasons/{season_id}")
+def season(shared: Shared, visit: Visiting, season_id: Id) -> Response:
+    """One season: its state, settings, entries and list."""
+    return _season(shared, visit, season_id, None)
+
+
+@router.post("/seasons/{season_id}/state")
+def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Open, freeze, begin the finals, close."""
+
+    def act() -> Response:
+        after = checked(StateForm, posted.fields).state
+        with shared.db.transaction() as session:
+            service.set_season_state(session, posted.visit.person, season_id, after)
+        return onward(f"/desk/seasons/{season_id}")
+
+    return _attempt_in(shared, posted, season_id, "state", act)
+
+
+@router.post("/seasons/{season_id}/settings")
+def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Change settings: what is left empty is taken away, where nothing is a choice."""
+
+    def act() -> Response:
+        emptied = {name: None for name, value in posted.fields.items() if value == "" and name in _OPTIONAL}
+        body = checked(schemas.SeasonChange, _terms(posted.fields), **emptied)
+        given = body.model_dump(exclude_unset=True, exclude={"state"})
+        with shared.db.transaction() as session:
+            service.edit_season(session, posted.visit.person, season_id, **given)
+        return onward(f"/desk/seasons/{season_id}")
+
+    return _attempt_in(shared, posted, season_id, "settings", act)
+
+
+@router.post("/seasons/{season_id}/invitations")
+def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Put an author on the season's list, or (with `remove`) take them off."""
+
+    def act() -> Response:
+        change = service.uninvite_from_season if "remove" in posted.fields else service.invite_to_season
+        name = checked(NameForm, posted.fields).name
+        with shared.db.transaction() as session:
+            change(session, posted.visit.person, season_id, name)
+        return onward(f"/desk/seasons/{season_id}#invitations")
+
+    return _attempt_in(shared, posted, season_id, "invite", act)
+
+
+@router.post("/seasons/{season_id}/entries/{bot_id}/{verb}")
+def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str) -> Response:
+    """Disqualify or reinstate."""
+    if verb not in ENTRY_VERBS:
+        raise HTTPException(404)
+
+    def act() -> Response:
+        reason = checked(shapes.Reason, posted.fields).reason
+        with shared.db.transaction() as session:
+            ENTRY_VERBS[verb](session, posted.visit.person, season_id, bot_id, reason)
+        return onward(f"/desk/seasons/{season_id}#entries")
+
+    return _attempt_in(shared, posted, season_id, f"entry-{bot_id}", act)
+
+
+_OPTIONAL = frozenset(
+    {*DATES, "games_per_pair", "finals_top", "finals_rounds", "entries_per_author", "uploads_per_hour"}
+    | {"versions_per_day", "languages"}
+)
+"""Settings that may be nothing."""
+
+
+def _terms(given: Fields) -> dict[str, Any]:
+    """A season's settings as the API has them: dates in UTC, languages as a list."""
+    terms: dict[str, Any] = dict(given)
+    for name in DATES:
+        if terms.get(name):
+            terms[name] = f"{terms[name]}Z"
+    if terms.get("languages"):
+        terms["languages"] = [word.strip() for word in given["languages"].split(",")]
+    return terms
+
+
+def _attempt(shared: Services, posted: Submitted, form: str, act: Callable[[], Response]) -> Response:
+    return attempt(form, posted.fields, act, lambda complaint: _desk(shared, posted.visit, complaint))
+
+
+def _attempt_in(
+    shared: Services, posted: Submitted, season_id: int, form: str, act: Callable[[], Response]
+) -> Response:
+    return attempt(form, posted.fields, act, lambda complaint: _season(shared, posted.visit, season_id, complaint))
+
+
+def _desk(shared: Services, visit: Visit, complaint: Complaint | None) -> Response:
+    visit.person.must_organise()
+    with shared.db.reading() as session:
+        values: dict[str, Any] = {
+            "seasons": service.seasons(session),
+            "appeals": service.appeals(session, visit.person, state=AppealState.OPEN, limit=SHOWN),
+            "announcements": service.announcements(session, limit=SHOWN),
+        }
+    named = [(season.id, season.name) for season in values["seasons"]]
+    published = [(season.id, season.name) for season in values["seasons"] if season.published_at]
+    return private(
+        shared,
+        "desk.html",
+        visit,
+        complaint,
+        game_pairs=[(game, game) for game in sorted(GAMES)],
+        previous=[("", "no other season"), *published],
+        about=[("", "the whole league"), *named],
+        words=WORDS,
+        **values,
+    )
+
+
+def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint | None) -> Response:
+    visit.person.must_organise()
+    with shared.db.reading() as session:
+        info = service.season_info(session, season_id)
+        values: dict[str, Any] = {
+            "progress": service.season_progress(session, season_id),
+            "entries": service.entries(session, season_id),
+            "absences": service.absences(session, season_id),
+            "invited": service.invited_to_season(session, visit.person, season_id),
+        }
+    following = [state.value for state in SeasonState if state is not info.state and allowed(info.state, state)]
+    return private(
+        shared, "desk-season.html", visit, complaint, season=info, following=following, words=WORDS, **values
+    )
+
+
+def _same(words: type[StrEnum]) -> list[tuple[str, str]]:
+    return [(word.value, word.value) for word in words]
+
+
+WORDS = {
+    "ranks": _same(Ranks),
+    "finals": _same(FinalsFormat),
+    "finals_log": _same(FinalsLog),
+    "admission": _same(Admission),
+    "remedies": [
+        (Remedy.NONE.value, "leave the match"),
+        (Remedy.VOID.value, "void it"),
+        (Remedy.REJUDGE.value, "play it again"),
+    ],
+}
+"""What a season's settings and a ruling may say."""

@@ -1,0 +1,41 @@
+"""The operator's page: what waits, who works and whether they are fit, what went wrong lately. Administrators only."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from api.deps import Shared
+from api.pages.forms import Visiting, private
+from league import service
+from league.database import now
+
+router = APIRouter(include_in_schema=False)
+
+OLD_SECONDS = 120
+"""A job that waits longer, or a ranking that is older while results come, is marked."""
+
+
+@router.get("/operator")
+def operator(shared: Shared, visit: Visiting) -> Response:
+    """How the deployment runs."""
+    with shared.db.reading() as session:
+        conditions = service.conditions(session, visit.person)
+        hosts = service.hosts_for(session, visit.person)
+        standing = service.queues(session)
+        names = {season.id: season.name for season in service.seasons(session)}
+        at = now(session)
+    return private(
+        shared,
+        "operator.html",
+        visit,
+        None,
+        conditions=conditions,
+        hosts=hosts,
+        queues=standing.queues,
+        rankings=[
+            (names.get(season, str(season)), season, age) for season, age in standing.ranking_age_seconds.items()
+        ],
+        judge_unfit=shared.settings.judge_unfit,
+        old_seconds=OLD_SECONDS,
+        now=at,
+    )

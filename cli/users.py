@@ -1,0 +1,58 @@
+"""`deadheat user`: roles and passwords, by the operator's own hand on the machine of the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from cli.console import fail, out
+from league.config import Settings
+from league.database import Database
+from league.errors import LeagueError
+from league.service import reset_password, set_role
+from league.states import Role
+
+MIN_PASSWORD = 10
+
+group = typer.Typer(no_args_is_help=True, help="For operators, on the server: roles and passwords.")
+
+Name = Annotated[str, typer.Argument(help="Whose.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    app.add_typer(group, name="user")
+
+
+@group.command()
+def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="What they may do from now on.")]) -> None:
+    """Make somebody an author, an organiser (runs seasons, rules), or an admin (sees the operator's page too)."""
+    with _league() as database, database.transaction() as session:
+        person = set_role(session, name, is_to_be)
+    out.print(f"{person.name} is {person.role.value}.")
+
+
+@group.command()
+def password(name: Name) -> None:
+    """Give somebody another password, asked for here; it ends all their sessions and tokens."""
+    secret: str = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
+    if len(secret) < MIN_PASSWORD:
+        fail(f"A password has at least {MIN_PASSWORD} characters.")
+    with _league() as database, database.transaction() as session:
+        person = reset_password(session, name, secret)
+    out.print(f"{person.name} has a new password; their sessions and tokens are over.")
+
+
+@contextmanager
+def _league() -> Iterator[Database]:
+    """The database that the settings name; what is wrong is said in a sentence."""
+    database = Database(Settings())
+    try:
+        yield database
+    except LeagueError as error:
+        fail(str(error))
+    finally:
+        database.close()

@@ -1,0 +1,60 @@
+"""deadheat user: roles and passwords on the server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.main import app
+from league import service
+from league.database import Database
+from league.errors import BadToken
+from league.states import Role
+from tests.league.world import World, settings
+
+PASSWORD = "another long enough password"
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path))
+    world = World(settings(tmp_path))
+    world.author("ada")
+    world.close()
+    return world
+
+
+def test_somebody_is_made_an_organiser_and_an_author_again(world: World) -> None:
+    with world.db.transaction() as session:
+        token = service.issue_token(session, 2, "laptop").secret
+    for role in (Role.ORGANISER, Role.ADMIN, Role.AUTHOR):
+        result = CliRunner().invoke(app, ["user", "role", "ADA", role.value])
+        assert result.exit_code == 0, result.output
+        assert f"ada is {role.value}" in result.output
+        with world.db.reading() as session:
+            assert service.authenticate(session, token).role is role
+
+
+def test_nobody_is_made_anything_who_is_not_there(world: World) -> None:
+    result = CliRunner().invoke(app, ["user", "role", "bob", "organiser"])
+    assert result.exit_code != 0
+    assert "no user 'bob'" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_new_password_ends_what_the_old_one_opened(world: World) -> None:
+    with world.db.transaction() as session:
+        token = service.issue_token(session, 2, "laptop").secret
+    short = CliRunner().invoke(app, ["user", "password", "ada"], input="short\nshort\n")
+    assert short.exit_code != 0
+    result = CliRunner().invoke(app, ["user", "password", "ada"], input=f"{PASSWORD}\n{PASSWORD}\n")
+    assert result.exit_code == 0, result.output
+    assert PASSWORD not in result.output
+    database = Database(world.settings)
+    with database.reading() as session:
+        assert service.check_password(session, "ada", PASSWORD).name == "ada"
+        with pytest.raises(BadToken):
+            service.authenticate(session, token)
+    database.close()
