@@ -13,6 +13,7 @@ from typing import Protocol
 from fastapi.templating import Jinja2Templates
 from sqlalchemy.exc import SQLAlchemyError
 
+from api.boards import Boards
 from api.rates import Rates
 from league import service
 from league.blobs import Blobs
@@ -117,6 +118,7 @@ class Services:
     pages: Jinja2Templates
     rates: Rates
     bodies: Bodies = field(default_factory=Bodies)
+    boards: Boards = field(default_factory=Boards)
 
     def note_use(self, token_id: int) -> None:
         """When a token was used is worth a note, but no failed request."""

@@ -7,5 +7,5 @@ from fastapi import APIRouter
 from api.pages import account, appeal, audit, desk, docs, environment, home, match, operator, season, upload
 
 router = APIRouter(include_in_schema=False)
-for _page in (home, season, match, environment, audit, docs, account, upload, appeal, desk, operator):
+for _page in (home, game, season, match, bot, environment, audit, docs, account, upload, appeal, desk, operator):
     router.include_router(_page.router)

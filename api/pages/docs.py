@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from fastapi import APIRouter, Request, Response
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from api.deps import Shared
+from api.pages.markdown import rendered
 from api.pages.render import page, render
 from api.services import SITE
 
@@ -25,6 +25,4 @@ async def about_ratings(shared: Shared, request: Request) -> Response:
 
 @cache
 def _ratings() -> Markup:
-    # Raw HTML in the text stays text, and links that could run something are refused.
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    return Markup(markdown.render(RATINGS.read_text(encoding="utf-8")))  # noqa: S704  our own file, escaped by its renderer
+    return rendered(RATINGS.read_text(encoding="utf-8"), titled=True)

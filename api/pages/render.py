@@ -39,6 +39,7 @@ def templates() -> Jinja2Templates:
         "share": share,
         "size": size,
         "places": places,
+        "used": used,
     }
     return Jinja2Templates(env=environment)
 
@@ -100,6 +101,12 @@ def places(row: Mapping[str, Any]) -> str:
     """The interval of a place."""
     low, high = row["rank_low"], row["rank_high"]
     return f"{low}\u2013{high}" if low < high else f"{low}"
+
+
+def used(part: float) -> str:
+    """A share of a limit, as a percentage of two figures or so."""
+    percent = 100 * part
+    return "under 0.1 %" if percent < 0.1 else f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"
 
 
 def share(part: int, whole: int) -> str:

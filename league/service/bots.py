@@ -106,12 +106,12 @@ def create_bot(session: Session, owner: Person, game: str, name: str, team_id: i
 
 def bots_of(session: Session, owner: Person) -> list[BotInfo]:
     """All bots of one author and of the author's teams, by name."""
-    return _bots(session, owned_by(owner))
+    return infos(session, owned_by(owner))
 
 
 def bot_info(session: Session, bot_id: int) -> BotInfo:
     """What anyone may know of a bot. Raises NotFound."""
-    found = _bots(session, col(Bot.id) == bot_id)
+    found = infos(session, col(Bot.id) == bot_id)
     if not found:
         raise NotFound("bot", bot_id)
     return found[0]
@@ -199,7 +199,8 @@ def build_log(session: Session, owner: Person, bot_id: int, number: int) -> tupl
     return row.log, [BuildTry(t.finished_at, t.cause, t.detail) for t in tries]
 
 
-def _bots(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:
+def infos(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:
+    """The bots that meet a condition, by game and name."""
     versions = select(func.count()).select_from(BotVersion).where(BotVersion.bot_id == Bot.id).scalar_subquery()
     statement = (
         select(Bot, User.name, Team.name, versions)

@@ -139,7 +139,8 @@ def matches(
         statement = statement.where(Match.state == state)
     if before is not None:
         statement = statement.where(Match.id < before)
-    rows = session.exec(statement.order_by(col(Match.id).desc()).limit(limit)).all()
+    order = col(Match.id) if bot_id is None else col(Participant.match_id)  # whichever has an index
+    rows = session.exec(statement.order_by(order.desc()).limit(limit)).all()
     seats = _seats(session, [row.id for row, _ in rows])
     return [_view(row, game, seats[row.id]) for row, game in rows]
 

@@ -202,10 +202,16 @@ def edit_season(
     return season_info(session, season_id)
 
 
-def seasons(session: Session, limit: int = 200) -> list[SeasonInfo]:
-    """The newest seasons first."""
-    rows = session.exec(select(Season).order_by(col(Season.id).desc()).limit(limit)).all()
-    return _views(session, rows)
+def seasons(
+    session: Session, limit: int = 200, *, game: str | None = None, before: int | None = None
+) -> list[SeasonInfo]:
+    """The newest seasons first, those with an id below `before`; of one game, or (None) of all."""
+    statement = select(Season).order_by(col(Season.id).desc()).limit(limit)
+    if game is not None:
+        statement = statement.where(Season.game == game)
+    if before is not None:
+        statement = statement.where(Season.id < before)
+    return _views(session, session.exec(statement).all())
 
 
 def season_info(session: Session, season_id: int) -> SeasonInfo:

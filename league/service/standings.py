@@ -111,12 +111,16 @@ def newest_snapshot(session: Session, season_id: int) -> int | None:
     """Which ranking is the newest: what a cached page is checked against. Raises NotFound."""
     if session.get(Season, season_id) is None:
         raise NotFound("season", season_id)
-    newest = _newest(session, season_id)
-    return None if newest is None else newest.id
+    return _newest_id(session, season_id)
 
 
 def _newest(session: Session, season_id: int) -> RatingSnapshot | None:
-    """The published one, if there is one."""
-    statement = select(RatingSnapshot).where(RatingSnapshot.season_id == season_id)
-    newest_last = (col(RatingSnapshot.final).desc(), col(RatingSnapshot.id).desc())
-    return session.exec(statement.order_by(*newest_last).limit(1)).first()
+    newest = _newest_id(session, season_id)
+    return None if newest is None else session.get(RatingSnapshot, newest)
+
+
+def _newest_id(session: Session, season_id: int) -> int | None:
+    """The published one, if there is one. The id alone: a ranking of thousands is a megabyte."""
+    statement = select(RatingSnapshot.id).where(RatingSnapshot.season_id == season_id)
+    published = session.exec(statement.where(col(RatingSnapshot.final).is_(True))).first()
+    return published or session.exec(statement.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()

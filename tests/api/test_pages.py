@@ -77,6 +77,9 @@ def test_every_link_of_every_page_leads_somewhere(played: Played) -> None:
         answer = site.client.get(path, headers=HTML)
         if path == f"/v1/matches/{played.ids[1]}/transcript":
             continue  # its transcript was never stored in this test
+        if answer.status_code == 303:  # for those who have signed in
+            assert answer.headers["location"].startswith("/sign-in"), path
+            continue
         assert answer.status_code == 200, path
         if answer.headers["content-type"].startswith("text/html"):
             todo += page(site, path).links

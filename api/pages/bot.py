@@ -1,0 +1,109 @@
+"""A bot, and its author: ratings, opponents, response times, failures, versions; for everyone, no secrets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from sqlmodel import Session
+
+from api.deps import MAX_ID, Id, Shared
+from api.pages import charts
+from api.pages.render import page, render
+from api.services import Services
+from engine.core import Fault
+from league import service
+from league.errors import NotFound
+from league.service import careers
+from league.service.careers import Part
+from league.service.history import history
+from league.service.response_times import command_times
+from league.states import MatchState
+
+router = APIRouter(include_in_schema=False)
+
+RECENT = 20
+"""Matches shown."""
+
+
+@router.get("/bots/{bot_id}")
+async def bot(
+    shared: Shared, request: Request, bot_id: Id, season: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None
+) -> Response:
+    """One bot, as it does in its newest season or the one asked for."""
+    return await page(shared, request, ("bot", bot_id, season), lambda: _bot(shared, bot_id, season))
+
+
+@router.get("/authors/{name}")
+async def author(shared: Shared, request: Request, name: Annotated[str, Path(min_length=1, max_length=32)]) -> Response:
+    """An author's bots."""
+
+    def make() -> str:
+        with shared.db.reading() as session:
+            written, bots = careers.author_bots(session, name)
+            parts = {bot.id: careers.parts_of(session, bot.id) for bot in bots}
+        return render(shared, "author.html", author=written, bots=bots, parts=parts)
+
+    return await page(shared, request, ("author", name.lower()), make)
+
+
+def _bot(shared: Services, bot_id: int, season_id: int | None) -> str:
+    with shared.db.reading() as session:
+        info = service.bot_info(session, bot_id)
+        parts = careers.parts_of(session, bot_id)
+        part = _chosen(parts, season_id)
+        versions = careers.public_versions(session, bot_id)
+        matches = service.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT)
+        there = {} if part is None else _in_season(shared, session, bot_id, part)
+    return render(
+        shared, "bot.html", bot=info, parts=parts, part=part, versions=versions, matches=matches, **(NOWHERE | there)
+    )
+
+
+NOWHERE: dict[str, Any] = {
+    "row": None,
+    "chart": None,
+    "opponents": [],
+    "times": [],
+    "failures": [],
+    "causes": {},
+    "recent_failures": [],
+    "looked_at": careers.RECENT_MATCHES,
+}
+"""What the page shows of a bot that is in no season."""
+
+
+def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
+    if season_id is None:
+        return parts[0] if parts else None
+    for part in parts:
+        if part.season_id == season_id:
+            return part
+    raise NotFound("season of this bot", season_id)
+
+
+def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> dict[str, Any]:
+    """Everything that the page shows of one season."""
+    standings = shared.boards.newest(session, part.season_id).standings
+    row = next((row for row in standings["rows"] if row["bot_id"] == bot_id), None)
+    failures = careers.failures(session, part.season_id, bot_id)
+    version_ids = [] if row is None else [row["version_id"]]
+    return {
+        "row": row,
+        "chart": charts.history(history(session, part.season_id, bot_id)),
+        "opponents": careers.opponents(session, part.season_id, bot_id),
+        "times": command_times(session, part.season_id, version_ids),
+        "failures": failures,
+        "causes": _by_cause(careers.failure_counts(session, part.season_id, bot_id)),
+        "recent_failures": [failure for failure in failures if failure.version == part.version],
+    }
+
+
+def _by_cause(counts: Mapping[tuple[int, Fault], int]) -> dict[str, Counter[int]]:
+    """For each cause how often which version."""
+    found: dict[str, Counter[int]] = {}
+    for (number, fault), count in sorted(counts.items()):
+        found.setdefault(fault.value, Counter())[number] += count
+    return found

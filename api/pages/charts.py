@@ -1,0 +1,120 @@
+"""The geometry of the pictures in pages; templates draw them as SVG, coloured by the style sheet.
+
+They are drawn here, in so few lines, because what libraries give would need a style in the page, which our content
+security policy forbids, or a megabyte of script (see docs/decisions.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Any
+
+from league.service.history import HistoryPoint
+
+WIDTH, HEIGHT = 720, 240
+LEFT, RIGHT, TOP, BOTTOM = 48, 12, 22, 24
+"""Room for the labels, in the same units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A rating's interval as parts of the picture's width, 0 to 100."""
+
+    low: float
+    middle: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A label at a place of an axis, or a version's beginning."""
+
+    place: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A rating over time: `band` is the outline of the interval, `line` the rating."""
+
+    band: str
+    line: str
+    last: tuple[float, float]
+    across: list[Mark]
+    upward: list[Mark]
+    versions: list[Mark]
+
+
+def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[Mapping[str, Any]] | None = None) -> list[Bar]:
+    """Each row's interval on the common scale of `scale` (None: of the rows themselves), which has room for the median
+    interval at either end: those of bots that have just come are cut off, or everybody else's would be points.
+    """
+    scale = rows if scale is None else scale
+    if not rows:
+        return []
+    room = median((row["high"] - row["low"]) / 2 for row in scale)
+    least, most = min(row["elo"] for row in scale) - room, max(row["elo"] for row in scale) + room
+    width = (most - least) or 1.0
+    shares = [[100 * (row[name] - least) / width for name in ("low", "elo", "high")] for row in rows]
+    return [Bar(*(round(min(max(share, 0.0), 100.0), 2) for share in three)) for three in shares]
+
+
+def history(points: Sequence[HistoryPoint]) -> History | None:
+    """None: one point or none is no history."""
+    if len(points) < 2 or points[0].at == points[-1].at:
+        return None
+    first, span = points[0].at, (points[-1].at - points[0].at).total_seconds()
+    ticks = list(nice(min(point.low for point in points), max(point.high for point in points)))
+    least, most = ticks[0], ticks[-1]
+
+    def x(at: datetime) -> float:
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * (at - first).total_seconds() / span, 1)
+
+    def y(elo: float) -> float:
+        return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (elo - least) / (most - least), 1)
+
+    over = [(x(point.at), y(point.high)) for point in points]
+    under = [(x(point.at), y(point.low)) for point in reversed(points)]
+    line = [(x(point.at), y(point.elo)) for point in points]
+    return History(
+        band=_path(over + under),
+        line=_path(line),
+        last=line[-1],
+        across=[Mark(x(at), label) for at, label in _times(first, span)],
+        upward=[Mark(y(tick), f"{tick:g}") for tick in ticks],
+        versions=[Mark(x(at), f"v{number}") for at, number in _versions(points)],
+    )
+
+
+def nice(least: float, most: float, about: int = 5) -> Iterator[float]:
+    """Round numbers from at most `least` to at least `most`, 1, 2 or 5 times a power of ten apart."""
+    rough = max(most - least, 1e-9) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    first, last = math.floor(least / step), math.ceil(most / step)
+    for place in range(first, max(last, first + 1) + 1):
+        yield place * step
+
+
+def _path(places: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:g},{y:g}" for x, y in places)
+
+
+def _times(first: datetime, span: float) -> Iterator[tuple[datetime, str]]:
+    form = "%H:%M:%S" if span < 600 else "%H:%M" if span < 86_400 else "%d %b %H:%M" if span < 5 * 86_400 else "%d %b"
+    for part in range(5):
+        at = first + timedelta(seconds=span * part / 4)
+        yield at, at.strftime(form)
+
+
+def _versions(points: Sequence[HistoryPoint]) -> Iterator[tuple[datetime, int]]:
+    """Where another version begins to be rated."""
+    number = None
+    for point in points:
+        if point.version != number:
+            yield point.at, point.version
+        number = point.version

@@ -1,0 +1,118 @@
+"""A game: its rules, where it is judged, who is best at it, and programs to start from."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from functools import cache
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+
+from api.deps import Shared
+from api.pages.charts import bars
+from api.pages.markdown import rendered
+from api.pages.render import page, render
+from api.services import SITE, Services
+from engine.games import GAMES
+from league import service
+from league.errors import NotFound
+from league.service import careers
+from league.states import MatchState, SeasonState
+
+router = APIRouter(prefix="/games", include_in_schema=False)
+
+ROOT = SITE.parents[1]
+TOP = 10
+"""Players shown."""
+SEASONS = 20
+RECENT = 10
+"""Newest versions and matches shown."""
+
+
+@router.get("/{name}")
+async def game(shared: Shared, request: Request, name: str) -> Response:
+    """One game."""
+    return await page(shared, request, ("game", name), lambda: _game(shared, name))
+
+
+@router.get("/{name}/kits/{kit}.zip")
+def kit(name: str, kit: str) -> Response:
+    """A program to start from, as it could be uploaded."""
+    if name not in GAMES or kit not in kits(name):
+        raise NotFound("starter kit", kit)
+    headers = {"Content-Disposition": f'attachment; filename="{name}-{kit}.zip"'}
+    return Response(zipped(name, kit), headers=headers, media_type="application/zip")
+
+
+def _game(shared: Services, name: str) -> str:
+    if name not in GAMES:
+        raise NotFound("game", name)
+    with shared.db.reading() as session:
+        seasons = service.seasons(session, SEASONS, game=name)
+        begun = [season for season in seasons if season.state is not SeasonState.SCHEDULED]
+        current = begun[0] if begun else None
+        board = shared.boards.newest(session, current.id) if current else None
+        versions = careers.newest_versions(session, name, RECENT)
+        counts = careers.game_counts(session, name)
+        judged = service.environment(session)
+        recent = service.matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else []
+    top = board.standings["rows"][:TOP] if board else []
+    return render(
+        shared,
+        "game.html",
+        game=GAMES[name],
+        title=_title(name),
+        rules=rules(name),
+        seasons=seasons,
+        current=current,
+        top=list(zip(top, bars(top), strict=True)),
+        versions=versions,
+        counts=counts,
+        environment=judged,
+        matches=recent,
+        kits=kits(name),
+    )
+
+
+@cache
+def _title(name: str) -> str:
+    path = _protocol(name)
+    first = path.read_text(encoding="utf-8").splitlines()[0] if path.is_file() else name
+    return first.removeprefix("# ").split(",")[0]
+
+
+def _protocol(name: str) -> Path:
+    return ROOT / "docs" / "protocols" / f"{name}.md"
+
+
+@cache
+def rules(name: str) -> Markup | None:
+    """Its page of docs/protocols; None: it has none."""
+    path = _protocol(name)
+    return rendered(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+@cache
+def kits(name: str) -> tuple[str, ...]:
+    """The programs of bots/, those that are meant to be begun with first."""
+    folder = ROOT / "bots" / name
+    found = (
+        sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name[0].isalnum())
+        if folder.is_dir()
+        else []
+    )
+    return tuple(sorted(found, key=lambda kit: (kit != "starter", not kit.startswith("hello"), kit)))
+
+
+@cache
+def zipped(name: str, kit: str) -> bytes:
+    """The program's files; the same bytes each time."""
+    folder = ROOT / "bots" / name / kit
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                archive.writestr(zipfile.ZipInfo(str(path.relative_to(folder))), path.read_bytes())
+    return made.getvalue()
