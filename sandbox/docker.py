@@ -248,7 +248,11 @@ class DockerBox:
         self._container = self._client.create_container(
             image,
             command=["/sbin/judge-init", *program.command],
-            environment={**ENVIRONMENT, "JUDGE_UID": str(LOWEST_UID + secrets.randbelow(UIDS))},
+            environment={
+                **ENVIRONMENT,
+                **self._runtime.environment,
+                "JUDGE_UID": str(LOWEST_UID + secrets.randbelow(UIDS)),
+            },
             hostname="sandbox",
             network_disabled=True,
             working_dir="/",

@@ -46,6 +46,7 @@
 
 enum {
     DEFAULT_UID = 1000, /* the account `bot` of the image, where JUDGE_UID names no other */
+    RELAY_BYTES = 4096,
     HEAD_BYTES = 8 * 1024,
     TAIL_BYTES = 48 * 1024, /* head + tail fit into a FIFO's 64 KiB, so sending them cannot block */
     LAST_CAPABILITY = 63,
@@ -60,6 +61,13 @@ static pid_t bot = 0;          /* its first process, 0 when none runs */
 static int bot_status = 0;     /* wait status of the last bot */
 static int stopping = 0, killed_by_us = 0;
 static long long stop_at_ms = 0;
+
+/* JUDGE_RELAY: the bot reads a pipe of ours, and what the host writes is passed on to it. gVisor does not tell how much
+ * there is to read in a FIFO of the host (FIONREAD), without which Java reads nothing. */
+static int relaying = 0;
+static int relay_fd = -1;      /* write end of the running bot's pipe */
+static char relayed[RELAY_BYTES];
+static ssize_t relayed_from = 0, relayed_to = 0;
 
 static char head[HEAD_BYTES], tail[TAIL_BYTES];
 static long long stderr_bytes = 0;
@@ -144,9 +152,34 @@ static void run_bot(char **command, int in, int out, int err) {
     _exit(127);
 }
 
+/* Passes on what there is. What a bot that closed its input does not want is dropped. */
+static void relay(void) {
+    if (relayed_from == relayed_to) {
+        relayed_from = 0;
+        relayed_to = read(in_fd, relayed, sizeof relayed);
+        if (relayed_to < 0) relayed_to = 0;
+    }
+    ssize_t sent = write(relay_fd, relayed + relayed_from, (size_t)(relayed_to - relayed_from));
+    if (sent > 0) relayed_from += sent;
+    else if (sent < 0 && errno != EAGAIN) relayed_from = relayed_to;
+}
+
+static int open_relay(void) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0) die("relay");
+    relay_fd = ends[1];
+    return ends[0];
+}
+
+static void close_relay(void) {
+    if (relay_fd >= 0) close(relay_fd);
+    relay_fd = -1;
+    relayed_from = relayed_to = 0;
+}
+
 static void start(char **command) {
     int err[2];
-    int in = open("/judge/in", O_RDONLY | O_CLOEXEC);
+    int in = relaying ? open_relay() : open("/judge/in", O_RDONLY | O_CLOEXEC);
     int out = open("/judge/out", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (in < 0 || out < 0 || pipe2(err, O_CLOEXEC) != 0) die("open the bot's descriptors");
     if (fcntl(out, F_SETFL, 0) != 0 || fcntl(err[0], F_SETFL, O_NONBLOCK) != 0) die("fcntl");
@@ -237,6 +270,7 @@ static void finish_stop(void) {
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {} /* until nothing else lives in the container */
     drain_stderr(80); /* nobody can make a pipe hold more than 1 MiB: nothing remains */
     if (stderr_fd >= 0) { close(stderr_fd); stderr_fd = -1; }
+    close_relay();
     while (read(in_fd, buffer, sizeof buffer) > 0) {}
     int dirty = empty_tmp() + collect_sockets();
     reset_times_of_tmp();
@@ -293,6 +327,8 @@ static void open_everything(void) {
 /* Each box has a user of its own: limits that the kernel counts by user (pipe memory, pending signals, inotify) would
  * otherwise be shared with the opponent. */
 static void choose_user(void) {
+    relaying = getenv("JUDGE_RELAY") != NULL;
+    unsetenv("JUDGE_RELAY");
     const char *wanted = getenv("JUDGE_UID");
     if (wanted == NULL) return;
     bot_uid = (uid_t)strtoul(wanted, NULL, 10);
@@ -310,10 +346,13 @@ int main(int argc, char **argv) {
     reset_times_of_tmp();
     send_all(ack_fd, "ready\n", 6);
     for (;;) {
-        struct pollfd watched[3] = {{ctl_fd, POLLIN, 0}, {signal_fd, POLLIN, 0}, {stderr_fd, POLLIN, 0}};
+        int held = relayed_from < relayed_to;
+        struct pollfd watched[5] = {{ctl_fd, POLLIN, 0}, {signal_fd, POLLIN, 0}, {stderr_fd, POLLIN, 0},
+                                    {held || relay_fd < 0 ? -1 : in_fd, POLLIN, 0}, {held ? relay_fd : -1, POLLOUT, 0}};
         long long left = stop_at_ms - now_ms();
         int timeout = !stopping ? -1 : left > 0 ? (int)left : 0;
-        if (poll(watched, 3, timeout) < 0 && errno != EINTR) die("poll");
+        if (poll(watched, 5, timeout) < 0 && errno != EINTR) die("poll");
+        if (watched[3].revents || watched[4].revents) relay();
         if (watched[2].revents) drain_stderr(4);
         if (watched[1].revents) reap();
         if (watched[0].revents) obey(argv + 1);

@@ -1,0 +1,89 @@
+"""Where init passes the input on (as under gVisor), the bot reads what the host writes and nothing else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.core import NS_PER_S, Fault, Message
+from league.config import Settings
+from sandbox.box import Box, Limits
+from sandbox.docker import DockerSandbox
+from sandbox.pipes import PipeTransport
+from sandbox.runtimes import Runtime
+from tests.sandbox.test_docker import inside, python, stop
+
+pytestmark = pytest.mark.containers
+
+EVALUATES = """
+import os, stat, sys, time
+for line in sys.stdin:
+    if line == "FINISH\\n": break
+    print(eval(line), flush=True)
+"""
+READS_LATE = "import sys, time; time.sleep(1); print(len(sys.stdin.readline()), flush=True); time.sleep(9)"
+CLOSES_INPUT = "import os, time; os.close(0); time.sleep(0.5); print('closed', flush=True); time.sleep(9)"
+
+
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Box]]:
+    monkeypatch.setattr(Runtime, "environment", {"JUDGE_RELAY": "1"})
+    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
+    boxes: list[Box] = []
+
+    def open_box(code: str) -> Box:
+        boxes.append(sandbox.open(python(tmp_path, code), Limits()))
+        return boxes[-1]
+
+    yield open_box
+    for box in boxes:
+        box.close()
+    sandbox.close()
+
+
+def test_lines_pass_in_order_and_the_bot_ends_by_itself(opened: Callable[[str], Box]) -> None:
+    box = opened(EVALUATES)
+    ask = inside(box)
+    assert [ask(f"{number} * 2") for number in range(200)] == [str(number * 2) for number in range(200)]
+    assert ask("'JUDGE_RELAY' in os.environ") == "False"
+    assert ask("stat.S_ISFIFO(os.fstat(0).st_mode), os.fstat(0).st_uid") == "(True, 0)"
+    box.ask_stop(0)
+    assert box.stopped().lingered
+
+
+def test_a_notice_that_is_sent_with_the_order_to_stop_arrives(opened: Callable[[str], Box]) -> None:
+    box = opened(EVALUATES)
+    channel = box.start()
+    transport = PipeTransport([channel])
+    assert transport.exchange([Message(0, "1", 9 * NS_PER_S)])[0].line == "1"
+    transport.exchange([Message(0, "FINISH")])
+    assert stop(box, 5 * NS_PER_S).exit_code == 0
+
+
+def test_what_was_not_read_never_reaches_the_next_run(opened: Callable[[str], Box]) -> None:
+    box = opened(EVALUATES)
+    channel = box.start()
+    transport = PipeTransport([channel])
+    transport.exchange([Message(0, "time.sleep(9)")])
+    transport.exchange([Message(0, "'of the last run'" + " " * 150_000)])
+    stop(box, 0)
+    assert inside(box)("'clean'") == "clean"
+
+
+def test_a_bot_that_reads_late_gets_more_than_a_pipe_holds(opened: Callable[[str], Box]) -> None:
+    box = opened(READS_LATE)
+    transport = PipeTransport([box.start()], late_bound_ns=9 * NS_PER_S)
+    reply = transport.exchange([Message(0, "x" * 200_000, 9 * NS_PER_S)])[0]
+    assert reply.line == "200001"
+
+
+def test_a_bot_that_closes_its_input_may_still_speak(opened: Callable[[str], Box]) -> None:
+    box = opened(CLOSES_INPUT)
+    transport = PipeTransport([box.start()], late_bound_ns=9 * NS_PER_S)
+    time.sleep(0.3)
+    reply = transport.exchange([Message(0, "anybody there?", 9 * NS_PER_S)])[0]
+    assert (reply.line, reply.fault) == ("closed", None)
+    assert transport.exchange([Message(0, "and now?", NS_PER_S // 2)])[0].fault is Fault.TIMEOUT
