@@ -11,6 +11,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api import errors, openapi, pages
 from api.middleware import BodyLimit, HeadAsGet, Measured, SecurityHeaders
+from api.pages.live import News
 from api.pages.render import templates
 from api.rates import Rates, WriteLimit
 from api.routes import (
@@ -79,6 +80,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.services = services
+    app.state.news = News()
     for noun in (
         users,
         tokens,

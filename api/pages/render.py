@@ -40,6 +40,7 @@ def templates() -> Jinja2Templates:
         "size": size,
         "places": places,
         "used": used,
+        "paragraph": paragraph,
     }
     return Jinja2Templates(env=environment)
 
@@ -71,6 +72,11 @@ def lines(text: str) -> str:
     return "".join(
         mark if mark.isprintable() or mark in "\n\t" else mark.encode("unicode_escape").decode() for mark in text
     )
+
+
+def paragraph(text: str, limit: int = 4000) -> str:
+    """The same for text of several lines, which stay lines."""
+    return "\n".join(shown(line, limit) for line in text[:limit].splitlines())
 
 
 def ms(nanoseconds: float) -> str:

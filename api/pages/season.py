@@ -1,73 +1,141 @@
-"""A season: its leaderboard and newest matches."""
+"""A season: its leaderboard, who took points from whom, and its newest matches."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import median
-from typing import Any
+from typing import Annotated, Any
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
+from sqlmodel import Session
 
-from api.deps import Id, Shared
+from api import schemas
+from api.deps import MAX_ID, Id, Shared
+from api.pages.charts import Bar, bars
 from api.pages.render import page, render
+from api.services import Services
 from league import service
 from league.beside import sentences
-from league.service.seasons import SeasonInfo
+from league.service.seasons import Progress, SeasonInfo, season_waiting
 from league.states import MatchState
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 
 RECENT = 20
 """Matches shown below the leaderboard."""
 
+ROWS = 100
+"""Of one page of the leaderboard."""
 
 PAIRS = 12
-"""Bots in the table of points; more columns would not be read."""
+"""Bots in the table of points on the season's own page; the rest of them is on a page of its own."""
 
 Row = Mapping[str, Any]
 
 
+class Chosen(schemas.Input):
+    """What of the leaderboard is asked for: part of a bot's, an author's or a team's name, a language, a division."""
+
+    q: Annotated[str, Query(max_length=64)] = ""
+    language: Annotated[str, Query(max_length=32)] = ""
+    division: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None
+    page: Annotated[int, Query(ge=1, le=MAX_ID)] = 1
+
+    @property
+    def query(self) -> str:
+        """The choice without the page, to be added to an address that has a query already."""
+        kept = {"q": self.q, "language": self.language, "division": self.division}
+        found = urlencode({name: value for name, value in kept.items() if value})
+        return f"&{found}" if found else ""
+
+    def fits(self, row: Row) -> bool:
+        """Whether a row is asked for."""
+        wanted = self.q.strip().casefold()
+        named = (row["bot"], row["author"], row["team"] or "")
+        return (
+            any(wanted in name.casefold() for name in named)
+            and self.language in ("", row["language"])
+            and self.division in (None, row["division"])
+        )
+
+
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """A rating's interval as parts of the picture's width, 0 to 100."""
+class Shown:
+    """A page of the leaderboard: rows with the pictures of their intervals, by the name of their division."""
 
-    low: float
-    middle: float
-    high: float
+    divisions: Mapping[str, Sequence[tuple[Row, Bar]]]
+    found: int
+    pages: int
+    languages: Sequence[str]
 
 
-@router.get("/seasons/{season_id}")
-async def season(shared: Shared, request: Request, season_id: Id) -> Response:
+@router.get("")
+async def season(shared: Shared, request: Request, season_id: Id, chosen: Annotated[Chosen, Query()]) -> Response:
     """The leaderboard and the newest matches."""
+    key = ("season", season_id, chosen.query, chosen.page)
+    return await page(shared, request, key, lambda: _season(shared, season_id, chosen))
+
+
+@router.get("/matrix")
+async def matrix(shared: Shared, request: Request, season_id: Id) -> Response:
+    """Who took how many points from whom, among the first."""
 
     def make() -> str:
         with shared.db.reading() as session:
             info = service.season_info(session, season_id)
-            progress = service.season_progress(session, season_id)
-            board = service.leaderboard(session, season_id)
-            announcements = service.announcements(session, season_id, limit=3)
-            recent = service.matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT)
-        standings = board.standings
-        return render(
-            shared,
-            "season.html",
-            season=info,
-            announcements=announcements,
-            dates=dates(info),
-            progress=progress,
-            board=board,
-            rows=standings["rows"],
-            divisions=by_division(standings["rows"], {one.number: one.name for one in info.divisions}),
-            second=any(row["plackett_luce"] is not None for row in standings["rows"]),
-            totals=standings["totals"],
-            beside=sentences(standings["fit"], standings["seats"]) if standings["fit"] else [],
-            pairs=points(standings),
-            matches=recent,
-        )
+            board = shared.boards.newest(session, season_id)
+        return render(shared, "matrix.html", season=info, board=board, pairs=points(board.standings))
 
-    return await page(shared, request, ("season", season_id), make)
+    return await page(shared, request, ("matrix", season_id), make)
+
+
+def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
+    with shared.db.reading() as session:
+        info = service.season_info(session, season_id)
+        board = shared.boards.newest(session, season_id)
+        progress = _progress(session, season_id, board.standings["totals"])
+        announcements = service.announcements(session, season_id, limit=3)
+        recent = service.matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT)
+    standings = board.standings
+    return render(
+        shared,
+        "season.html",
+        season=info,
+        announcements=announcements,
+        dates=dates(info),
+        progress=progress,
+        board=board,
+        rows=standings["rows"],
+        chosen=chosen,
+        shown=shown(standings["rows"], chosen, info),
+        latency=standings.get("latency", {}),
+        second=any(row["plackett_luce"] is not None for row in standings["rows"]),
+        totals=standings["totals"],
+        beside=sentences(standings["fit"], standings["seats"]) if standings["fit"] else [],
+        pairs=points(standings, PAIRS),
+        matches=recent,
+    )
+
+
+def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
+    """What was played as the ranking counted it, for that of a large season takes a second; the rest as it is now."""
+    if totals is None:
+        return service.season_progress(session, season_id)
+    entries, scheduled = season_waiting(session, season_id)
+    return Progress(entries, scheduled, totals["matches"], totals["abandoned"], totals["voids"])
+
+
+def shown(rows: Sequence[Row], chosen: Chosen, info: SeasonInfo) -> Shown:
+    """The page asked for of the rows asked for; their pictures share the scale of all rows."""
+    found = [row for row in rows if chosen.fits(row)]
+    part = found[(chosen.page - 1) * ROWS : chosen.page * ROWS]
+    names = {one.number: one.name for one in info.divisions}
+    divisions: dict[str, list[tuple[Row, Bar]]] = {}
+    for row, bar in zip(part, bars(part, rows), strict=True):
+        divisions.setdefault(names[row["division"]], []).append((row, bar))
+    return Shown(divisions, len(found), -(-len(found) // ROWS), sorted({row["language"] for row in rows}))
 
 
 def dates(info: SeasonInfo) -> list[tuple[str, datetime]]:
@@ -81,34 +149,13 @@ def dates(info: SeasonInfo) -> list[tuple[str, datetime]]:
     return [(what, at) for what, at in chosen if at is not None]
 
 
-def by_division(rows: Sequence[Row], names: Mapping[int, str]) -> dict[str, list[tuple[Row, Bar]]]:
-    """The rows of each division by its name, with the pictures of their intervals on one common scale."""
-    found: dict[str, list[tuple[Row, Bar]]] = {}
-    for row, bar in zip(rows, bars(rows), strict=True):
-        found.setdefault(names[row["division"]], []).append((row, bar))
-    return found
-
-
-def points(standings: Row) -> list[tuple[str, list[str]]]:
-    """The first bots, each with what it took from the others: points of games."""
+def points(standings: Row, most: int | None = None) -> list[tuple[Row, list[str]]]:
+    """The first bots (as many as were counted, or `most`), each with what it took from the others: points of games."""
     pairs = standings["pairs"]
     if pairs is None or len(standings["rows"]) < 2:
         return []
-    first = standings["rows"][: min(PAIRS, len(pairs["version_ids"]))]
+    first = standings["rows"][: len(pairs["version_ids"])][:most]
     return [
-        (row["bot"], [f"{took:g}/{of}" if of else "" for took, of in list(zip(won, played, strict=True))[: len(first)]])
+        (row, [f"{took:g}/{of}" if of else "" for took, of in zip(won, played, strict=True)][: len(first)])
         for row, won, played in zip(first, pairs["points"], pairs["games"], strict=False)
     ]
-
-
-def bars(rows: Sequence[Row]) -> list[Bar]:
-    """Each row's interval on one common scale, which has room for the median interval at either end: those of bots
-    that have just come are cut off, or everybody else's would be points.
-    """
-    if not rows:
-        return []
-    room = median((row["high"] - row["low"]) / 2 for row in rows)
-    least, most = min(row["elo"] for row in rows) - room, max(row["elo"] for row in rows) + room
-    width = (most - least) or 1.0
-    shares = [[100 * (row[name] - least) / width for name in ("low", "elo", "high")] for row in rows]
-    return [Bar(*(round(min(max(share, 0.0), 100.0), 2) for share in three)) for three in shares]

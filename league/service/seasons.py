@@ -21,7 +21,7 @@ from league.service.audit import record
 from league.service.divisions import DivisionInfo, carry_over, divisions_of, make_divisions
 from league.service.steps import lock_season
 from league.service.users import Person
-from league.states import Admission, FinalsFormat, FinalsLog, Ranks, SeasonState
+from league.states import Admission, FinalsFormat, FinalsLog, MatchState, Ranks, SeasonState
 from league.tables import DATES, Attempt, Entry, Match, RatingSnapshot, Season
 from sandbox.languages import LANGUAGES
 
@@ -233,6 +233,14 @@ def season_progress(session: Session, season_id: int) -> Progress:
         abandoned=matches.get("abandoned", 0),
         voids=voids,
     )
+
+
+def season_waiting(session: Session, season_id: int) -> tuple[int, int]:
+    """How many entries there are, and how many matches to come; what has been played is counted with each ranking."""
+    entries = select(func.count()).select_from(Entry).where(Entry.season_id == season_id)
+    waiting = select(func.count()).select_from(Match)
+    waiting = waiting.where(Match.season_id == season_id, Match.state == MatchState.SCHEDULED)
+    return session.exec(entries).one(), session.exec(waiting).one()
 
 
 def _check(row: Season) -> None:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import re
+import zipfile
 from html.parser import HTMLParser
 
 import pytest
+from sqlmodel import select
 
+from api.pages.charts import bars, nice
 from api.pages.render import ms, shown
-from api.pages.season import bars
 from api.services import SITE
+from engine.games import GAMES
 from league import service
-from league.jobs import FaultRecord
+from league.jobs import FaultRecord, Latency
+from league.response_times import bucket
+from league.tables import Participant
 from tests.api.site import Site
 from tests.api.test_matches import Played
-from tests.league.world import forfeited
+from tests.league.world import forfeited, won
 
 HTML = {"Accept": "text/html"}
 
@@ -220,3 +226,140 @@ def test_the_audit_page_shows_faults_failures_and_decisions(site: Site) -> None:
     for address in ("/", f"/seasons/{played.season}"):
         assert "&lt;i&gt;News&lt;/i&gt;" in site.client.get(address).text
     site.problem(400, site.client.get("/audit?cursor=x", headers={"accept": "application/json"}), "bad-cursor")
+
+
+def test_a_leaderboard_is_searched_filtered_and_paged(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.pages.season.ROWS", 2)
+    season = site.world.season(5, series_length=2, games_per_pair=2)
+    site.world.play_all()
+    with site.world.db.transaction() as session:
+        service.refit(session, season)
+        rows = service.leaderboard(session, season).standings["rows"]
+
+    def names(query: str) -> list[str]:
+        links = page(site, f"/seasons/{season}{query}").links
+        shown = [int(link.removeprefix("/bots/")) for link in links if re.fullmatch(r"/bots/\d+", link)]
+        return [row["bot"] for row in rows if row["bot_id"] in shown]
+
+    monkeypatch.setattr("api.pages.season.PAIRS", 0)
+    monkeypatch.setattr("api.pages.season.RECENT", 0)
+    everybody = [row["bot"] for row in rows]
+    assert [names(f"?page={number}") for number in (1, 2, 3)] == [everybody[:2], everybody[2:4], everybody[4:]]
+    assert f"/seasons/{season}?page=3" in page(site, f"/seasons/{season}").links
+    one = rows[3]
+    assert names(f"?q={one['author'].upper()}") == [one["bot"]]
+    assert "No bot of 5 fits" in page(site, f"/seasons/{season}?q=nobody").text
+    assert names("?language=python") == everybody[:2]
+    assert names("?language=cobol") == []
+    assert f"/seasons/{season}?page=2&language=python" in page(site, f"/seasons/{season}?language=python").links
+
+
+def test_hostile_searches_stay_text(site: Site) -> None:
+    season = site.world.season(2, series_length=2, games_per_pair=2)
+    site.world.play_all()
+    with site.world.db.transaction() as session:
+        service.refit(session, season)
+    answer = site.client.get(f"/seasons/{season}", params={"q": '"><script>&'})
+    assert '"><script>' not in answer.text
+    assert site.client.get(f"/seasons/{season}?q={'x' * 65}").status_code == 422
+
+
+def test_a_division_has_a_page_of_its_own(site: Site) -> None:
+    season = site.world.season(4, series_length=2, games_per_pair=2, divisions=[("Gold", None), ("Silver", None)])
+    with site.world.db.transaction() as session:
+        for bot_id in (1, 2):
+            service.assign_division(session, site.world.boss, season, bot_id, 1)
+    site.world.play_all()
+    with site.world.db.transaction() as session:
+        service.refit(session, season)
+    text = site.client.get(f"/seasons/{season}?division=1").text
+    board = text[text.index('id="board"') : text.index('id="newest"')]
+    assert set(re.findall(r"/bots/(\d+)\"", board.split("<details>")[0])) == {"1", "2"}
+
+
+def test_who_took_points_from_whom_has_a_page(site: Site) -> None:
+    season = site.world.season(3, series_length=2, games_per_pair=2)
+    assert "Nothing is ranked" in page(site, f"/seasons/{season}/matrix").text
+    site.world.play_all()
+    with site.world.db.transaction() as session:
+        service.refit(session, season)
+    site.app.state.services.bodies._seconds = lambda: 10**9
+    found = page(site, f"/seasons/{season}/matrix")
+    assert found.text.count("1/2") == 6
+    assert {"/bots/1", "/bots/2", "/bots/3"} <= set(found.links)
+
+
+def test_a_bots_page_tells_what_its_author_wants_to_know(played: Played) -> None:
+    site = played.site
+    with site.world.db.transaction() as session:
+        service.refit(session, played.season)
+        of_loser = (Participant.match_id == played.ids[1], Participant.seat == 0)
+        loser = session.exec(select(Participant.bot_id).where(*of_loser)).one()
+    [other] = set(played.bots) - {loser}
+    found = page(site, f"/bots/{loser}")
+    text = re.sub(r"\s+", " ", found.text)
+    author = "ada" if loser == played.bots[0] else "bob"
+    assert f"by {author}" in text and "1 version" in text
+    assert "timeout 1: v1 1" in text and "no line within 500 ms" in text
+    assert f"/matches/{played.ids[1]}" in found.links
+    assert {f"/bots/{other}", f"/authors/{author}", f"/seasons/{played.season}"} <= set(found.links)
+    assert "greedy" in page(site, "/authors/ADA").text
+    for path in ("/bots/99", "/authors/nobody", f"/bots/{played.bots[0]}?season=99", "/games/chess"):
+        page(site, path, 404)
+
+
+def test_response_times_are_told_as_shares_of_their_limit(site: Site) -> None:
+    season = site.world.season(2, series_length=1, games_per_pair=1)
+    (series,) = site.world.tick()
+    job = site.world.claim(series)
+    assert job is not None
+    limit = 500_000_000
+    counts = {bucket(2_000_000, limit): 98, bucket(310_000_000, limit): 2}
+    timed = Latency(0, "ROLL", limit, 100, 816_000_000, 310_000_000, counts)
+    assert site.world.finish(job, [dataclasses.replace(won(job.matches[0]), latencies=(timed,))])
+    with site.world.db.transaction() as session:
+        service.refit(session, season)
+        [bot_id] = session.exec(select(Participant.bot_id).where(Participant.seat == 0)).all()
+    text = re.sub(r"\s+", " ", page(site, f"/bots/{bot_id}").text)
+    share = re.search(r"ROLL: it uses (\d+) % of its limit at the 99th percentile", text)
+    assert share is not None
+    assert 62 <= int(share[1]) <= 68
+    assert site.client.get(f"/seasons/{season}").text.count('class="spark"') == 1
+
+
+def test_a_bots_history_is_drawn(site: Site) -> None:
+    season = site.world.season(2, games_per_pair=None)
+    for _ in range(3):
+        [series_id, *_] = site.world.tick()
+        job = site.world.claim(series_id)
+        assert job is not None
+        assert site.world.finish(job)
+        site.world.clock.turn(60)
+        with site.world.db.transaction() as session:
+            assert service.refit(session, season)
+    text = site.client.get("/bots/1").text
+    line = re.search(r'class="rating" points="([^"]+)"', text)
+    band = re.search(r'class="band" points="([^"]+)"', text)
+    assert line is not None and band is not None
+    assert len(line[1].split()) == 3
+    assert len(band[1].split()) == 6
+    assert ">v1</text>" in text
+
+
+def test_a_games_page_has_its_rules_and_kits_that_could_be_uploaded(site: Site) -> None:
+    for name in GAMES:
+        found = page(site, f"/games/{name}")
+        assert "for bot authors" in found.text
+        kits = [link for link in found.links if link.endswith(".zip")]
+        assert f"/games/{name}/kits/starter.zip" in kits
+        for link in kits:
+            with zipfile.ZipFile(io.BytesIO(site.client.get(link).content)) as archive:
+                assert any(file.startswith("main.") or "/" not in file for file in archive.namelist())
+    for path in ("/games/yacht-auction/kits/none.zip", "/games/yacht-auction/kits/..zip"):
+        assert site.client.get(path).status_code == 404
+
+
+def test_round_numbers_enclose_what_is_drawn() -> None:
+    assert list(nice(1432, 1571)) == [1400, 1450, 1500, 1550, 1600]
+    assert list(nice(0.1, 0.2, 2)) == pytest.approx([0.1, 0.15, 0.2])
+    assert len(list(nice(5, 5))) == 2

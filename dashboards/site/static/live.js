@@ -1,18 +1,57 @@
-// Keeps a page current: asks for it again every few seconds and, where it changed, exchanges its main part.
-// The server answers 304 with no body while nothing changed.
+// Keeps a page current: where the server tells of a new ranking (data-events), or else every few seconds, it asks for
+// the page again and exchanges the parts that changed. The server answers 304 with no body while nothing did.
 
 const EVERY_MS = 3000;
+const LISTENING_EVERY_MS = 30000; // what a ranking does not tell: matches, announcements
+
+let listening = null;
+let asked = 0;
 
 async function refresh() {
-  if (document.visibilityState !== "visible") return;
+  asked = Date.now();
   const response = await fetch(location.href, { headers: { accept: "text/html" }, cache: "no-cache" });
   if (!response.ok) return;
-  const next = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("live");
-  const present = document.getElementById("live");
-  if (!next || next.innerHTML === present.innerHTML) return;
-  const left = [...present.querySelectorAll(".scroll")].map((part) => part.scrollLeft);
-  present.replaceChildren(...next.childNodes);
-  [...present.querySelectorAll(".scroll")].forEach((part, index) => { part.scrollLeft = left[index] ?? 0; });
+  const next = new DOMParser().parseFromString(await response.text(), "text/html");
+  const named = [...document.querySelectorAll("[data-live][id]")];
+  for (const present of named.length ? named : [document.getElementById("live")]) {
+    const wanted = next.getElementById(present.id);
+    if (wanted && wanted.innerHTML !== present.innerHTML) exchange(present, wanted);
+  }
 }
 
-setInterval(() => refresh().catch(() => {}), EVERY_MS);
+// What a reader has opened, scrolled to or focused stays as it is.
+function exchange(present, wanted) {
+  const places = [...present.querySelectorAll(".scroll")].map((part) => [part.scrollLeft, part.scrollTop]);
+  const open = [...present.querySelectorAll("details")].map((part) => part.open);
+  const focused = present.contains(document.activeElement) ? document.activeElement : null;
+  const way = focused && [focused.tagName, focused.getAttribute("href"), focused.getAttribute("aria-label")];
+  present.replaceChildren(...wanted.childNodes);
+  present.querySelectorAll(".scroll").forEach((part, index) => { [part.scrollLeft, part.scrollTop] = places[index] ?? [0, 0]; });
+  present.querySelectorAll("details").forEach((part, index) => { part.open = open[index] ?? part.open; });
+  if (!way) return;
+  const same = [...present.querySelectorAll(way[0])].find(
+    (one) => one.getAttribute("href") === way[1] && one.getAttribute("aria-label") === way[2]);
+  same?.focus({ preventScroll: true });
+}
+
+// Streams are few in a browser, so a page that nobody looks at has none.
+function listen() {
+  const address = document.querySelector("[data-events]")?.dataset.events;
+  if (!address || listening || document.visibilityState !== "visible") return;
+  listening = new EventSource(address);
+  listening.addEventListener("snapshot", () => refresh().catch(() => {}));
+  listening.addEventListener("error", () => { if (listening?.readyState === EventSource.CLOSED) listening = null; });
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible") { listen(); refresh().catch(() => {}); return; }
+  listening?.close();
+  listening = null;
+});
+
+setInterval(() => {
+  if (document.visibilityState !== "visible") return;
+  if (Date.now() - asked >= (listening?.readyState === EventSource.OPEN ? LISTENING_EVERY_MS : EVERY_MS)) refresh().catch(() => {});
+}, EVERY_MS);
+asked = Date.now();
+listen();
