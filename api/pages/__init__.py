@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.pages import account, appeal, audit, bot, desk, docs, environment, game, home, live, match, operator, season, upload
+from api.pages import (
+    account,
+    appeal,
+    audit,
+    bot,
+    desk,
+    docs,
+    environment,
+    game,
+    home,
+    live,
+    match,
+    operator,
+    season,
+    upload,
+)
 
 router = APIRouter(include_in_schema=False)
 for _page in (home, game, season, live, match, bot, environment, audit, docs, account, upload, appeal, desk, operator):
