@@ -19,6 +19,7 @@ from engine.games import GAMES
 from league import service
 from league.errors import NotFound
 from league.service import careers
+from league.service.news import newest_versions
 from league.states import MatchState, SeasonState
 
 router = APIRouter(prefix="/games", include_in_schema=False)
@@ -54,7 +55,7 @@ def _game(shared: Services, name: str) -> str:
         begun = [season for season in seasons if season.state is not SeasonState.SCHEDULED]
         current = begun[0] if begun else None
         board = shared.boards.newest(session, current.id) if current else None
-        versions = careers.newest_versions(session, name, RECENT)
+        versions = newest_versions(session, name, RECENT)
         counts = careers.game_counts(session, name)
         judged = service.environment(session)
         recent = service.matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else []

@@ -1,29 +1,52 @@
-"""Home: all seasons and the newest matches."""
+"""Home: the seasons, what is being played, and what is new."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
 
-from api.deps import Shared
+from fastapi import APIRouter, Query, Request, Response
+
+from api.deps import MAX_ID, Shared
 from api.pages.render import page, render
+from api.services import Services
+from engine.games import GAMES
 from league import service
+from league.service.news import newest_versions, running_series
 from league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
 
-RECENT = 20
-"""Matches shown."""
+SEASONS = 24
+"""Of one page."""
+
+NEWEST = 10
+"""Matches, running series and versions shown."""
 
 
 @router.get("/")
-async def home(shared: Shared, request: Request) -> Response:
-    """All seasons."""
+async def home(
+    shared: Shared, request: Request, before: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None
+) -> Response:
+    """The newest seasons, or those before one."""
+    return await page(shared, request, ("home", before), lambda: _home(shared, before))
 
-    def make() -> str:
-        with shared.db.reading() as session:
-            seasons = service.seasons(session, limit=50)
-            announcements = service.announcements(session, limit=3)
-            recent = service.matches(session, state=MatchState.DONE, limit=RECENT)
-        return render(shared, "home.html", announcements=announcements, seasons=seasons, matches=recent)
 
-    return await page(shared, request, "home", make)
+def _home(shared: Services, before: int | None) -> str:
+    with shared.db.reading() as session:
+        seasons = service.seasons(session, limit=SEASONS + 1, before=before)
+        announcements = service.announcements(session, limit=3)
+        running = running_series(session, NEWEST)
+        versions = newest_versions(session, None, NEWEST)
+        matches = service.matches(session, state=MatchState.DONE, limit=NEWEST)
+    return render(
+        shared,
+        "home.html",
+        games=sorted(GAMES),
+        announcements=announcements,
+        seasons=seasons[:SEASONS],
+        older=seasons[SEASONS - 1].id if len(seasons) > SEASONS else None,
+        newest=before is None,
+        running=running,
+        versions=versions,
+        matches=matches,
+    )

@@ -172,40 +172,12 @@ def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:
 
 
 @dataclass(frozen=True, slots=True)
-class NewVersion:
-    """An upload, for lists of what is new."""
-
-    bot_id: int
-    bot: str
-    author: str
-    game: str
-    number: int
-    state: VersionState
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class GameCounts:
     """How many take part in a game."""
 
     bots: int
     authors: int
     versions: int
-
-
-def newest_versions(session: Session, game: str | None, limit: int) -> list[NewVersion]:
-    """The newest uploads of a game, or (None) of all."""
-    chosen = [getattr(BotVersion, name) for name in ("number", "state", "created_at")]
-    statement = (
-        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), col(Bot.game), *chosen)
-        .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
-        .join(User, col(User.id) == col(Bot.owner_id))
-        .order_by(col(BotVersion.id).desc())
-        .limit(limit)
-    )
-    if game is not None:
-        statement = statement.where(col(Bot.game) == game)
-    return [NewVersion(*row) for row in session.connection().execute(statement)]
 
 
 def game_counts(session: Session, game: str) -> GameCounts:

@@ -363,3 +363,19 @@ def test_round_numbers_enclose_what_is_drawn() -> None:
     assert list(nice(1432, 1571)) == [1400, 1450, 1500, 1550, 1600]
     assert list(nice(0.1, 0.2, 2)) == pytest.approx([0.1, 0.15, 0.2])
     assert len(list(nice(5, 5))) == 2
+
+
+def test_home_tells_what_is_going_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.pages.home.SEASONS", 2)
+    seasons = [site.world.season(2) for _ in range(3)]
+    [series_id, *_] = site.world.tick()
+    assert site.world.claim(series_id) is not None
+    found = page(site, "/")
+    text = re.sub(r"\s+", " ", found.text)
+    assert "2 matches in" in text
+    assert re.search(r"bot\d+ v1 by author\d+ ready", text)
+    assert f"/seasons/{seasons[2]}" in found.links
+    assert f"/?before={seasons[1]}" in found.links
+    older = page(site, f"/?before={seasons[1]}")
+    assert f"/seasons/{seasons[0]}" in older.links
+    assert "Being played" not in older.text
