@@ -1,19 +1,23 @@
-"""`deadheat user`: roles and passwords, by the operator's own hand on the machine of the database."""
+"""`deadheat user`: roles and passwords, by the operator's own hand on the machine of the database.
+
+The database's library is imported late: every other command would wait most of a second for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.console import fail, out
 from league.config import Settings
-from league.database import Database
 from league.errors import LeagueError
-from league.service import reset_password, set_role
 from league.states import Role
+
+if TYPE_CHECKING:
+    from league.database import Database
 
 MIN_PASSWORD = 10
 
@@ -30,6 +34,8 @@ def register(app: typer.Typer) -> None:
 @group.command()
 def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="What they may do from now on.")]) -> None:
     """Make somebody an author, an organiser (runs seasons, rules), or an admin (sees the operator's page too)."""
+    from league.service import set_role
+
     with _league() as database, database.transaction() as session:
         person = set_role(session, name, is_to_be)
     out.print(f"{person.name} is {person.role.value}.")
@@ -41,6 +47,8 @@ def password(name: Name) -> None:
     secret: str = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
     if len(secret) < MIN_PASSWORD:
         fail(f"A password has at least {MIN_PASSWORD} characters.")
+    from league.service import reset_password
+
     with _league() as database, database.transaction() as session:
         person = reset_password(session, name, secret)
     out.print(f"{person.name} has a new password; their sessions and tokens are over.")
@@ -49,6 +57,8 @@ def password(name: Name) -> None:
 @contextmanager
 def _league() -> Iterator[Database]:
     """The database that the settings name; what is wrong is said in a sentence."""
+    from league.database import Database
+
     database = Database(Settings())
     try:
         yield database

@@ -75,7 +75,9 @@ def verify(
     if as_json:
         print(json.dumps({"verified": True, "exchanges": len(transcript.exchanges)} | encode_result(transcript.result)))
     else:
-        out.print(f"{plain(str(file))}: verified, {len(transcript.exchanges)} exchanges of {transcript.game}.")
+        out.print(
+            f"{plain(str(file))}: verified, {len(transcript.exchanges)} exchanges of {transcript.game}.", soft_wrap=True
+        )
         out.print(_result_line(transcript))
 
 

@@ -1,4 +1,4 @@
-"""Shell completion is generated, and completes."""
+"""Shell completion is generated, and completes; and the command starts without what most verbs do not need."""
 
 from __future__ import annotations
 
@@ -41,3 +41,13 @@ def test_bash_completes(tmp_path: Path, words: str, found: str) -> None:
         check=True,
     )
     assert found in done.stdout.split(), done.stderr
+
+
+def test_no_command_waits_for_a_library_that_it_does_not_need() -> None:
+    """Half a second each; a key pressed for a completion would wait for all of them."""
+    heavy = {"alembic", "celery", "docker", "fastapi", "numpy", "scipy", "sqlalchemy", "sqlmodel", "uvicorn"}
+    asked = f"import sys, cli.main; print(sorted({heavy} & {{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run(
+        [sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "[]"

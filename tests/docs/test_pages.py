@@ -1,0 +1,76 @@
+"""What the pages claim about the code and about each other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from api.errors import STATUS
+from cli.main import app
+from cli.verdicts import VERDICTS
+from engine.core import Fault
+from engine.games import GAMES
+from tests.cli.command import ROOT
+from tests.docs.settings import PAGE, table
+
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
+LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """Of a page's headings, as GitHub and our site make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = page.parent / file if file else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_authors_find_every_fault_and_every_protocol() -> None:
+    text = (ROOT / "docs" / "authors.md").read_text(encoding="utf-8")
+    assert set(VERDICTS) == set(Fault)
+    for fault, verdict in VERDICTS.items():
+        assert f"| `{fault}` | {verdict.happened} | {verdict.cure} |" in text
+    for game in GAMES:
+        assert f"(protocols/{game}.md)" in text
+
+
+def verbs(group: typer.Typer, before: str = "deadheat") -> list[str]:
+    found = [
+        f"{before} {command.name or command.callback.__name__.replace('_', '-')}"
+        for command in group.registered_commands
+        if not command.hidden and command.callback is not None
+    ]
+    for inner in group.registered_groups:
+        assert inner.typer_instance is not None
+        found += verbs(inner.typer_instance, f"{before} {inner.name}")
+    return found
+
+
+def test_the_clients_page_names_every_verb() -> None:
+    text = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
+    missing = [verb for verb in verbs(app) if not re.search(rf"`{verb.removeprefix('deadheat ')}[ `]", text)]
+    assert not missing, f"docs/client.md says nothing of {', '.join(missing)}"
+
+
+def test_the_clients_page_knows_which_refusals_pass() -> None:
+    """Exit code 3 is for what the same call may not meet again; no refusal of the league is both."""
+    passing = {error.__name__ for error, status in STATUS.items() if status == 429 or status >= 500}
+    assert {"OverQuota"} <= passing
+    assert not passing & {"NotFound", "BadUpload", "NotAllowed"}
+
+
+def test_operators_find_every_setting_with_its_default() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert table() in page, "python -m tests.docs.settings writes the table anew"
