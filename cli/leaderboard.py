@@ -41,7 +41,7 @@ def standings_table(board: Leaderboard) -> Table:
     """A ranking as people read it, 80 columns wide; `places` are the 95 % interval of the place."""
     table = Table(title=f"Season {board.season_id}", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     divided = len({row.division for row in board.rows}) > 1
-    headings = ("#", "places", "bot", "author", "rating", "games", "W / D / L", "faults")
+    headings = ("#", "places", "bot", "author", "rating", "games", "W/D/L", "faults")
     for heading in ("division", *headings) if divided else headings:
         table.add_column(heading, justify="left" if heading in ("bot", "author") else "right", no_wrap=True)
     for row in board.rows:
@@ -53,7 +53,7 @@ def standings_table(board: Leaderboard) -> Table:
             plain(f"{row.team} (team)" if row.team else row.author),
             f"{row.elo:.0f} ± {(row.high - row.low) / 2:.0f}",
             str(row.games),
-            f"{row.wins} / {row.draws} / {row.losses}",
+            f"{row.wins}/{row.draws}/{row.losses}",
             str(row.timeouts + row.other_faults),
         )
     return table
