@@ -10,7 +10,7 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api import errors, openapi, pages
-from api.middleware import BodyLimit, HeadAsGet, Measured, SecurityHeaders
+from api.middleware import BodyLimit, FromMemory, HeadAsGet, Measured, SecurityHeaders
 from api.pages.live import News
 from api.pages.render import templates
 from api.rates import Rates, WriteLimit
@@ -107,6 +107,7 @@ def create_app(
     app.mount("/static", StaticFiles(directory=SITE / "static"), name="static")
     errors.install(app)
     openapi.install(app)
+    app.add_middleware(FromMemory, bodies=services.bodies)
     app.add_middleware(BodyLimit, limit_bytes=settings.request_limit_bytes)
     app.add_middleware(WriteLimit, rates=services.rates)
     app.add_middleware(SecurityHeaders)

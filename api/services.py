@@ -12,6 +12,7 @@ from typing import Protocol
 
 from fastapi.templating import Jinja2Templates
 from sqlalchemy.exc import SQLAlchemyError
+from starlette.types import Scope
 
 from api.boards import Boards
 from api.rates import Rates
@@ -83,6 +84,22 @@ class Bodies:
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._kept: OrderedDict[object, tuple[float, Body]] = OrderedDict()
+        self._addresses: OrderedDict[Address, tuple[object, object]] = OrderedDict()
+
+    def remember(self, scope: Scope, key: object) -> None:
+        """What this request asked for by its address alone, so that `at` finds it."""
+        self._addresses[_address(scope)] = (key, scope["route"])
+        self._addresses.move_to_end(_address(scope))
+        while len(self._addresses) > CACHED_BODIES:
+            self._addresses.popitem(last=False)
+
+    def at(self, scope: Scope) -> Body | None:
+        """The answer to a request for this address, if it was checked a moment ago. `scope` is told the route."""
+        found = self._addresses.get(_address(scope))
+        body = None if found is None else self.fresh(found[0])
+        if found is not None and body is not None:
+            scope["route"] = found[1]
+        return body
 
     def fresh(self, key: object) -> Body | None:
         """The answer, if it was checked a moment ago."""
@@ -105,6 +122,13 @@ class Bodies:
         while len(self._kept) > CACHED_BODIES:
             self._kept.popitem(last=False)
         return body
+
+
+Address = tuple[str, bytes]
+
+
+def _address(scope: Scope) -> Address:
+    return scope["path"], scope["query_string"]
 
 
 @dataclass

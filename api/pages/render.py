@@ -52,6 +52,7 @@ async def page(shared: Services, request: Request, key: object, make: Callable[[
         content = (await run_in_threadpool(make)).encode()
         digest = hashlib.sha256(content).hexdigest()[:32]
         body = shared.bodies.keep(("page", key), Body(digest, f'"{digest}"', content, "text/html"))
+    shared.bodies.remember(request.scope, ("page", key))
     return answer(request, body)
 
 

@@ -21,6 +21,7 @@ async def get_leaderboard(shared: Shared, season_id: Id, request: Request) -> Re
     body = shared.bodies.fresh(key)
     if body is None:
         body = await run_in_threadpool(_body, shared, season_id)
+    shared.bodies.remember(request.scope, key)
     return answer(request, body)
 
 

@@ -24,7 +24,7 @@ from league.tables import Bot, BotVersion, Entry, Match, Participant, Season, Us
 RECENT_MATCHES = 5000
 """Of a bot's matches in a season its newest so many are looked at for its opponents."""
 
-MAX_OPPONENTS = 500
+MAX_OPPONENTS = 200
 MAX_FAULTS = 100
 MAX_VERSIONS = 100
 

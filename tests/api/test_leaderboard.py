@@ -100,3 +100,39 @@ def test_bodies_are_kept_for_a_moment_and_in_bounded_number() -> None:
     for number in range(1000):
         bodies.keep(number, body)
     assert len(bodies._kept) < 300
+
+
+def test_what_is_remembered_is_given_for_its_address_alone_and_measured_as_its_route(
+    site: Site, season_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies = site.app.state.services.bodies
+    bodies._seconds = lambda: 0.0
+    path = f"/seasons/{season_id}"
+    first = site.client.get(path)
+    seen: list[tuple[str, str, int]] = []
+    monkeypatch.setattr("api.metrics.record_request", lambda *request: seen.append(request[:3]))
+
+    def no_route(*_: object) -> None:
+        raise AssertionError("the database was asked")
+
+    monkeypatch.setattr("api.pages.season._season", no_route)
+    again = site.client.get(path)
+    assert (again.content, again.headers["etag"]) == (first.content, first.headers["etag"])
+    assert again.headers["content-security-policy"] == first.headers["content-security-policy"]
+    assert site.client.get(path, headers={"If-None-Match": first.headers["etag"]}).status_code == 304
+    assert site.client.head(path).content == b""
+    assert seen == [
+        ("GET", "/seasons/{season_id}", 200),
+        ("GET", "/seasons/{season_id}", 304),
+        ("GET", "/seasons/{season_id}", 200),
+    ]
+    assert site.client.post(path).status_code == 405
+    assert site.client.get(f"{path}?page=2").status_code == 500, "another address is another page"
+    bodies._seconds = lambda: FRESH_SECONDS + 1
+    assert site.client.get(path).status_code == 500, "a moment later it is looked at again"
+
+
+def test_pages_of_those_who_signed_in_are_never_remembered(site: Site) -> None:
+    for path in ("/account", "/sign-in", "/v1/users/me"):
+        site.client.get(path)
+    assert not site.app.state.services.bodies._addresses

@@ -42,3 +42,9 @@ def test_how_pairing_spends_its_games() -> None:
     lines = short("pairing").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)", "(d)"]
     assert sum("arget" in line for line in lines) >= 4
+
+
+def test_what_the_pages_of_a_large_league_cost() -> None:
+    lines = short("site").splitlines()
+    assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)"]
+    assert sum("times (" in line for line in lines) == 2

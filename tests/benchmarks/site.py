@@ -1,0 +1,203 @@
+"""What the site's pages cost where a league is large: 2,000 bots and 1,000,000 matches in SQLite.
+
+    ./scripts/bench site [--short] [--folder FOLDER]
+
+(a) The leaderboard as it is kept, beside an application that does nothing but send the same bytes: CPU time of the
+server's process for each request, over the same server (uvicorn) and sockets, in turns. The page, and the JSON.
+(b) Every page as it is made when nothing is kept: CPU time, statements to the database, and size.
+
+`--folder` keeps the league that is made, or uses the one that is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+from sqlalchemy import event
+
+from api.app import create_app
+from league.blobs import Blobs
+from league.config import Settings
+from league.database import Database
+from tests.api.site import InProcess, NotedQueue
+from tests.benchmarks.crowd import crowd
+from tests.league.world import settings
+
+TARGET = 4.0
+"""Times the CPU of raw bytes."""
+
+ROUNDS = 7
+
+
+def main() -> int:
+    """Measure, print, and say whether the target was reached."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true", help="50 bots and 5,000 matches, and fewer requests")
+    parser.add_argument("--folder", type=Path)
+    chosen = parser.parse_args()
+    bots, matches = (50, 5_000) if chosen.short else (2_000, 1_000_000)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = chosen.folder or Path(temporary)
+        if not (folder / "deadheat.sqlite3").exists():
+            started = time.monotonic()
+            crowd(folder, bots, matches)
+            print(f"{bots} bots and {matches} matches made in {time.monotonic() - started:.0f} s.\n")
+        missed = kept(folder, requests=100 if chosen.short else 1000)
+        made(folder, times=2 if chosen.short else 5)
+    print("Reached." if not missed else f"{missed} targets missed.")
+    return int(bool(missed))
+
+
+# (a) Kept ---------------------------------------------------------------------------------------------------------
+
+
+def kept(folder: Path, requests: int) -> int:
+    """Print the ratios; how many targets are missed."""
+    print("(a) CPU of the server for a request that is answered from memory")
+    missed = 0
+    for name, path in (("leaderboard, page", "/seasons/1"), ("leaderboard, JSON", "/v1/seasons/1/leaderboard")):
+        ours, raw, size = beside_raw(folder, path, requests)
+        ratios = [one / other for one, other in zip(ours, raw, strict=True)]
+        ratio = statistics.median(ratios)
+        print(
+            f"    {name:18} {size / 1000:7.0f} kB  ours {1e6 * statistics.median(ours):5.0f} us"
+            f"  raw {1e6 * statistics.median(raw):5.0f} us  {ratio:.2f} times ({min(ratios):.2f} to {max(ratios):.2f})"
+        )
+        missed += ratio > TARGET
+    print(f"    Target: at most {TARGET:g} times.\n")
+    return missed
+
+
+def beside_raw(folder: Path, path: str, requests: int) -> tuple[list[float], list[float], int]:
+    """CPU seconds of a request in each round, ours and raw, and the body's bytes."""
+    environment = {**os.environ, "DEADHEAT_DATA_DIR": str(folder)}
+    with server(["api.app:create_app", "--factory"], environment) as (ours_id, ours):
+        body = ask(ours, path, 1)
+        stored = folder / "bench-body"
+        stored.write_bytes(body)
+        environment["DEADHEAT_BENCH_BODY"] = str(stored)
+        with server(["tests.benchmarks.raw:app"], environment) as (raw_id, raw):
+            assert ask(raw, path, requests // 4) == body == ask(ours, path, requests // 4)
+            rounds = [(cost(ours_id, ours, path, requests), cost(raw_id, raw, path, requests)) for _ in range(ROUNDS)]
+    return [one for one, _ in rounds], [other for _, other in rounds], len(body)
+
+
+@contextmanager
+def server(application: list[str], environment: dict[str, str]) -> Iterator[tuple[int, int]]:
+    """A server of its own: its process and its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    command = [sys.executable, "-m", "uvicorn", *application, "--port", str(port), "--log-level", "error"]
+    process = subprocess.Popen([*command, "--no-access-log", "--no-server-header"], env=environment)
+    try:
+        _wait_for(port, process)
+        yield process.pid, port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        assert process.poll() is None, "the server did not start"
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except ConnectionRefusedError:
+            time.sleep(0.1)
+    raise AssertionError("the server did not answer")
+
+
+def ask(port: int, path: str, requests: int) -> bytes:
+    """So many requests, one after the other over one connection; the last answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    body = b""
+    for _ in range(requests):
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read()
+        assert answer.status == 200, body[:500]
+    connection.close()
+    return body
+
+
+def cost(process_id: int, port: int, path: str, requests: int) -> float:
+    """CPU seconds of a request, all threads of the server together."""
+    before = _cpu_ns(process_id)
+    ask(port, path, requests)
+    return (_cpu_ns(process_id) - before) / requests / 1e9
+
+
+def _cpu_ns(process_id: int) -> int:
+    tasks = Path(f"/proc/{process_id}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
+
+
+# (b) Made ---------------------------------------------------------------------------------------------------------
+
+
+def made(folder: Path, times: int) -> None:
+    """Print what each page costs when it is made."""
+    chosen = settings(folder)
+    assert isinstance(chosen, Settings)
+    database = Database(chosen)
+    app = create_app(chosen, queue=NotedQueue(), db=database, blobs=Blobs("memory:///"))
+    statements: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+    client = httpx.Client(transport=InProcess(app), base_url="http://league")
+    services = app.state.services
+    print("(b) Pages that are made anew")
+    print(f"    {'':22}{'CPU, ms':>9}{'statements':>12}{'kB':>7}")
+    for name, path in pages(client):
+        costs, asked, size = [], 0, 0
+        for _ in range(times + 1):  # the first one warms up
+            services.bodies._kept.clear()
+            statements.clear()
+            before = time.process_time()
+            answer = client.get(path)
+            costs.append(1000 * (time.process_time() - before))
+            assert answer.status_code == 200, answer.text[:500]
+            asked, size = len(statements), len(answer.content)
+        print(f"    {name:22}{statistics.median(costs[1:]):9.1f}{asked:12}{size / 1000:7.0f}")
+    services.boards._kept.clear()
+    services.bodies._kept.clear()
+    before = time.process_time()
+    client.get("/seasons/1")
+    print(f"    {'after a new ranking':22}{1000 * (time.process_time() - before):9.1f}   (once for each ranking)\n")
+    client.close()
+    database.close()
+
+
+def pages(client: httpx.Client) -> list[tuple[str, str]]:
+    """Names and paths."""
+    match = client.get("/v1/matches?limit=1&state=done").json()["items"][0]
+    bot = match["seats"][0]["bot_id"]
+    return [
+        ("home", "/"),
+        ("leaderboard", "/seasons/1"),
+        ("leaderboard, page 15", "/seasons/1?page=15"),
+        ("leaderboard, search", "/seasons/1?q=bot-77"),
+        ("matrix", "/seasons/1/matrix"),
+        ("bot", f"/bots/{bot}"),
+        ("author", f"/authors/{match['seats'][0]['author']}"),
+        ("game", f"/games/{match['game']}"),
+        ("match", f"/matches/{match['id']}"),
+        ("audit", "/audit"),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
