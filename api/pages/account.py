@@ -36,7 +36,17 @@ from league.states import Scope, TokenKind
 
 router = APIRouter(include_in_schema=False)
 
-LABEL_CHARACTERS = 64
+BROWSERS = {"Firefox": "Firefox", "Edg": "Edge", "OPR": "Opera", "Chrom": "Chrome or Chromium", "Safari": "Safari"}
+SYSTEMS = {
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Windows": "Windows",
+    "Mac OS": "Mac",
+    "Linux": "Linux",
+}
+"""Words of a User-Agent, the telling ones first: enough to know one's own browsers apart."""
+
 TOKEN_DAYS = (7, 30, 90, 365)
 SCOPES = {
     Scope.READ: "read: look at what is yours",
@@ -203,14 +213,19 @@ def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Re
 
 def _begin(shared: Services, request: Request, person: Person, password: str, path: str) -> Response:
     """A new session in place of whatever the browser came with."""
-    agent = "".join(mark for mark in request.headers.get("user-agent", "") if mark.isprintable())
     former = sessions.secret_of(request, shared.settings)
     with shared.db.transaction() as session:
         service.keep_hash_current(session, person, password)
-        issued = service.begin_session(session, person.id, agent[:LABEL_CHARACTERS] or "a browser", former)
+        issued = service.begin_session(session, person.id, _browser(request.headers.get("user-agent", "")), former)
     answer = onward(path)
     sessions.keep(answer, request, shared.settings, issued)
     return answer
+
+
+def _browser(agent: str) -> str:
+    browser = next((name for word, name in BROWSERS.items() if word in agent), "a browser")
+    system = next((name for word, name in SYSTEMS.items() if word in agent), "")
+    return f"{browser} on {system}" if system else browser
 
 
 def _sign_in(shared: Services, complaint: Complaint | None, back: str) -> Response:

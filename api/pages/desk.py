@@ -273,7 +273,13 @@ def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint
             "absences": service.absences(session, season_id),
             "invited": service.invited_to_season(session, visit.person, season_id),
         }
-    following = [state.value for state in SeasonState if state is not info.state and allowed(info.state, state)]
+    following = [
+        state.value
+        for state in SeasonState
+        if state is not info.state
+        and allowed(info.state, state)
+        and (state is not SeasonState.FINALS or info.finals is not FinalsFormat.NONE)
+    ]
     return private(
         shared, "desk-season.html", visit, complaint, season=info, following=following, words=WORDS, **values
     )

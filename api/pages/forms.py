@@ -89,7 +89,8 @@ async def fields(request: Request, shared: Shared) -> Fields:
     """What a page of ours posted."""
     sessions.must_be_ours(request, shared.settings)
     async with request.form(max_files=0, max_fields=MAX_FIELDS) as form:
-        return {name: value for name, value in form.items() if isinstance(value, str)}
+        sent = {name: value for name, value in form.items() if isinstance(value, str)}
+    return {name: value.replace("\r\n", "\n") for name, value in sent.items()}  # forms send a text's lines so
 
 
 def posted(visitor: Annotated[Visit, Depends(visit)], sent: Annotated[Fields, Depends(fields)]) -> Posted:

@@ -318,6 +318,15 @@ def test_one_address_changes_only_so_much_and_reads_on(site: Site) -> None:
         slow.close()
 
 
+def test_without_its_redis_a_process_counts_alone(site: Site) -> None:
+    slow = Site(site.world.settings.data_dir / "slow", writes_per_minute=2, broker_url="redis://127.0.0.1:1/0")
+    try:
+        answers = [slow.client.post("/v1/bots", json={}).status_code for _ in range(3)]
+        assert answers == [401, 401, 429]
+    finally:
+        slow.close()
+
+
 def test_only_a_trusted_proxy_says_who_asks(site: Site) -> None:
     for trusted, status in (("", 429), ("127.0.0.1", 401), ("10.0.0.0/8", 429)):
         slow = Site(

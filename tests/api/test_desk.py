@@ -168,7 +168,9 @@ def test_an_appeal_is_taken_back_by_its_author_alone(ada: Browser, site: Site, p
 
 def test_an_announcement_is_made_and_taken_down(boss: Browser) -> None:
     boss.get("/desk")
-    boss.submit("/desk/announcements", title=HOSTILE, text=HOSTILE)
+    boss.submit("/desk/announcements", title=HOSTILE, text=f"{HOSTILE}\r\nSecond line.")
+    assert "\\r" not in boss.page.text
+    assert "\\n" not in boss.page.text
     clean(boss)
     boss.get("/")
     clean(boss)
