@@ -2,6 +2,7 @@
 // the page again and exchanges the parts that changed. The server answers 304 with no body while nothing did.
 
 const EVERY_MS = 3000;
+const SETTLED_MS = 1200; // for a second the server may still answer as it did before a new ranking
 const LISTENING_EVERY_MS = 30000; // what a ranking does not tell: matches, announcements
 
 let listening = null;
@@ -39,7 +40,9 @@ function listen() {
   const address = document.querySelector("[data-events]")?.dataset.events;
   if (!address || listening || document.visibilityState !== "visible") return;
   listening = new EventSource(address);
-  listening.addEventListener("snapshot", () => refresh().catch(() => {}));
+  listening.addEventListener("snapshot", () => {
+    setTimeout(() => refresh().catch(() => {}), SETTLED_MS * (1 + Math.random())); // nor do all readers ask at once
+  });
   listening.addEventListener("error", () => { if (listening?.readyState === EventSource.CLOSED) listening = null; });
 }
 

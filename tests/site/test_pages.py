@@ -1,0 +1,87 @@
+"""The pages that everyone reads: nobody is kept out, nothing is wider than a phone, and they keep themselves current."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from sqlmodel import col, select
+
+from api.pages import live
+from league import service
+from league.states import SeriesState
+from league.tables import Series
+from tests.site.conftest import PHONE, League, Open, overflows, serious
+
+PATHS = (
+    "/",
+    "/seasons/1",
+    "/seasons/1?q=expert",
+    "/seasons/1/matrix",
+    "/bots/1",
+    "/authors/author1",
+    "/games/yacht-auction",
+    "/games/betris-large",
+    "/games/liars-dice",
+    "/environment",
+    "/audit",
+    "/about/ratings",
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_page_keeps_nobody_out(visit: Open, path: str) -> None:
+    for context in ({}, {"color_scheme": "dark"}, {"viewport": PHONE}):
+        page = visit(path, **context)
+        assert serious(page) == []
+        assert not overflows(page)
+
+
+def test_a_reader_sees_the_leaderboard_move_and_keeps_the_place(
+    visit: Open, league: League, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "LOOK_SECONDS", 0.1)
+    page = visit("/seasons/1")
+    ranked = page.locator("#board .note").filter(has_text="Ranked").first
+    before = re.search(r"from (\d+) rated", ranked.inner_text())
+    assert before is not None
+    name = page.locator("#board tbody th a").first
+    name.focus()
+    play_a_series(league, 1)
+    expect(ranked).not_to_contain_text(f"from {before[1]} rated", timeout=15_000)
+    focused = page.evaluate("document.activeElement.closest('#board') !== null")
+    assert focused, "who reads by keyboard is not thrown back to the top"
+
+
+def test_the_leaderboard_is_searched_without_scripts(visit: Open) -> None:
+    page = visit("/seasons/1", java_script_enabled=False)
+    page.get_by_role("searchbox").fill("COUNTER")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("#board table.board tbody tr")).to_have_count(1)
+    expect(page.locator("#board table.board tbody th")).to_contain_text("counter")
+
+
+def test_from_a_name_to_its_faults_by_links_alone(visit: Open) -> None:
+    page = visit("/", java_script_enabled=False)
+    page.get_by_role("link", name="yacht-auction-forfeit").click()
+    page.locator("#board .fault").first.click()
+    expect(page.get_by_role("heading", name="Faults")).to_be_visible()
+    page.get_by_role("region", name="Faults").get_by_role("link").first.click()
+    expect(page.locator(".faultbox")).to_contain_text("malformed")
+
+
+def play_a_series(league: League, season_id: int) -> None:
+    """Somebody wins, and the season is ranked."""
+    world = league.site.world
+    world.tick()
+    with world.db.reading() as session:
+        waiting = (Series.season_id == season_id, Series.state == SeriesState.QUEUED)
+        series_id = session.exec(select(Series.id).where(*waiting).order_by(col(Series.id))).first()
+    assert series_id is not None
+    job = world.claim(series_id)
+    assert job is not None
+    assert world.finish(job)
+    world.clock.turn(60)
+    with world.db.transaction() as session:
+        assert service.refit(session, season_id)
