@@ -170,13 +170,14 @@ class PipeTransport:
         channel = prompt.channel
         ended = _read(channel)
         stamp_ns = monotonic_ns()
-        if ended:
+        late = stamp_ns > prompt.deadline_ns
+        if ended and not late:
             return prompt.failed(_gone(channel), stamp_ns, prompt.write_ns)
         end = channel.unread.find(b"\n")
-        if end < 0 and len(channel.unread) <= MAX_LINE_BYTES:
+        if not ended and end < 0 and len(channel.unread) <= MAX_LINE_BYTES:
             prompt.silent_ns = woke_ns
             return None
-        if stamp_ns > prompt.deadline_ns:  # time first (ruling C-02)
+        if late:  # time first (ruling C-02)
             if stamp_ns - prompt.silent_ns > NOISE_NS:
                 raise self._late(prompt, stamp_ns, "an answer was there when the referee looked after the deadline")
             return None
@@ -198,9 +199,10 @@ class PipeTransport:
         """Look at a watched seat again. What it says is not counted, only when it says it."""
         ended = _read(prompt.channel)
         stamp_ns = monotonic_ns()
-        if ended:
-            return prompt.failed(_gone(prompt.channel), stamp_ns, prompt.late_ns)
-        answered = b"\n" in prompt.channel.unread or len(prompt.channel.unread) > MAX_LINE_BYTES
+        if ended and _gone(prompt.channel) is Fault.MEMORY:  # its own doing, whatever the time
+            return prompt.failed(Fault.MEMORY, stamp_ns, prompt.late_ns)
+        # Whoever leaves after the deadline is judged as if it had answered then: it may have been kept from running.
+        answered = ended or b"\n" in prompt.channel.unread or len(prompt.channel.unread) > MAX_LINE_BYTES
         unseen_ns = stamp_ns - prompt.silent_ns
         if not answered:
             prompt.silent_ns = woke_ns

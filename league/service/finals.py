@@ -175,7 +175,7 @@ def _next_tables(
             if frozenset(pair) not in planned
         ]
     last = max((series.round or 0 for series in of_rounds), default=0)
-    if last == swiss_rounds(season.finals_rounds, len(field)) or not all(series.finished for series in of_rounds):
+    if last >= swiss_rounds(season.finals_rounds, len(field)) or not all(series.finished for series in of_rounds):
         return []
     return [(last + 1, table) for table in _swiss_round(session, season, field, of_rounds, last)]
 
@@ -184,7 +184,8 @@ def _swiss_round(
     session: Session, season: Season, field: Field, before: Sequence[Played], rounds: int
 ) -> list[tuple[int, ...]]:
     """The tables of the next round; none where everybody has met everybody."""
-    sat_in = Counter(version for series in before for version in series.versions)
+    # A rejudged match is one more series of its round, and nobody sits in a round twice.
+    sat_in = Counter(version for version, _ in {(who, series.round) for series in before for who in series.versions})
     byes = Counter({version: rounds - sat_in[version] for version in field})
     scores = _scores(session, season)
     for version in field:  # sitting out is as good as winning, as usual

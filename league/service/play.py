@@ -21,6 +21,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from typing import Any
 
 from sqlmodel import Session, col, select, update
@@ -41,10 +42,12 @@ from league.tables import (
     Ending,
     LatencySummary,
     Match,
+    Pair,
     Participant,
     Season,
     Series,
     User,
+    VoidedMatch,
 )
 
 log = logging.getLogger(__name__)
@@ -117,6 +120,7 @@ def finish_series(session: Session, job: SeriesJob, worker: str, outcomes: Seque
     found = select(Series.season_id, Series.purpose).where(Series.id == job.series_id)
     season_id, purpose = session.exec(found).one()
     _write_results(session, outcomes, at, may_rate=purpose is not Purpose.CHALLENGE)
+    _put_back(session, [outcome.match_id for outcome in outcomes if outcome.result is None])
     _write_details(session, outcomes)
     add_response_times(session, season_id, job, outcomes)
     tried = [(outcome.match_id, attempt) for outcome in outcomes for attempt in outcome.attempts]
@@ -195,7 +199,19 @@ def give_back_series(
 def abandon_matches(session: Session, series_id: int, at: datetime) -> None:
     """No match of the series will be played any more."""
     waiting = (col(Match.series_id) == series_id, col(Match.state) == MatchState.SCHEDULED)
+    _put_back(session, session.exec(select(Match.id).where(*waiting)).all())
     session.exec(update(Match).where(*waiting).values(state=MatchState.ABANDONED, finished_at=at))
+
+
+def _put_back(session: Session, abandoned: Sequence[int]) -> None:
+    """A match whose repetition will not be played counts again: a result is never lost to a rejudgement."""
+    if not abandoned:
+        return
+    for voided in session.exec(select(VoidedMatch).where(col(VoidedMatch.rejudged_id).in_(abandoned))).all():
+        session.delete(voided)
+        data = {"season": voided.season_id, "reason": f"match {voided.rejudged_id} in its place was not played"}
+        record(session, SYSTEM, "match-restored", f"match/{voided.match_id}", data)
+    session.flush()
 
 
 def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *conditions: Any) -> None:
@@ -205,6 +221,8 @@ def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *con
     for series in session.exec(waiting).all():
         if not move(session, Series, series.id, SeriesState.QUEUED, SeriesState.ABANDONED, finished_at=at):
             continue  # a worker took it in this moment: it is played
+        if series.purpose is not Purpose.CHALLENGE:
+            _uncount(session, series)
         abandon_matches(session, series.id, at)
         session.add(
             Attempt(
@@ -216,6 +234,28 @@ def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *con
                 finished_at=at,
             )
         )
+
+
+def _uncount(session: Session, series: Series) -> None:
+    """Pairing forgets the games of a series that nobody began: whoever comes back gets them again."""
+    waiting = (Match.series_id == series.id, Match.state == MatchState.SCHEDULED)
+    repeated = col(Match.id).in_(select(VoidedMatch.rejudged_id).where(col(VoidedMatch.rejudged_id).is_not(None)))
+    seated: dict[int, list[int]] = {}
+    for match_id, version_id in session.exec(
+        select(Participant.match_id, Participant.version_id)
+        .join(Match, col(Match.id) == Participant.match_id)
+        .where(*waiting, ~repeated)  # a repetition was never counted
+        .order_by(col(Participant.match_id), col(Participant.seat))
+    ):
+        seated.setdefault(match_id, []).append(version_id)
+    for versions in seated.values():
+        for one, other in combinations(versions, 2):
+            low, high = min(one, other), max(one, other)
+            pair = session.get(Pair, (series.season_id, low, high))
+            if pair is not None and pair.games > 0:
+                pair.games -= 1
+                if len(versions) == 2:
+                    pair.lead -= 1 if one == low else -1
 
 
 def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:

@@ -50,15 +50,14 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
 
     Raises:
         NotAllowed, NotFound.
-        WrongState: it is played again in its place, and that match has not been voided.
+        WrongState: the same match was played, or is played, once more, and that one has not been voided.
     """
     organiser.must_organise()
     match = _finished(session, match_id)
     voided = session.get(VoidedMatch, match_id)
     if voided is None:
         return
-    if voided.rejudged_id is not None and session.get(VoidedMatch, voided.rejudged_id) is None:
-        raise WrongState("match", f"played again as match {voided.rejudged_id}", "without a rejudgement that counts")
+    _alone(session, match)
     session.delete(voided)
     _note(session, organiser, "match-restored", match, reason)
 
@@ -78,8 +77,8 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     voided = session.get(VoidedMatch, match_id)
     if voided is None:
         voided = VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=at)
-    elif voided.rejudged_id is not None:
-        raise WrongState("match", f"played again as match {voided.rejudged_id}", "not rejudged yet")
+    else:
+        _alone(session, match)
     before = session.get_one(Series, match.series_id)
     series = Series(season_id=match.season_id, queued_at=at, nudge_at=at, created_at=at)  # the next sweep enqueues it
     series.purpose, series.round, series.challenge_id = before.purpose, before.round, before.challenge_id
@@ -190,6 +189,26 @@ def _judging(session: Session, season_id: int, *also: SeasonState) -> None:
         raise NotFound("season", season_id)
     if state not in JUDGING and state not in also:
         raise WrongState("season", state, "open, frozen or in its finals")
+
+
+def _alone(session: Session, match: Match) -> None:
+    """No other playing of the same match (same seed, same versions in the same seats) counts or is on its way."""
+    same = select(Match).where(
+        Match.season_id == match.season_id,
+        Match.commitment == match.commitment,
+        Match.id != match.id,
+        col(Match.state) != MatchState.ABANDONED,
+        col(Match.id).not_in(select(VoidedMatch.match_id)),
+    )
+    mine = _seated(session, match.id)
+    for other in session.exec(same).all():
+        if _seated(session, other.id) == mine:
+            raise WrongState("match", f"played again as match {other.id}", "the only playing that counts")
+
+
+def _seated(session: Session, match_id: int) -> list[int]:
+    seats = select(Participant.version_id).where(Participant.match_id == match_id)
+    return list(session.exec(seats.order_by(col(Participant.seat))))
 
 
 def _copy(session: Session, match: Match, series_id: int) -> Match:

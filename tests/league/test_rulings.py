@@ -14,7 +14,7 @@ from league.errors import NotAllowed, NotFound, WrongState
 from league.service.users import Person
 from league.states import MatchState, SeasonState, SeriesState
 from league.tables import Attempt, AuditRecord, Match, Participant, Series
-from tests.league.world import World, forfeited, won
+from tests.league.world import World, abandoned, forfeited, won
 
 Ruling = Callable[..., Any]
 
@@ -145,7 +145,7 @@ def test_a_rejudged_match_is_played_again_with_the_same_seed_and_seats(ranked: R
     assert ranked.games() == 12
     with pytest.raises(WrongState, match="played again"):
         ranked.rule(service.restore_match, match_id, "back")
-    with pytest.raises(WrongState, match="not rejudged yet"):
+    with pytest.raises(WrongState, match="played again"):
         ranked.rule(service.rejudge_match, match_id, "again")
     ranked.rule(service.void_match, again, "the first one was right")
     ranked.rule(service.restore_match, match_id, "the first one was right")
@@ -223,3 +223,70 @@ def test_a_forfeit_that_is_voided_is_no_timeout_of_the_season(world: World) -> N
     with world.db.transaction() as session:
         service.refit(session, season)
         assert service.leaderboard(session, season).standings["totals"]["timeouts"] == 0
+
+
+def test_one_match_never_counts_twice_however_it_was_rejudged(ranked: Ranked) -> None:
+    def play() -> None:
+        ranked.world.clock.turn(120)
+        with ranked.world.db.transaction() as session:
+            (series_id,) = service.sweep(session).series_ids
+        job = ranked.world.claim(series_id)
+        assert job is not None
+        assert ranked.world.finish(job)
+
+    first = ranked.matches()[0]
+    second = ranked.rule(service.rejudge_match, first, "one")
+    play()
+    ranked.rule(service.void_match, second, "two")
+    ranked.rule(service.restore_match, first, "three")
+    with pytest.raises(WrongState, match=f"match {first}"):
+        ranked.rule(service.restore_match, second, "four")
+    assert ranked.table() == ranked.first
+    ranked.rule(service.void_match, first, "five")
+    ranked.rule(service.restore_match, second, "six")
+    third = ranked.rule(service.rejudge_match, second, "seven")
+    with pytest.raises(WrongState, match=f"match {third}"):
+        ranked.rule(service.restore_match, first, "while the third is on its way")
+    play()
+    assert ranked.games() == 12
+
+
+@pytest.mark.parametrize("lost", ["void", "withdrawn", "closed"])
+def test_a_match_whose_repetition_is_never_played_counts_again(ranked: Ranked, lost: str) -> None:
+    world, match_id = ranked.world, ranked.matches()[0]
+    again = ranked.rule(service.rejudge_match, match_id, "the host was overloaded")
+    if lost == "void":
+        with world.db.transaction() as session:
+            (series_id,) = service.sweep(session).series_ids
+        job = world.claim(series_id)
+        assert job is not None
+        assert world.finish(job, [abandoned(match) for match in job.matches])
+    elif lost == "withdrawn":
+        with world.db.reading() as session:
+            bot_id = session.exec(select(Participant.bot_id).where(Participant.match_id == again)).first()
+        owner = next(owner for owner, bot in ranked.owners if bot == bot_id)
+        ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)
+    else:
+        with world.db.transaction() as session:
+            service.set_season_state(session, world.boss, ranked.season, SeasonState.CLOSED)
+    assert ranked.table()[0] == ranked.first[0]
+    with world.db.reading() as session:
+        newest = service.audit_log(session, subject=f"match/{match_id}", limit=1)
+    assert [(entry.actor, entry.action) for entry in newest] == [("system", "match-restored")]
+
+
+def test_pairing_forgets_series_that_were_dropped(world: World) -> None:
+    ranked = Ranked(world)
+    ranked.enter()
+    newcomer, bot_id = ranked.owners[-1]
+    world.tick()
+    ranked.rule(service.withdraw, ranked.season, bot_id, who=newcomer)
+    ranked.rule(service.rejoin, ranked.season, bot_id, who=newcomer)
+    world.play_all()
+    played = [match for match in ranked.matches(bot_id) if match_state(world, match) is MatchState.DONE]
+    assert len(played) == 12, "four games with each of the others, as if it had never left"
+
+
+def match_state(world: World, match_id: int) -> MatchState:
+    with world.db.reading() as session:
+        return session.get_one(Match, match_id).state

@@ -318,6 +318,24 @@ def test_a_bot_that_leaves_with_a_late_answer_has_answered(monkeypatch: pytest.M
     assert caught.value.cause == "host-starved"
 
 
+@pytest.mark.parametrize(("stolen_ns", "verdict"), [(NS_PER_MS, "host-starved"), (0, Fault.TIMEOUT)])
+def test_a_bot_that_leaves_after_the_deadline_is_judged_as_if_it_had_answered_then(
+    monkeypatch: pytest.MonkeyPatch, stolen_ns: int, verdict: object
+) -> None:
+    """It may have a clock of its own and have given up because the host kept it from running."""
+    channel, _, out = pair()
+    channel.meter = Stole(stolen_ns)
+    leaves = partial(os.close, out)
+    clock = ScriptedClock(0, 0, (leaves, 0), 300_000, 410_000, 410_000, 420_000)
+    monkeypatch.setattr("sandbox.pipes.monotonic_ns", clock)
+    found: object
+    try:
+        found = PipeTransport([channel]).exchange([Message(0, "A", 400_000)])[0].fault
+    except TransportError as error:
+        found = error.cause
+    assert found == verdict
+
+
 def test_a_seats_answer_is_not_late_because_the_referee_was_woken_for_another_and_stood_still(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
