@@ -7,15 +7,15 @@ import io
 import json
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from starlette.responses import StreamingResponse
 
-from api.deps import Id, Shared
+from api.deps import MAX_ID, Id, Shared
 from api.services import Services
 from league import service
-from league.service.exports import Row
+from league.service.exports import Row, Scope
 from league.words import Exported
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
@@ -39,24 +39,32 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
     response_class=StreamingResponse,
     responses={200: {"content": {"application/x-ndjson": {}, "text/csv": {}}}, 404: {}},
 )
-def export(shared: Shared, season_id: Id, table: Exported, form: Format) -> Response:
+def export(
+    shared: Shared,
+    season_id: Id,
+    table: Exported,
+    form: Format,
+    bot: Annotated[
+        int | None, Query(ge=1, le=MAX_ID, description="Its matches alone, with all who played in them.")
+    ] = None,
+) -> Response:
     """Everything public about a season: its matches, participants, response times, attempts or entries."""
+    scope = Scope(season_id, bot)
     with shared.db.reading() as session:
-        first, after = service.export_page(session, season_id, table)
-    pages = _pages(shared, season_id, table, first, after)
-    name = f"season-{season_id}-{table.value}.{form.value}"
+        first, after = service.export_page(session, scope, table)
+    pages = _pages(shared, scope, table, first, after)
+    whose = "" if bot is None else f"-bot-{bot}"
+    name = f"season-{season_id}{whose}-{table.value}.{form.value}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     lines = _csv(pages) if form is Format.CSV else _json_lines(pages)
     return StreamingResponse(lines, headers=headers, media_type=MEDIA[form])
 
 
-def _pages(
-    shared: Services, season_id: int, table: Exported, rows: list[Row], after: int | None
-) -> Iterator[list[Row]]:
+def _pages(shared: Services, scope: Scope, table: Exported, rows: list[Row], after: int | None) -> Iterator[list[Row]]:
     yield rows
     while after is not None:
         with shared.db.reading() as session:
-            rows, after = service.export_page(session, season_id, table, after)
+            rows, after = service.export_page(session, scope, table, after)
         yield rows
 
 

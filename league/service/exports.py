@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
 from league.errors import NotFound
@@ -34,15 +36,29 @@ Page = tuple[list[Row], int | None]
 """Rows, and the key above which the next page begins; None: that was all."""
 
 
-def export_page(session: Session, season_id: int, table: Exported, after: int = 0, limit: int = 500) -> Page:
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What of a season is wanted: everything, or the matches of one bot with all who played in them."""
+
+    season_id: int
+    bot_id: int | None = None
+
+    def of(self, match_id: Any) -> tuple[ColumnElement[bool], ...]:
+        """The condition on a column that names a match; none where everything is wanted."""
+        if self.bot_id is None:
+            return ()
+        return (col(match_id).in_(select(Participant.match_id).where(Participant.bot_id == self.bot_id)),)
+
+
+def export_page(session: Session, scope: Scope, table: Exported, after: int = 0, limit: int = 500) -> Page:
     """The rows of the next `limit` matches (attempts, entries) above `after`. Raises NotFound."""
-    if session.get(Season, season_id) is None:
-        raise NotFound("season", season_id)
-    return _READERS[table](session, season_id, after, limit)
+    if session.get(Season, scope.season_id) is None:
+        raise NotFound("season", scope.season_id)
+    return _READERS[table](session, scope, after, limit)
 
 
-def _matches(session: Session, season_id: int, after: int, limit: int) -> Page:
-    statement = select(Match).where(Match.season_id == season_id, Match.id > after)
+def _matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    statement = select(Match).where(Match.season_id == scope.season_id, Match.id > after, *scope.of(Match.id))
     found = session.exec(statement.order_by(col(Match.id)).limit(limit)).all()
     ids = [match.id for match in found]
     rulings = session.exec(select(VoidedMatch).where(col(VoidedMatch.match_id).in_(ids)))
@@ -67,13 +83,13 @@ def _matches(session: Session, season_id: int, after: int, limit: int) -> Page:
     return rows, ids[-1] if len(ids) == limit else None
 
 
-def _match_ids(session: Session, season_id: int, after: int, limit: int) -> list[int]:
-    statement = select(Match.id).where(Match.season_id == season_id, Match.id > after)
+def _match_ids(session: Session, scope: Scope, after: int, limit: int) -> list[int]:
+    statement = select(Match.id).where(Match.season_id == scope.season_id, Match.id > after, *scope.of(Match.id))
     return list(session.exec(statement.order_by(col(Match.id)).limit(limit)))
 
 
-def _participants(session: Session, season_id: int, after: int, limit: int) -> Page:
-    ids = _match_ids(session, season_id, after, limit)
+def _participants(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    ids = _match_ids(session, scope, after, limit)
     statement = (
         select(Participant, Bot.name, User.name, BotVersion.number)
         .join(Bot, col(Bot.id) == Participant.bot_id)
@@ -103,8 +119,8 @@ def _participants(session: Session, season_id: int, after: int, limit: int) -> P
     return rows, ids[-1] if len(ids) == limit else None
 
 
-def _latencies(session: Session, season_id: int, after: int, limit: int) -> Page:
-    ids = _match_ids(session, season_id, after, limit)
+def _latencies(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    ids = _match_ids(session, scope, after, limit)
     statement = (
         select(LatencySummary)
         .where(col(LatencySummary.match_id).in_(ids))
@@ -113,8 +129,10 @@ def _latencies(session: Session, season_id: int, after: int, limit: int) -> Page
     return [row.model_dump() for row in session.exec(statement)], ids[-1] if len(ids) == limit else None
 
 
-def _attempts(session: Session, season_id: int, after: int, limit: int) -> Page:
-    statement = select(Attempt).where(Attempt.season_id == season_id, Attempt.id > after)
+def _attempts(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    statement = select(Attempt).where(
+        Attempt.season_id == scope.season_id, Attempt.id > after, *scope.of(Attempt.match_id)
+    )
     found = session.exec(statement.order_by(col(Attempt.id)).limit(limit)).all()
     rows = [
         {
@@ -134,18 +152,19 @@ def _attempts(session: Session, season_id: int, after: int, limit: int) -> Page:
     return rows, found[-1].id if len(found) == limit else None
 
 
-def _entries(session: Session, season_id: int, after: int, limit: int) -> Page:
+def _entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
     statement = (
         select(Entry, Bot.name, User.name, BotVersion.number)
         .join(Bot, col(Bot.id) == Entry.bot_id)
         .join(User, col(User.id) == Bot.owner_id)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == season_id, Entry.id > after)
+        .where(Entry.season_id == scope.season_id, Entry.id > after)
+        .where(*(() if scope.bot_id is None else (Entry.bot_id == scope.bot_id,)))
         .order_by(col(Entry.id))
         .limit(limit)
     )
     found = session.exec(statement).all()
-    absences = select(AbsentEntry).where(AbsentEntry.season_id == season_id)
+    absences = select(AbsentEntry).where(AbsentEntry.season_id == scope.season_id)
     absent = {row.bot_id: row for row in session.exec(absences)}
     rows = [
         {
@@ -164,7 +183,7 @@ def _entries(session: Session, season_id: int, after: int, limit: int) -> Page:
     return rows, found[-1][0].id if len(found) == limit else None
 
 
-_READERS: Mapping[Exported, Callable[[Session, int, int, int], Page]] = {
+_READERS: Mapping[Exported, Callable[[Session, Scope, int, int], Page]] = {
     Exported.MATCHES: _matches,
     Exported.PARTICIPANTS: _participants,
     Exported.LATENCIES: _latencies,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import json
 import re
 import zipfile
 from html.parser import HTMLParser
@@ -379,3 +380,21 @@ def test_home_tells_what_is_going_on(site: Site, monkeypatch: pytest.MonkeyPatch
     older = page(site, f"/?before={seasons[1]}")
     assert f"/seasons/{seasons[0]}" in older.links
     assert "Being played" not in older.text
+
+
+def test_a_bots_own_tables_are_for_download(site: Site) -> None:
+    season = site.world.season(4, series_length=2, games_per_pair=2)
+    site.world.play_all()
+    address = f"/v1/seasons/{season}/export/participants.jsonl"
+    everything = site.client.get(address).text.splitlines()
+    own = [json.loads(line) for line in site.client.get(f"{address}?bot=1").text.splitlines()]
+    assert len(everything) == 2 * 12 and len(own) == 2 * 6
+    matches: dict[int, set[int]] = {}
+    for row in own:
+        matches.setdefault(row["match_id"], set()).add(row["bot_id"])
+    assert all(len(bots) == 2 and 1 in bots for bots in matches.values()), "with whom it met"
+    for table, rows in (("matches", 6), ("latencies", 12), ("attempts", 6), ("entries", 1)):
+        answer = site.client.get(f"/v1/seasons/{season}/export/{table}.jsonl?bot=1")
+        assert len(answer.text.splitlines()) == rows, table
+        assert f"season-{season}-bot-1-{table}.jsonl" in answer.headers["content-disposition"]
+    assert f"/v1/seasons/{season}/export/participants.csv?bot=1" in page(site, "/bots/1").links
