@@ -97,6 +97,8 @@ def worker(
     """
     settings = Settings()
     _set_multiprocess(settings)
+    if {PLAY, "build"} & set(queues.split(",")):
+        _check_sandbox(settings, waits=True)
     if metrics_port:
         _serve_metrics(metrics_port)
     tree = Tree(dict(os.environ))
@@ -288,8 +290,10 @@ def _check_port(settings: Settings) -> None:
             fail(f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; set DEADHEAT_PORT")
 
 
-def _check_sandbox(settings: Settings) -> None:
-    """Say now what would otherwise be found out with the first upload."""
+def _check_sandbox(settings: Settings, waits: bool = False) -> None:
+    """Say now what would otherwise be found out with the first upload. Who `waits` bears that there is no engine or
+    image yet, but not a runtime that will never work.
+    """
     from sandbox.box import SandboxError
     from sandbox.docker import DockerSandbox
 
@@ -299,7 +303,8 @@ def _check_sandbox(settings: Settings) -> None:
     try:
         DockerSandbox(settings.image, settings.data_dir / "run", settings.runtime).close()
     except SandboxError as error:
-        fail(error.detail)
+        if error.cause == "no-runtime" or not waits:
+            fail(error.detail)
 
 
 def _prepare(settings: Settings) -> Path:

@@ -1,0 +1,22 @@
+"""A container runtime that cannot work is refused when a part starts, not in the middle of a match."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import deadheat
+
+
+@pytest.mark.containers
+@pytest.mark.parametrize(
+    "arguments",
+    [["worker", "--queues", "build"], ["worker", "--queues", "play"], ["serve"], ["check-host"]],
+    ids=" ".join,
+)
+def test_a_runtime_that_the_engine_does_not_have_is_refused_in_a_sentence(arguments: list[str], tmp_path: Path) -> None:
+    done = deadheat(*arguments, DEADHEAT_RUNTIME="nobodys", DEADHEAT_DATA_DIR=str(tmp_path), DEADHEAT_PORT="0")
+    assert done.returncode == 1, done.stderr
+    assert "the Docker Engine has no runtime 'nobodys'" in done.stderr
+    assert "Traceback" not in done.stderr
