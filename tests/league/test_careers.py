@@ -1,0 +1,115 @@
+"""What everyone may see of a bot: opponents, failures, versions; and of the league what is new."""
+
+from __future__ import annotations
+
+import pytest
+from sqlmodel import select
+
+from engine.core import Fault
+from league import service
+from league.errors import NotFound
+from league.jobs import SeriesJob
+from league.service.careers import (
+    author_bots,
+    failure_counts,
+    failures,
+    game_counts,
+    opponents,
+    parts_of,
+    public_versions,
+)
+from league.service.news import newest_versions, running_series
+from league.states import SeasonState, VersionState
+from league.tables import Participant
+from tests.league.world import GAME, World, forfeited, won
+
+
+def claimed(world: World) -> SeriesJob:
+    [series_id, *_] = world.tick()
+    job = world.claim(series_id)
+    assert job is not None
+    return job
+
+
+def seated(world: World, match_id: int) -> list[int]:
+    with world.db.reading() as session:
+        chosen = select(Participant.bot_id).where(Participant.match_id == match_id)
+        return list(session.exec(chosen.order_by(Participant.seat)))  # type: ignore[arg-type]  # a column
+
+
+def test_opponents_are_counted_from_the_bots_own_side(world: World) -> None:
+    season_id = world.season(2, series_length=3, games_per_pair=3)
+    job = claimed(world)
+    outcomes = [won(job.matches[0], 0), won(job.matches[1], 0), won(job.matches[2], 1)]
+    assert world.finish(job, outcomes)
+    wins = dict.fromkeys(seated(world, job.matches[0].match_id), 0)
+    for match, winner in zip(job.matches, (0, 0, 1), strict=True):
+        wins[seated(world, match.match_id)[winner]] += 1
+    one, other = wins
+    with world.db.reading() as session:
+        [met] = opponents(session, season_id, one)
+        assert (met.bot_id, met.matches, met.won, met.drawn, met.lost) == (other, 3, wins[one], 0, wins[other])
+        assert (met.bot, met.author) == next((row.name, row.author) for row in [service.bot_info(session, other)])
+        back = opponents(session, season_id, other)
+    assert [(row.won, row.lost) for row in back] == [(wins[other], wins[one])]
+
+
+def test_a_voided_match_is_no_meeting(world: World) -> None:
+    season_id = world.season(2, series_length=2, games_per_pair=2)
+    job = claimed(world)
+    assert world.finish(job)
+    bot_id = seated(world, job.matches[0].match_id)[0]
+    with world.db.transaction() as session:
+        service.void_match(session, world.boss, job.matches[0].match_id, "a mistake")
+        [met] = opponents(session, season_id, bot_id)
+    assert met.matches == 1
+
+
+def test_failures_are_told_by_cause_and_version(world: World) -> None:
+    season_id = world.season(2, series_length=2, games_per_pair=2)
+    job = claimed(world)
+    assert world.finish(job, [forfeited(job.matches[0], 0), won(job.matches[1])])
+    loser, other = seated(world, job.matches[0].match_id)
+    with world.db.reading() as session:
+        [failure] = failures(session, season_id, loser)
+        assert (failure.match_id, failure.version, failure.fault) == (job.matches[0].match_id, 1, Fault.TIMEOUT)
+        assert failure_counts(session, season_id, loser) == {(1, Fault.TIMEOUT): 1}
+        assert failures(session, season_id, other) == []
+        assert failures(session, season_id + 1, loser) == []
+
+
+def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.bot("deep")
+    world.build(world.upload(owner, bot_id), "it does not compile")
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id)
+    with world.db.reading() as session:
+        assert [(row.number, row.state) for row in public_versions(session, bot_id)] == [
+            (2, VersionState.BROKEN),
+            (1, VersionState.READY),
+        ]
+        [part] = parts_of(session, bot_id)
+        assert (part.season_id, part.state, part.version) == (season_id, SeasonState.OPEN, 1)
+        name, [bot] = author_bots(session, owner.name.upper())
+        assert (name, bot.id) == (owner.name, bot_id)
+        with pytest.raises(NotFound):
+            author_bots(session, "nobody")
+        assert newest_versions(session, GAME, 1)[0].number == 2
+        assert newest_versions(session, "liars-dice", 1) == []
+        counts = game_counts(session, GAME)
+        assert (counts.bots, counts.authors, counts.versions) == (1, 1, 2)
+
+
+def test_series_that_are_played_are_told_until_they_end(world: World) -> None:
+    season_id = world.season(2, series_length=2, games_per_pair=2)
+    with world.db.reading() as session:
+        assert running_series(session, 5) == []
+    job = claimed(world)
+    with world.db.reading() as session:
+        [running] = running_series(session, 5)
+    assert (running.id, running.season_id, running.matches) == (job.series_id, season_id, 2)
+    assert [bot_id for bot_id, _ in running.bots] == seated(world, running.first_match_id)
+    assert world.finish(job)
+    with world.db.reading() as session:
+        assert running_series(session, 5) == []
