@@ -13,6 +13,7 @@ from sqlmodel import select
 
 from league.config import Settings
 from league.database import Database
+from league.service.response_times import command_times
 from league.states import Admission, FinalsFormat, Purpose, Ranks, SeasonState
 from league.tables import BotVersion, Division, Entry, RatingSnapshot, Season, Series
 from tests.league.conftest import execute
@@ -43,6 +44,20 @@ FIRST_LEAGUE: tuple[tuple[str, dict[str, object]], ...] = (
     (
         "series",
         {"id": 4, "season_id": 2, "state": "queued", "attempt": 0, "queued_at": AT, "nudge_at": AT, "created_at": AT},
+    ),
+    (
+        "match",
+        {"id": 6, "series_id": 4, "season_id": 2, "number": 0, "seed": b"", "commitment": "", "state": "done"}
+        | {"rated": True, "transcript_sha256": "", "created_at": AT, "finished_at": AT},
+    ),
+    ("participant", {"match_id": 6, "seat": 1, "version_id": 5, "bot_id": 3, "rank": 1}),
+    *(
+        (
+            "latency_summary",
+            {"match_id": 6, "seat": 1, "command": command, "limit_ns": 500, "prompts": 12, "total_ns": total_ns}
+            | {"worst_ns": 90},
+        )
+        for command, total_ns in (("ROLL", 600), ("SCORE", 120))
     ),
     (
         "rating_snapshot",
@@ -87,3 +102,7 @@ def test_a_season_of_the_first_schema_goes_on_as_it_was(first_league: Database) 
         assert session.exec(select(BotVersion.uploader_id)).all() == [7]
         assert session.exec(select(RatingSnapshot)).all() == []  # by the first method: it is ranked anew
         assert season.rated_serial < season.log_serial
+        roll, score = command_times(session, 2, [5])
+        assert (roll.command, roll.prompts, roll.mean_ns, roll.worst_ns, roll.limit_ns) == ("ROLL", 12, 50, 90, 500)
+        assert roll.p99 is None  # nobody had counted shares of the limit
+        assert score.mean_ns == 10
