@@ -519,6 +519,7 @@ class Totals(BaseModel):
     matches: int
     abandoned: int
     voids: int
+    causes: dict[str, int] = Field(default_factory=dict, description="Why attempts at matches were void.")
     timeouts: int
     other_faults: int
 

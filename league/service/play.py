@@ -151,6 +151,8 @@ def release_series(
         season_id = session.exec(select(Series.season_id).where(Series.id == job.series_id)).one()
         voids = [(match_id, attempt) for match_id, attempt in tried if attempt.cause != PLAYED]
         _write_ledger(session, job, worker, season_id, voids)
+        if voids:
+            touch_log(session, season_id)  # the ranking tells their number
 
 
 def give_back_series(

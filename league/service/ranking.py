@@ -23,11 +23,12 @@ from league.ratings.table import by_rating
 from league.service.counting import happened
 from league.service.lineage import priors_of
 from league.service.places import Field, fields_of, with_places_before
+from league.service.play import PLAYED
 from league.service.results import season_log
 from league.service.seasons import season_progress
 from league.service.teams import team_names
 from league.states import FinalsLog, Purpose
-from league.tables import Bot, BotVersion, Match, Participant, RatingSnapshot, Season, User
+from league.tables import Attempt, Bot, BotVersion, Match, Participant, RatingSnapshot, Season, User
 
 Row = dict[str, Any]
 
@@ -76,8 +77,7 @@ def _unchanged(
         return False
     ranked = {(row["version_id"], row["division"], row["finalist"]) for row in newest.standings["rows"]}
     wanted = {(version_id, field.division, field.finalists) for field in fields for version_id in field.version_ids}
-    progress, totals = season_progress(session, season.id), newest.standings["totals"]
-    return ranked == wanted and (totals["abandoned"], totals["voids"]) == (progress.abandoned, progress.voids)
+    return ranked == wanted and newest.standings["totals"] == _totals(session, season.id, results.games)
 
 
 def _ranked(
@@ -104,7 +104,7 @@ def _ranked(
         standings={
             "rows": rows,
             "unranked": others,
-            "totals": _totals(session, season.id, results.games, [*rows, *others]),
+            "totals": _totals(session, season.id, results.games),
             "fit": asdict(table.fit()),
             "seats": [asdict(effect) for effect in table.seats()],
             "pairs": _pairs(table, rows),
@@ -214,15 +214,20 @@ def _pairs(table: RatingTable, rows: Sequence[Row]) -> dict[str, Any]:
     return {"version_ids": version_ids, **asdict(table.pairs([str(version_id) for version_id in version_ids]))}
 
 
-def _totals(session: Session, season_id: int, rated: int, rows: Sequence[Row]) -> dict[str, int]:
+def _totals(session: Session, season_id: int, rated: int) -> dict[str, Any]:
+    """Counts over the season. `causes`: of void attempts at matches, why."""
     progress = season_progress(session, season_id)
+    faults = _faults(session, season_id).values()
+    void = (Attempt.season_id == season_id, Attempt.cause != PLAYED, col(Attempt.match_id).is_not(None))
+    causes = select(Attempt.cause, func.count()).where(*void).group_by(Attempt.cause).order_by(Attempt.cause)
     return {
         "rated": rated,
         "matches": progress.done,
         "abandoned": progress.abandoned,
         "voids": progress.voids,
-        "timeouts": sum(row["timeouts"] for row in rows),
-        "other_faults": sum(row["other_faults"] for row in rows),
+        "causes": dict(session.exec(causes).all()),
+        "timeouts": sum(found["timeouts"] for found in faults),
+        "other_faults": sum(found["other_faults"] for found in faults),
     }
 
 

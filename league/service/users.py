@@ -17,6 +17,7 @@ from sqlmodel import Session, select
 
 from league.database import now
 from league.errors import NameTaken, NarrowToken, NotAllowed, NotFound, WrongCredentials
+from league.service.audit import SYSTEM
 from league.states import Role, Scope
 from league.tables import User
 
@@ -63,8 +64,10 @@ def sign_up(session: Session, name: str, password: str) -> Person:
     """A new author. The hash is computed before the transaction's first statement, so nobody waits for it.
 
     Raises:
-        NameTaken: upper and lower case do not count.
+        NameTaken: upper and lower case do not count; the audit log's own name is taken from the start.
     """
+    if name.lower() == SYSTEM:
+        raise NameTaken("user", name)
     return insert_user(session, name, _hash(password), Role.AUTHOR)
 
 

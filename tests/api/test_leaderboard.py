@@ -40,6 +40,7 @@ def test_it_shows_the_newest_ranking(site: Site, season_id: int) -> None:
         "rated": 6,
         "matches": 6,
         "abandoned": 0,
+        "causes": {},
         "voids": 0,
         "timeouts": 0,
         "other_faults": 0,

@@ -19,19 +19,24 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
 import numpy as np
-import trueskill
 from openskill.models import PlackettLuce
 from scipy.stats import kendalltau
 
 from league import sprt
 from league.ratings import Games, RatingConfig, RatingTable, rate
 from tests.league.logs import Drawn, drawn_duels, drawn_tables
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # for how its source spells a backslash, when first compiled
+    import trueskill
+
 
 BOTS = 200
 TABLE_BOTS = 48

@@ -290,3 +290,19 @@ def test_pairing_forgets_series_that_were_dropped(world: World) -> None:
 def match_state(world: World, match_id: int) -> MatchState:
     with world.db.reading() as session:
         return session.get_one(Match, match_id).state
+
+
+def test_a_double_forfeit_that_is_not_rated_still_reaches_the_totals(world: World) -> None:
+    season = world.season(2, series_length=1, games_per_pair=1)
+    with world.db.transaction() as session:
+        service.refit(session, season)
+    (series_id,) = world.tick()
+    job = world.claim(series_id)
+    assert job is not None
+    assert world.finish(job, [forfeited(job.matches[0], 0, 1)])
+    world.clock.turn(60)
+    with world.db.transaction() as session:
+        assert service.refit(session, season)
+        totals = service.leaderboard(session, season).standings["totals"]
+    assert (totals["rated"], totals["matches"], totals["timeouts"]) == (0, 1, 2)
+    assert totals["causes"] == {"referee-late": 1}

@@ -106,3 +106,9 @@ def test_an_author_can_become_the_organiser(world: World) -> None:
     with world.db.transaction() as session:
         secret = service.ensure_organiser(session, "ada")
     assert whose(world, secret) == Person(ada.id, "ada", Role.ORGANISER)
+
+
+def test_nobody_signs_up_under_the_name_by_which_the_audit_log_calls_the_machine(world: World) -> None:
+    for name in ("system", "System"):
+        with pytest.raises(errors.NameTaken), world.db.transaction() as session:
+            service.sign_up(session, name, "a long enough password")
