@@ -1,8 +1,8 @@
 """Find out about this host what `sandbox.fitness` judges: look at its configuration, and try it with reference bots.
 
 Configuration says what could go wrong (no pressure files, a governor that saves power, shared cores, swap); the trial
-says what does. In a real box, against a limit of `LIMIT_MS`, a sleeper answers `MARGIN_MS` before the limit and as much
-after it, a worker uses half of it, a spinner never answers, and a chatterer answers at once.
+says what does. In a real box, against a limit of `LIMIT_MS`, a sleeper answers a margin before the limit and as much
+after it (see `sandbox.runtimes`), a worker uses half of it, a spinner never answers, and a chatterer answers at once.
 """
 
 from __future__ import annotations
@@ -21,16 +21,24 @@ from sandbox.docker import DockerSandbox
 from sandbox.fitness import Facts, Report, judged, percentiles
 from sandbox.pipes import PipeTransport
 from sandbox.reference import CHATTER, SPIN, reference_program, sleep, work
+from sandbox.runtimes import MARGIN_MS, NO_RUNTIME
 
 LIMIT_MS = 50
-MARGIN_MS = 3
 WORK_MS = LIMIT_MS / 2
 FULL_ROUNDS, QUICK_ROUNDS = 30, 6
 """Each round gives four verdicts: about ten seconds on an idle host, and two."""
 
 TRIPS = 20  # of a chatterer, each round
-INNOCENT = (sleep(LIMIT_MS - MARGIN_MS), work(WORK_MS))
-GUILTY = (sleep(LIMIT_MS + MARGIN_MS), SPIN)
+
+Order = Callable[[int], str]
+"""What a reference bot is told, by the runtime's margin in milliseconds. Under gVisor, where that is large, CPU clocks
+are coarse besides: 25 ms by them may be 60."""
+
+INNOCENT: tuple[Order, ...] = (
+    lambda margin_ms: sleep(LIMIT_MS - margin_ms),
+    lambda margin_ms: work(WORK_MS * MARGIN_MS / margin_ms),
+)
+GUILTY: tuple[Order, ...] = (lambda margin_ms: sleep(LIMIT_MS + margin_ms), lambda _: SPIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +72,13 @@ def check_host(
         TransportError: the trial could not be carried out.
     """
     host = host or Host()
+    runtime = sandbox.runtime if isinstance(sandbox, DockerSandbox) else NO_RUNTIME
     with tempfile.TemporaryDirectory(prefix="deadheat-check-") as name:
         limits = Limits(cpus=str(cpus[0]) if cpus else "")
         box = sandbox.open(reference_program(Path(name)), limits)
         try:
             before = stat(host)
-            tried = Trial(box, between)
+            tried = Trial(box, between, runtime.margin_ms)
             tried.run(rounds)
             stolen, busy = shares(before, stat(host))
         finally:
@@ -96,7 +105,8 @@ def check_host(
             trip_ns=percentiles(tried.trip_ns),
             steal_share=stolen,
             busy_share=busy,
-            runtime=str(sandbox.runtime) if isinstance(sandbox, DockerSandbox) else "",
+            runtime="" if runtime is NO_RUNTIME else str(runtime),
+            margin_ms=runtime.margin_ms,
         )
     )
 
@@ -107,6 +117,7 @@ class Trial:
 
     box: Box
     between: Callable[[], None]
+    margin_ms: int
     seen: Counter[tuple[str, str]] = field(default_factory=Counter)
     late_ns: list[int] = field(default_factory=list)
     trip_ns: list[int] = field(default_factory=list)
@@ -120,7 +131,7 @@ class Trial:
             for _ in range(rounds):
                 for truth, orders in (("innocent", INNOCENT), ("guilty", GUILTY)):
                     for order in orders:
-                        self.seen[truth, self._ask(order)] += 1
+                        self.seen[truth, self._ask(order(self.margin_ms))] += 1
                 for _ in range(TRIPS):
                     self._chat()
 

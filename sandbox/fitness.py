@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from engine.core import NS_PER_MS
+from sandbox.runtimes import MARGIN_MS
 
 MAX_ESCAPE_SHARE = 0.8
 """A match has five attempts: from here on more than a third of those that a late bot should lose would be abandoned."""
@@ -76,6 +77,7 @@ class Facts:
     steal_share: float = 0.0
     busy_share: float = 0.0  # of all CPUs, while the reference bots played
     runtime: str = ""  # what confines bots: the engine's runtime; "": no engine
+    margin_ms: int = MARGIN_MS  # how near to the deadline the reference bots aimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,12 @@ def _of_the_kernel(facts: Facts) -> Iterator[Finding]:
 
 
 def _of_the_machine(facts: Facts) -> Iterator[Finding]:
-    if facts.runtime:
+    if facts.margin_ms > MARGIN_MS:
+        text = f"Bots run under {facts.runtime}, by whose doing alone one may be some milliseconds late."
+        yield Finding(
+            Level.REMARK, text, "keep it where limits are long against that, or use the engine's usual runtime"
+        )
+    elif facts.runtime:
         yield Finding(Level.GOOD, f"Bots run under {facts.runtime}.")
     if facts.realtime:
         yield Finding(Level.GOOD, "The referee may run before everything else (SCHED_FIFO).")

@@ -38,6 +38,7 @@ def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, r
         (replace(GOOD, steal_share=0.3), "The hypervisor took 30.0 %"),
         (replace(GOOD, signals=("run-delay",)), "No cpu.pressure"),
         (replace(GOOD, signals=("pressure",)), "No run-queue delay"),
+        (replace(GOOD, runtime="runsc (gVisor)", margin_ms=10), "Bots run under runsc (gVisor), by whose doing"),
         (replace(GOOD, cgroups="1"), "Control groups version 1 alone"),
         (replace(GOOD, clock="hpet"), "Reading the clock is slow"),
         (replace(GOOD, realtime=False), "The referee may not use SCHED_FIFO"),
@@ -64,8 +65,8 @@ def test_a_quiet_host_has_nothing_to_mend(facts: Facts) -> None:
 
 
 def test_the_runtime_is_told() -> None:
-    said = [finding.text for finding in judged(replace(GOOD, runtime="runsc (gVisor)")).findings]
-    assert "Bots run under runsc (gVisor)." in said
+    said = [finding.text for finding in judged(replace(GOOD, runtime="runc")).findings]
+    assert "Bots run under runc." in said
 
 
 def test_everything_together_is_told_once_each() -> None:
