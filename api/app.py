@@ -10,10 +10,11 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api import errors, openapi, pages
-from api.middleware import BodyLimit, FromMemory, HeadAsGet, Measured, SecurityHeaders
+from api.middleware import BodyLimit, Deadlines, FromMemory, HeadAsGet, Measured, SecurityHeaders
+from api.pages.exhibition import Tables
 from api.pages.live import News
 from api.pages.render import templates
-from api.rates import Rates, WriteLimit
+from api.rates import Rates, ReadLimit, WriteLimit
 from api.routes import (
     announcements,
     appeals,
@@ -21,6 +22,7 @@ from api.routes import (
     bots,
     entries,
     environment,
+    exhibitions,
     exports,
     games,
     health,
@@ -36,6 +38,7 @@ from api.routes import (
     workers,
 )
 from api.services import SITE, CeleryQueue, Queue, Services
+from api.uploading import UploadGate
 from league.blobs import Blobs
 from league.config import Settings
 from league.database import Database
@@ -44,6 +47,31 @@ DESCRIPTION = """
 Upload bots, look at seasons, matches and rankings. Errors are problem documents (RFC 9457); lists have cursors;
 dates are in UTC; names ending `_ns` are nanoseconds.
 """
+
+NOUNS = (
+    users,
+    tokens,
+    games,
+    bots,
+    versions,
+    seasons,
+    teams,
+    entries,
+    leaderboard,
+    matches,
+    replays,
+    exhibitions,
+    rulings,
+    appeals,
+    announcements,
+    audit,
+    exports,
+    environment,
+    workers,
+    health,
+    pages,
+)
+"""The modules of routes, in the order in which the description names them."""
 
 
 def create_app(
@@ -81,36 +109,20 @@ def create_app(
     )
     app.state.services = services
     app.state.news = News()
-    for noun in (
-        users,
-        tokens,
-        games,
-        bots,
-        versions,
-        seasons,
-        teams,
-        entries,
-        leaderboard,
-        matches,
-        replays,
-        rulings,
-        appeals,
-        announcements,
-        audit,
-        exports,
-        environment,
-        workers,
-        health,
-        pages,
-    ):
+    app.state.tables = Tables()
+    for noun in NOUNS:
         app.include_router(noun.router)
     app.mount("/static", StaticFiles(directory=SITE / "static"), name="static")
     errors.install(app)
     openapi.install(app)
+    app.add_middleware(ReadLimit, rates=services.rates)
     app.add_middleware(FromMemory, bodies=services.bodies)
+    app.add_middleware(errors.Unexpected)
     app.add_middleware(BodyLimit, limit_bytes=settings.request_limit_bytes)
+    app.add_middleware(Deadlines)
+    app.add_middleware(UploadGate)
     app.add_middleware(WriteLimit, rates=services.rates)
-    app.add_middleware(SecurityHeaders)
+    app.add_middleware(SecurityHeaders, by_https=settings.site_url.startswith("https:"))
     app.add_middleware(Measured)
     app.add_middleware(HeadAsGet)
     if settings.trusted_proxies:

@@ -49,13 +49,14 @@ def asker(
     """Whoever the request's token, or else its session, belongs to.
 
     Raises:
-        BadToken, NarrowToken.
+        BadToken, NarrowToken, OverQuota.
         HTTPException: 403, a session's request that no page of ours sent.
     """
     if credentials is not None:
         person = look_up(shared, credentials.credentials, TokenKind.TOKEN).person
     else:
         person = _by_session(request, shared)
+    shared.rates.write_by(request, person.id)
     person.must_have(_needed(request))
     return person
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -15,6 +16,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from league import errors
 
@@ -30,17 +32,23 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
     errors.BadToken: 401,
     errors.NotAllowed: 403,
     errors.NarrowToken: 403,
+    errors.OwnMatch: 403,
     errors.NotCaptain: 403,
     errors.NotAdmitted: 403,
     errors.WrongState: 409,
     errors.WrongGame: 409,
     errors.NotReady: 409,
     errors.TooMany: 409,
+    errors.NoPlace: 409,
+    errors.IllegalMove: 422,
+    errors.Unsettled: 409,
     errors.OverQuota: 429,
+    errors.TooSoon: 429,
     errors.BadSetting: 422,
     errors.BadUpload: 422,
     errors.UploadTooLarge: 413,
     errors.BadCursor: 400,
+    errors.BlobsAway: 503,
     errors.BlobMissing: 500,
     errors.BlobDamaged: 500,
 }
@@ -50,6 +58,17 @@ HIDDEN = {500: "This is our fault, not yours. An operator has been told."}
 """What is said instead of the error's own words, which name inner things."""
 
 MAX_COMPLAINTS = 20
+
+
+_SUBJECT = re.compile(r"^(Input|String|Value|List|Dictionary) should")
+
+PLAINLY = {
+    "int_parsing": "It should be a whole number.",
+    "extra_forbidden": "There is no such field.",
+    "missing": "It is needed.",
+    "string_pattern_mismatch": "Use letters, digits, and marks such as - and _; begin with a letter or a digit.",
+}
+"""What is wrong with a field, for people, where the library speaks to programmers."""
 
 
 def install(app: FastAPI) -> None:
@@ -96,7 +115,7 @@ async def league_error(request: Request, error: Exception) -> Response:
         log.error("%s %s: %s", request.method, request.url.path, error, exc_info=error)
         return problem(request, status, "internal", HIDDEN[500])
     headers = {}
-    if isinstance(error, errors.OverQuota):
+    if isinstance(error, errors.OverQuota | errors.TooSoon):
         headers["Retry-After"] = str(error.retry_after_seconds)
     if isinstance(error, errors.BadToken):
         headers["WWW-Authenticate"] = 'Bearer realm="deadheat"'
@@ -108,7 +127,22 @@ async def league_error(request: Request, error: Exception) -> Response:
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
-    return problem(request, error.status_code, code, error.detail, None, error.headers)
+    headers = error.headers
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers = {"Allow": ", ".join(sorted(_allowed(request.app.routes, request.url.path)))}
+    return problem(request, error.status_code, code, error.detail, None, headers)
+
+
+def _allowed(routes: Sequence[Any], path: str) -> set[str]:
+    """Every method that this path answers to; the framework names those of the first route that has it."""
+    found = set[str]()
+    for route in routes:
+        inner = getattr(route, "original_router", None)
+        if inner is not None:
+            found |= _allowed(inner.routes, path)
+        elif getattr(route, "methods", None) and route.path_regex.match(path):
+            found |= route.methods
+    return found | ({"HEAD"} if "GET" in found else set())
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
@@ -125,8 +159,36 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
     listed = [
         {"where": _where(complaint["loc"]), "what": complaint["msg"]} for complaint in complaints[:MAX_COMPLAINTS]
     ]
-    detail = "; ".join(f"{item['where']}: {item['what']}" for item in listed[:3])
+    detail = " ".join(f"{_field(complaint['loc'])}: {plainly(complaint).rstrip('.')}." for complaint in complaints[:3])
     return problem(request, 422, "invalid", detail, {"errors": listed})
+
+
+class Unexpected:
+    """Answers what no handler knew. The framework does so as well, but outside of everything that surrounds a request,
+    so its answer would lack the headers that all others have.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def noting(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        except Exception as error:
+            if started:
+                raise
+            answer = await _unexpected(Request(scope), error)
+            await answer(scope, receive, send)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
@@ -134,11 +196,25 @@ async def _unexpected(request: Request, error: Exception) -> Response:
     return problem(request, 500, "internal", HIDDEN[500])
 
 
+def plainly(complaint: Mapping[str, Any]) -> str:
+    """What is wrong with a field, for people."""
+    found: str = PLAINLY.get(complaint["type"], complaint["msg"])
+    return _SUBJECT.sub("It should", found)
+
+
 def _where(location: Sequence[Any]) -> str:
     return ".".join(str(part)[:100] for part in location)
 
 
+def _field(location: Sequence[Any]) -> str:
+    """A field as people call it: without the part of the request that it is in, which has no name in a form, a command
+    or an address.
+    """
+    return _where(location[1:] or location)
+
+
 def _data(error: errors.LeagueError) -> dict[str, Any]:
     """The error's attributes that JSON can say; `what` and `name` are in the sentence already."""
-    kept = {"reason", "scope", "limit_bytes", "limit", "state", "wanted", "known", "setting", "retry_after_seconds"}
+    kept = {"reason", "scope", "limit_bytes", "limit", "state", "wanted", "known", "setting", "left"}
+    kept |= {"retry_after_seconds"}
     return {name: value for name, value in vars(error).items() if name in kept}

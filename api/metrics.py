@@ -1,20 +1,21 @@
 """What Prometheus sees: requests as they happen, and the state of the queues asked from the database when scraped.
 
 Processes of one host add up what they count in a directory (see `league.config.Settings.metrics_dir`); gauges from
-the database are the same for every process and are made for each scrape.
+the database and of the blobs' disk are the same for every process and are made for each scrape.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from api.services import Services
 from league import service
+from league.room import blob_folder, room_at
 from league.service.workers import HostInfo
 from league.states import Fitness
 
@@ -22,6 +23,10 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 
 requests = Counter("deadheat_http_requests_total", "Requests by route and status.", ["method", "route", "status"])
+connections = Gauge("deadheat_http_connections", "Open connections.", multiprocess_mode="livesum")
+connections_dropped = Counter(
+    "deadheat_http_connections_dropped_total", "Connections that were closed for what they cost.", ["why"]
+)
 request_seconds = Histogram("deadheat_http_request_seconds", "Time to answer.", ["method", "route"], buckets=_SECONDS)
 
 
@@ -42,6 +47,7 @@ def exposition(shared: Services) -> bytes:
         counted = generate_latest(registry)
     asked = CollectorRegistry()
     asked.register(_Database(shared))
+    asked.register(_Disk(shared))
     return counted + generate_latest(asked)
 
 
@@ -55,12 +61,22 @@ class _Database(Collector):
         return []  # registering must not ask the database
 
     def collect(self) -> Iterator[Metric]:
-        rows = GaugeMetricFamily("deadheat_queue_rows", "Builds and series by state.", labels=["queue", "state"])
+        rows = GaugeMetricFamily(
+            "deadheat_queue_rows", "Builds, series and people's matches by state.", labels=["queue", "state"]
+        )
         oldest = GaugeMetricFamily(
             "deadheat_queue_oldest_seconds", "Age of the row that has waited longest; 0: none waits.", labels=["queue"]
         )
+        age = GaugeMetricFamily(
+            "deadheat_ratings_age_seconds",
+            "Age of the newest ranking of each season that is open, frozen or in its finals.",
+            labels=["season"],
+        )
         behind = GaugeMetricFamily(
-            "deadheat_ratings_age_seconds", "Age of each open season's newest ranking.", labels=["season"]
+            "deadheat_ratings_behind", "1: that season's results have changed since its ranking.", labels=["season"]
+        )
+        ended = GaugeMetricFamily(
+            "deadheat_exhibitions_ended", "People's matches of the last day by how they ended.", labels=["outcome"]
         )
         with self._shared.db.reading() as session:
             found = service.queues(session)
@@ -70,8 +86,33 @@ class _Database(Collector):
                 rows.add_metric([queue.name, state], count)
             oldest.add_metric([queue.name], queue.oldest_seconds)
         for season_id, seconds in found.ranking_age_seconds.items():
-            behind.add_metric([str(season_id)], seconds)
-        yield from (rows, oldest, behind, *_of_hosts(hosts))
+            age.add_metric([str(season_id)], seconds)
+            behind.add_metric([str(season_id)], season_id in found.behind)
+        for outcome, count in found.exhibitions_ended.items():
+            ended.add_metric([outcome], count)
+        yield from (rows, oldest, age, behind, ended, *_of_hosts(hosts))
+
+
+class _Disk(Collector):
+    """How full the folder of blobs is. A store elsewhere has watchers of its own, and nothing is told of it here."""
+
+    def __init__(self, shared: Services) -> None:
+        self._folder = blob_folder(shared.settings.blobs)
+
+    def describe(self) -> list[Metric]:
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        if self._folder is None:
+            return
+        try:
+            room = room_at(self._folder)
+        except OSError:  # /readyz says that blobs are away; what else is measured is told all the same
+            return
+        yield GaugeMetricFamily("deadheat_blob_free_bytes", "Room where blobs lie.", value=room.free_bytes)
+        yield GaugeMetricFamily(
+            "deadheat_blob_free_ratio", "Its share, or that of free inodes, if smaller.", value=room.free_ratio
+        )
 
 
 def _of_hosts(hosts: Sequence[HostInfo]) -> Iterator[Metric]:

@@ -5,6 +5,8 @@ Plain ASGI, for the framework's own middleware class would put a queue between a
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 import time
 
 from starlette.exceptions import HTTPException
@@ -14,6 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api import metrics
 from api.caching import answer
 from api.services import Bodies
+from api.uploading import is_upload
+from league import telemetry
 
 _POLICY = (
     b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -25,26 +29,43 @@ _SECURITY = (
     (b"referrer-policy", b"same-origin"),  # api.sessions needs the Origin that no-referrer takes away
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
+_HTTPS_ALONE = (b"strict-transport-security", b"max-age=31536000")
+"""For a year. Browsers heed it only where it comes by https, and it speaks of this host alone."""
+
+_NOT_KEPT = (b"cache-control", b"no-store")
+_PERSONAL = frozenset({b"authorization", b"cookie"})
 API = "1.0"
 """Which API this is, said in every answer: the first number counts what old clients cannot live with, the second what
 is new. A client of another first number refuses to go on (`cli.api_client`)."""
 
 
 class SecurityHeaders:
-    """No page of ours runs what it did not bring itself, is framed, or tells others where it was."""
+    """No page of ours runs what it did not bring itself, is framed, or tells others where it was; what somebody got by
+    their token or session is kept by nobody on the way, unless the route says otherwise.
+    """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, by_https: bool) -> None:
         self._app = app
+        self._by_https = by_https
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
 
+        added = [*_SECURITY, (b"deadheat-api", API.encode())]
+        if self._by_https or scope["scheme"] == "https":
+            added.append(_HTTPS_ALONE)
+        personal = any(name in _PERSONAL for name, _ in scope["headers"])
+
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_SECURITY, (b"deadheat-api", API.encode())]
+                headers = [*message["headers"], *added]
+                if personal and not any(name.lower() == b"cache-control" for name, _ in headers):
+                    headers.append(_NOT_KEPT)
+                message["headers"] = headers
             await send(message)
 
         await self._app(scope, receive, with_headers)
@@ -92,7 +113,7 @@ class BodyLimit:
         self._limit_bytes = limit_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _is_upload(scope):
+        if scope["type"] != "http" or is_upload(scope):
             await self._app(scope, receive, send)
             return
         total = 0
@@ -111,8 +132,52 @@ class BodyLimit:
         await self._app(scope, counted, send)
 
 
+PIECE_SECONDS = 15.0
+"""Between two pieces of a body."""
+
+BODY_SECONDS = 30.0
+UPLOAD_SECONDS = 300.0
+"""For a whole body. An upload of 16 MiB needs 56 KB/s."""
+
+
+class Deadlines:
+    """Gives up on bodies that come too slowly, piece by piece or as a whole: they hold connections, uploads also disk.
+
+    Time counts from when the body is first asked for; what a route waits for before it is not its sender's fault.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        seconds = UPLOAD_SECONDS if is_upload(scope) else BODY_SECONDS
+        ends: float | None = None
+        complete = False
+
+        async def timely() -> Message:
+            nonlocal ends, complete
+            if complete:  # what is waited for now is that the client goes
+                return await receive()
+            at = time.monotonic()
+            ends = ends or at + seconds
+            try:
+                async with asyncio.timeout(min(PIECE_SECONDS, ends - at)):
+                    message = await receive()
+            except TimeoutError as slow:
+                raise HTTPException(408, "The body came too slowly.", {"Connection": "close"}) from slow
+            complete = not message.get("more_body", False)
+            return message
+
+        await self._app(scope, timely, send)
+
+
 class Measured:
-    """Counts and times requests by route (never by path: that would be one series for each bot)."""
+    """Counts and times requests by route (never by path: that would be one series for each bot), and gives each an id
+    that its answer, its log lines and its trace have in common.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -123,20 +188,20 @@ class Measured:
             return
         status = 500
         started_at = time.monotonic()
+        request = secrets.token_hex(8)
 
         async def watched(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                message["headers"] = [*message["headers"], (b"deadheat-request", request.encode())]
             await send(message)
 
-        try:
-            await self._app(scope, receive, watched)
-        finally:
-            route = getattr(scope.get("route"), "path", "unmatched")
-            metrics.record_request(scope["method"], route, status, time.monotonic() - started_at)
-
-
-def _is_upload(scope: Scope) -> bool:
-    path: str = scope["path"]
-    return scope["method"] == "POST" and path.rstrip("/").endswith("/versions")
+        with telemetry.doing("request", "SERVER", request=request):
+            try:
+                await self._app(scope, receive, watched)
+            finally:
+                route = getattr(scope.get("route"), "path", "unmatched")
+                metrics.record_request(scope["method"], route, status, time.monotonic() - started_at)
+                told = {"method": scope["method"], "route": route, "status_code": status}
+                telemetry.learned(**{f"http.{name}": value for name, value in told.items()})

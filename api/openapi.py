@@ -9,9 +9,11 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from api.errors import PROBLEM
+from api.rates import FREE
 from api.schemas import Problem
 
 _REF = "#/components/schemas/Problem"
+OVER = "Over a limit; Retry-After says in how many seconds to ask again"
 
 
 def install(app: FastAPI) -> None:
@@ -31,8 +33,12 @@ def _document(app: FastAPI) -> dict[str, Any]:
     schemas["Problem"] = Problem.model_json_schema()
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
-    for path in document["paths"].values():
-        for operation in path.values():
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            if not path.startswith(FREE):
+                operation["responses"].setdefault("429", {"description": OVER})
+            if "application/json" in operation.get("requestBody", {}).get("content", {}):
+                operation["responses"].setdefault("400", {"description": "The body is not JSON"})
             for status, response in operation["responses"].items():
                 if status.isdigit() and int(status) >= 400 and "model" not in response and status != "503":
                     response["content"] = {PROBLEM: {"schema": {"$ref": _REF}}}

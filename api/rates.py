@@ -1,10 +1,14 @@
-"""How often something may be asked for: by address for everything that changes, tighter where passwords are tried.
+"""How often something may be asked for: by address and by user for everything that changes, tighter where passwords
+are tried; by address for what has to be worked out to be read.
 
 Counted in Redis where that is the broker (all processes then count together), else in this process's memory. A Redis
-that is away must not close the site: this process counts by itself until it is back.
+that is away must not close the site: this process counts by itself until it is back. What is read is always counted by
+the process alone, for a question to Redis would cost more than most answers; what everyone sees and is in memory is
+not counted at all.
 
 An IPv6 address counts as its network of 64 bits, which is what one customer has. Passwords tried for one name count
-together wherever they come from; a right one clears the count, so only guessing fills it.
+by address, so that nobody keeps others out by guessing; those from everywhere count together only up to a number that
+one address cannot reach. A right password clears both counts, so only guessing fills them.
 """
 
 from __future__ import annotations
@@ -35,6 +39,17 @@ REDIS = ("redis://", "rediss://")
 REDIS_TIMEOUT = {"socket_timeout": 1, "socket_connect_timeout": 1}
 IPV6_NETWORK = 64
 
+FREE = ("/static/", "/healthz", "/readyz", "/metrics")
+"""Reading these is not counted: files, and what a deployment asks of itself, maybe through a proxy's address."""
+
+TRIES = "tries to sign in by one name"
+
+ADDRESSES_PER_NAME = 15
+"""So many addresses may each use up their tries for one name before all others have to wait. 300 guesses in a quarter
+of an hour find no password that is not among the very first of a list, and cost an attacker as many addresses.
+"""
+
+_Limiter = SlidingWindowCounterRateLimiter
 _Answer = TypeVar("_Answer")
 
 
@@ -42,25 +57,41 @@ class Rates:
     """The limits of one deployment."""
 
     def __init__(self, settings: Settings) -> None:
-        self._alone = SlidingWindowCounterRateLimiter(MemoryStorage())
-        self._shared = SlidingWindowCounterRateLimiter(_storage(settings))
+        self._alone = _Limiter(MemoryStorage())
+        self._shared = _Limiter(_storage(settings))
+        self._reads = RateLimitItemPerMinute(settings.reads_per_minute, namespace="reads")
         self._writes = RateLimitItemPerMinute(settings.writes_per_minute, namespace="writes")
+        self._writes_by = RateLimitItemPerMinute(settings.writes_per_minute, namespace="writes-by")
         self._sign_ins = RateLimitItemPerMinute(settings.sign_ins_per_minute, namespace="sign-ins")
-        self._guesses = RateLimitItemPerMinute(settings.sign_ins_per_name, 15, namespace="guesses")
+        per_name = settings.sign_ins_per_name
+        self._guesses = RateLimitItemPerMinute(per_name, 15, namespace="guesses")
+        self._all_guesses = RateLimitItemPerMinute(ADDRESSES_PER_NAME * per_name, 15, namespace="all-guesses")
         self._sign_ups = RateLimitItemPerHour(settings.sign_ups_per_hour, namespace="sign-ups")
 
     def write(self, request: Request) -> None:
         """One more changing request. Raises OverQuota, as all of these."""
         self._spend(self._writes, address(request), "changes from one address", "a minute")
 
+    def write_by(self, request: Request, user_id: int) -> None:
+        """A request of somebody who is known, from wherever; only those that change something count."""
+        if request.method not in SAFE:
+            self._spend(self._writes_by, str(user_id), "changes by one user", "a minute")
+
+    def read(self, request: Request) -> None:
+        """One more answer that has to be worked out."""
+        if not self._alone.hit(self._reads, address(request)):
+            raise self._over(self._alone, self._reads, address(request), "requests from one address", "a minute")
+
     def sign_in(self, request: Request, name: str) -> None:
         """One more try at a password."""
         self._spend(self._sign_ins, address(request), "tries to sign in from one address", "a minute")
-        self._spend(self._guesses, name.lower(), "tries to sign in by one name", "in a quarter of an hour")
+        self._spend(self._guesses, _by_name(request, name), TRIES, "in a quarter of an hour")
+        self._spend(self._all_guesses, name.lower(), f"{TRIES} from everywhere", "in a quarter of an hour")
 
-    def signed_in(self, name: str) -> None:
+    def signed_in(self, request: Request, name: str) -> None:
         """The password was right."""
-        self._ask(lambda limiter: limiter.clear(self._guesses, name.lower()))
+        self._ask(lambda limiter: limiter.clear(self._guesses, _by_name(request, name)))
+        self._ask(lambda limiter: limiter.clear(self._all_guesses, name.lower()))
 
     def sign_up(self, request: Request) -> None:
         """One more account."""
@@ -69,10 +100,14 @@ class Rates:
     def _spend(self, item: RateLimitItem, key: str, what: str, window: str) -> None:
         if self._ask(lambda limiter: limiter.hit(item, key)):
             return
-        stats = self._ask(lambda limiter: limiter.get_window_stats(item, key))
-        raise OverQuota(what, item.amount, window, max(1, math.ceil(stats.reset_time - time.time())))
+        raise self._ask(lambda limiter: self._over(limiter, item, key, what, window))
 
-    def _ask(self, question: Callable[[SlidingWindowCounterRateLimiter], _Answer]) -> _Answer:
+    @staticmethod
+    def _over(limiter: _Limiter, item: RateLimitItem, key: str, what: str, window: str) -> OverQuota:
+        stats = limiter.get_window_stats(item, key)
+        return OverQuota(what, item.amount, window, max(1, math.ceil(stats.reset_time - time.time())))
+
+    def _ask(self, question: Callable[[_Limiter], _Answer]) -> _Answer:
         try:
             return question(self._shared)
         except RedisError:
@@ -99,9 +134,36 @@ class WriteLimit:
         await self._app(scope, receive, send)
 
 
+class ReadLimit:
+    """Refuses an address's reading requests over its budget; stands behind all that answers from memory."""
+
+    def __init__(self, app: ASGIApp, rates: Rates) -> None:
+        self._app = app
+        self._rates = rates
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] in SAFE and not scope["path"].startswith(FREE):
+            request = Request(scope)
+            try:
+                self._rates.read(request)
+            except OverQuota as over:
+                answer = await league_error(request, over)
+                await answer(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _by_name(request: Request, name: str) -> str:
+    return f"{address(request)} {name.lower()}"
+
+
 def address(request: Request) -> str:
     """Who asks, as limits count them. Proxies have been looked through already (`trusted_proxies`)."""
-    host = request.client.host if request.client is not None else ""
+    return counted_as(request.client.host if request.client is not None else "")
+
+
+def counted_as(host: str) -> str:
+    """The address, or the network that one customer has."""
     try:
         found = ipaddress.ip_address(host)
     except ValueError:  # a Unix socket

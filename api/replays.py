@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from api.services import Body, Services
@@ -48,14 +49,16 @@ def replay_body(shared: Services, match: MatchInfo) -> Body | None:
 
 def verification_body(shared: Services, match: MatchInfo) -> Body | None:
     """``verified``, ``exchanges``, and ``problem`` where it does not replay."""
-    return _kept(shared, match, "verification", lambda transcript: _verify(transcript, match))
+    ranks = [seat.rank for seat in match.seats]
+    return _kept(shared, match, "verification", lambda transcript: verified(transcript, match.seed or "", ranks))
 
 
-def _verify(transcript: Transcript, match: MatchInfo) -> dict[str, Any]:
+def verified(transcript: Transcript, seed: str, ranks: Sequence[int | None]) -> dict[str, Any]:
+    """Whether the record replays, and is that of a match with this seed (hexadecimal) and these ranks."""
     found: dict[str, Any] = {"verified": False, "exchanges": len(transcript.exchanges), "problem": None}
-    if transcript.seed.hex() != match.seed:
+    if transcript.seed.hex() != seed:
         return found | {"problem": "the transcript's seed is not the match's"}
-    if list(transcript.result.ranks) != [seat.rank for seat in match.seats]:
+    if list(transcript.result.ranks) != list(ranks):
         return found | {"problem": "the transcript's result is not the one that is ranked"}
     try:
         replay(GAMES[transcript.game], transcript)
@@ -64,14 +67,24 @@ def _verify(transcript: Transcript, match: MatchInfo) -> dict[str, Any]:
     return found | {"verified": True}
 
 
-def _kept(shared: Services, match: MatchInfo, what: str, make: Any) -> Body | None:
-    version = (match.transcript_sha256, VERSION)
-    key = (what, match.id)
+def _kept(shared: Services, match: MatchInfo, what: str, make: Callable[[Transcript], Any]) -> Body | None:
+    return made_of(shared, (what, match.id), match.transcript_sha256, lambda: transcript_of(shared, match), make)
+
+
+def made_of(
+    shared: Services,
+    key: tuple[str, int],
+    sha256: str | None,
+    read: Callable[[], Transcript | None],
+    make: Callable[[Transcript], Any],
+) -> Body | None:
+    """What is made of the transcript of that name, kept under `key`; None where `read` finds none."""
+    version = (sha256, VERSION)
     if (body := shared.bodies.current(key, version)) is not None:
         return body
-    transcript = transcript_of(shared, match)
+    transcript = read()
     if transcript is None:
         return None
     content = json.dumps(make(transcript), separators=(",", ":")).encode()
-    etag = f'"{what}-{VERSION}-{match.transcript_sha256}"'
+    etag = f'"{key[0]}-{VERSION}-{sha256}"'
     return shared.bodies.keep(key, Body(version, etag, content, "application/json"))

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
-from typing import Annotated, Any, Self
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Self, Union, cast, get_args, get_origin
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from engine.core import Fault
+from engine.games import GAMES
 from league.config import Settings
 from league.service.environments import EnvironmentInfo
 from league.states import (
+    Absence,
     Admission,
     ChallengeState,
     FinalsFormat,
@@ -22,6 +38,7 @@ from league.states import (
     SeasonState,
     VersionState,
 )
+from league.words import Uncounting
 
 Name = Annotated[
     str,
@@ -40,9 +57,74 @@ RowId = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class Input(BaseModel):
-    """What is sent: an unknown field is an error, for it is usually a typing mistake."""
+    """What is sent: an unknown field is an error, for it is usually a typing mistake.
+
+    In JSON a number is a number: "5", 1 for true and seconds for a date are refused, as the document says. Forms and
+    addresses have nothing but text, which pydantic reads as what it stands for.
+    """
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _is_of_the_type_it_says(
+        cls, given: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        if isinstance(given, dict) and info.context is not TEXT:
+            wrong = [name for name, field in cls.model_fields.items() if not _fits(field.annotation, given.get(name))]
+            if wrong:
+                kind = PydanticCustomError("wrong_type", "This is of another type than the field.")
+                found = [InitErrorDetails(type=kind, loc=(name,), input=None) for name in wrong]
+                raise ValidationError.from_exception_data(cls.__name__, found)
+        return handler(given)
+
+
+class Query(Input):
+    """What is sent in an address, where all is text."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _is_of_the_type_it_says(
+        cls,
+        given: Any,
+        handler: ModelWrapValidatorHandler[Self],
+        info: ValidationInfo,  # noqa: ARG003  as above
+    ) -> Self:
+        return handler(given)
+
+
+TEXT = object()
+"""The context in which a form's fields are validated."""
+
+_NUMBERS = (int, float)
+_DATES = frozenset({datetime, cast(type, AwareDatetime)})
+_DATE = re.compile(r"\d{4}-\d\d-\d\dT")
+
+
+def _fits(annotation: Any, value: Any) -> bool:
+    """Whether a value of JSON is of a type that the annotation has; false only where pydantic would make it one."""
+    kinds = _kinds(annotation)
+    if isinstance(value, bool):
+        return bool in kinds or not kinds & {*_NUMBERS}
+    if isinstance(value, _NUMBERS):
+        return bool(kinds & {*_NUMBERS}) or not kinds & {bool, *_DATES}
+    if isinstance(value, str):
+        if kinds & _DATES:
+            return _DATE.match(value) is not None
+        return str in kinds or not kinds & {bool, *_NUMBERS}
+    return True
+
+
+@cache
+def _kinds(annotation: Any) -> frozenset[type]:
+    """The plain types of an annotation, looking through `Annotated` and unions; enumerations of text are text."""
+    if get_origin(annotation) is Annotated:
+        return _kinds(get_args(annotation)[0])
+    if get_origin(annotation) in {Union, UnionType}:
+        return frozenset[type]().union(*map(_kinds, get_args(annotation)))
+    if isinstance(annotation, type) and issubclass(annotation, str):
+        return frozenset({str})
+    return frozenset({annotation} if isinstance(annotation, type) else ())
 
 
 class Output(BaseModel):
@@ -123,7 +205,7 @@ class Tokens(Output):
 class BotRequest(Input):
     """A new bot."""
 
-    game: str = Field(max_length=64, examples=["yacht-auction"])
+    game: str = Field(max_length=64, examples=["yacht-auction"], json_schema_extra={"enum": [*sorted(GAMES)]})
     name: Name = Field(examples=["greedy"])
     team_id: RowId | None = Field(default=None, description="A team one is in: the bot is then every member's.")
 
@@ -258,7 +340,9 @@ class SeasonTerms(Input):
         default=0, ge=0, le=1000, description="Bots that change places between neighbouring divisions afterwards."
     )
     admission: Admission = Field(default=Admission.EVERYONE, description="Who may enter.")
-    entries_per_author: int | None = Field(default=None, ge=1, le=1000, description="Of a team together.")
+    entries_per_author: int | None = Field(
+        default=None, ge=1, le=1000, description="That one person has a hand in, alone and in teams."
+    )
     teams_only: bool = Field(default=False, description="Only bots of teams may enter.")
     languages: list[Annotated[str, StringConstraints(max_length=32)]] | None = Field(
         default=None, min_length=1, max_length=50, description="null: all that the judge image has."
@@ -294,6 +378,10 @@ class SeasonChange(SeasonTerms):
 
     name: SeasonName | None = None
     state: SeasonState | None = None
+    divisions: list[DivisionRequest] | None = Field(
+        default=None, max_length=20, description="Until the season opens: the highest first; empty: a single one."
+    )
+    force: bool = Field(default=False, description="Close it although something in it is open.")
 
 
 class Progress(Output):
@@ -360,10 +448,35 @@ class Invited(Output):
     items: list[str]
 
 
+class Unfinished(Output):
+    """What is open in a season. `matches` wait; those that run are played to their end whatever happens."""
+
+    appeals: int
+    matches: int
+    rejudged: int = Field(description="Of the matches, those that an organiser has ordered to be played again.")
+    finals: bool = Field(description="There are to be finals, and they are not over.")
+
+
+class FinalsProgress(Output):
+    """How far the finals of a division are. A series is one meeting in a round; further games follow the rounds."""
+
+    division: int
+    finalists: int
+    round: int = Field(description="The last that has begun.")
+    rounds: int
+    finished: int = Field(description="Series of the rounds.")
+    series: int
+    extra_games: int
+    extra_left: int
+
+
 class SeasonDetail(Season):
     """A season with its progress."""
 
     progress: Progress
+    unfinished: Unfinished = Field(description="What closing it by hand now would cut off.")
+    waits_for: list[str] = Field(description="If it is due to close and does not, why, in words.")
+    finals_progress: list[FinalsProgress] = Field(description="By division, from when the finalists are known.")
 
 
 class Seasons(Output):
@@ -410,6 +523,8 @@ class Entry(Output):
     finals_seed: int | None = Field(description="Its place in the frozen ladder, if it qualified for the finals.")
     gated: bool = Field(description="Whether newer versions must pass a promotion gate.")
     challenger: int | None = Field(description="The version at the gate now.")
+    absence: Absence | None = Field(description="null: it takes part.")
+    absence_reason: str = Field(description="An organiser's; empty where its author withdrew it.")
 
 
 class Challenge(Output):
@@ -447,7 +562,7 @@ class Entries(Output):
 
 
 class Unranked(BaseModel):
-    """A version with games that has no place: an earlier one of its bot, or one of a bot that left."""
+    """A version that is nobody's active one, but has games: an earlier one of its bot, or one of a bot that left."""
 
     bot_id: int
     bot: str
@@ -460,6 +575,10 @@ class Unranked(BaseModel):
     se: float = Field(description="Standard error of the distance to the field.")
     low: float = Field(description="The 95 % interval.")
     high: float
+    season_elo: float | None = Field(
+        description="Where `elo` follows from the finals alone: from all matches of the season, on everybody's scale."
+    )
+    season_se: float | None
     plackett_luce: float | None = Field(description="By the other model; null where all tables have two seats.")
     parent_id: int | None = Field(description="The version before it, around which it is thought to be.")
     prior_elo: float | None = Field(description="What the season before left of it; null: it began as a newcomer.")
@@ -476,10 +595,12 @@ class Unranked(BaseModel):
 class Standing(Unranked):
     """One line of the leaderboard: a bot by its active version. Ratings are on the Elo scale."""
 
-    rank: int = Field(description="Within its division; equal for ratings that are equal in whole Elo.")
+    rank: int | None = Field(
+        description="Within its division; equal for ratings that are equal in whole Elo; null: it has not played."
+    )
     tied: bool
-    rank_low: int = Field(description="The better end of the 95 % interval of its place.")
-    rank_high: int
+    rank_low: int | None = Field(description="The better end of the 95 % interval of its place.")
+    rank_high: int | None
     gap_se: float | None = Field(description="Standard error of the distance to the next place.")
     division: int
     finalist: bool = Field(description="Finalists come before all others of their division.")
@@ -551,6 +672,7 @@ class Leaderboard(BaseModel):
     latency: dict[str, LimitUse] = Field(
         default_factory=dict, description="By version: response times as shares of their limits."
     )
+    rules: list[int] = Field(default=[], description="Versions of the game's rules under which it was played.")
 
 
 class FaultView(Output):
@@ -575,6 +697,14 @@ class SeatView(Output):
     fault: FaultView | None
 
 
+class Uncounted(Output):
+    """Why a match that is done does not count."""
+
+    cause: Uncounting
+    sentence: str
+    rejudged_id: int | None = Field(description="The match that is played in its place.")
+
+
 class Match(Output):
     """One playing. The seed is published with the result; its commitment, SHA-256(seed), from the start."""
 
@@ -590,6 +720,8 @@ class Match(Output):
     created_at: datetime
     finished_at: datetime | None
     seats: list[SeatView]
+    uncounted: Uncounted | None = Field(description="null: it is in the log of results, or not done.")
+    repeats_id: int | None = Field(description="The match that was ruled out and in whose place this one is played.")
 
 
 class Matches(Output):
@@ -624,6 +756,7 @@ class LatencyView(Output):
 class MatchDetail(Match):
     """A match with its ledger and its response times."""
 
+    not_played: str = Field(description="Why it was abandoned; empty: it was not.")
     attempts: list[AttemptView]
     latencies: list[LatencyView]
 

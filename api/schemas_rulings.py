@@ -8,19 +8,31 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from api.schemas import Input, Output
+from api.schemas import Input, Output, RowId
 from league.chain import AuditEntry
 from league.states import AppealState
 from league.words import Remedy
 
-Sentence = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4000)]
+_SAYS_SOMETHING = r"\S"
+"""What `min_length` means once white space is taken away at both ends, said so that a schema can say it."""
+
+Sentence = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, pattern=_SAYS_SOMETHING, max_length=1000)
+]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pattern=_SAYS_SOMETHING, max_length=4000)]
 
 
 class Reason(Input):
     """Why; it stands in the audit log for everyone."""
 
     reason: Sentence = Field(examples=["The referee's host ran out of memory."])
+
+
+class RuledOn(Output):
+    """A ruling that was made."""
+
+    match_id: int
+    changed: bool = Field(description="false: it was so already, and stays so for the reason given first.")
 
 
 class Rejudged(Output):
@@ -32,8 +44,10 @@ class Rejudged(Output):
 class AnnouncementRequest(Input):
     """`season` left out: about the whole league."""
 
-    season: int | None = Field(default=None, ge=1)
-    title: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120)]
+    season: RowId | None = None
+    title: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, pattern=_SAYS_SOMETHING, max_length=120)
+    ]
     text: Text
 
 

@@ -14,6 +14,7 @@ from league.states import Fitness
 class Worker(Output):
     """A machine that plays, and whether it may judge."""
 
+    number: int = Field(description="By which everybody may know it, see the export's `machine`.")
     name: str = Field(examples=["worker-1"])
     image: str = Field(examples=["deadheat/judge:core"])
     fitness: Fitness

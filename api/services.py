@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from anyio import CapacityLimiter
 from fastapi.templating import Jinja2Templates
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import Scope
 
 from api.boards import Boards
 from api.rates import Rates
+from api.uploading import TAKING_IN, Room, room_for_uploads
 from league import service
 from league.blobs import Blobs
 from league.config import Settings
@@ -30,6 +33,9 @@ class Queue(Protocol):
     """What the API needs of the queue."""
 
     def enqueue_build(self, version_id: int) -> None:
+        """Nudge a worker; raises the broker's errors."""
+
+    def enqueue_exhibition(self, exhibition_id: int) -> None:
         """Nudge a worker; raises the broker's errors."""
 
     def check(self) -> None:
@@ -48,6 +54,12 @@ class CeleryQueue:
 
         queue.enqueue_build(version_id)
 
+    def enqueue_exhibition(self, exhibition_id: int) -> None:
+        """See `Queue`."""
+        from workers import queue
+
+        queue.enqueue_exhibition(exhibition_id)
+
     def check(self) -> None:
         """See `Queue`."""
         from workers import queue
@@ -60,6 +72,9 @@ CHECK_SECONDS = 2
 """How long a readiness check waits for the broker."""
 
 CACHED_BODIES = 256
+SHOWING = 4
+"""Threads that render what everybody sees, and do nothing else: nobody who uploads or signs in can occupy them."""
+
 FRESH_SECONDS = 1.0
 """For this long a cached answer is given without asking the database whether it is still the newest."""
 
@@ -78,20 +93,22 @@ class Bodies:
     """Answers kept as bytes, the least recently used dropped first.
 
     `key` is what was asked for, `version` what it depends on. Within `FRESH_SECONDS` not even the version is asked
-    for. Two threads may make the same body at once: the later one stays, and nothing waits.
+    for. Two threads may make the same body at once: the later one stays.
+
+    Several threads keep, one at a time: what one is about to move to the end another could drop. Reading is a single
+    look into a dictionary and takes no lock.
     """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
+        self._keeping = threading.Lock()
         self._kept: OrderedDict[object, tuple[float, Body]] = OrderedDict()
         self._addresses: OrderedDict[Address, tuple[object, object]] = OrderedDict()
 
     def remember(self, scope: Scope, key: object) -> None:
         """What this request asked for by its address alone, so that `at` finds it."""
-        self._addresses[_address(scope)] = (key, scope["route"])
-        self._addresses.move_to_end(_address(scope))
-        while len(self._addresses) > CACHED_BODIES:
-            self._addresses.popitem(last=False)
+        with self._keeping:
+            _put_last(self._addresses, _address(scope), (key, scope["route"]))
 
     def at(self, scope: Scope) -> Body | None:
         """The answer to a request for this address, if it was checked a moment ago. `scope` is told the route."""
@@ -117,11 +134,20 @@ class Bodies:
 
     def keep(self, key: object, body: Body) -> Body:
         """Keep an answer that was just made or checked."""
-        self._kept[key] = (self._seconds(), body)
-        self._kept.move_to_end(key)
-        while len(self._kept) > CACHED_BODIES:
-            self._kept.popitem(last=False)
+        with self._keeping:
+            _put_last(self._kept, key, (self._seconds(), body))
         return body
+
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+def _put_last(kept: OrderedDict[Key, Value], key: Key, value: Value) -> None:
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > CACHED_BODIES:
+        kept.popitem(last=False)
 
 
 Address = tuple[str, bytes]
@@ -143,6 +169,13 @@ class Services:
     rates: Rates
     bodies: Bodies = field(default_factory=Bodies)
     boards: Boards = field(default_factory=Boards)
+    room: Room = field(init=False)
+    taking_in: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(TAKING_IN))
+    showing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(SHOWING))
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        self.room = room_for_uploads(settings.uploads_in_progress_bytes, settings.upload_limit_bytes)
 
     def note_use(self, token_id: int) -> None:
         """When a token was used is worth a note, but no failed request."""
@@ -158,3 +191,10 @@ class Services:
             self.queue.enqueue_build(version_id)
         except Exception:  # brokers raise what they like, and none of it is the author's business
             log.warning("version %d could not be enqueued; the sweeper will", version_id, exc_info=True)
+
+    def nudge_exhibition(self, exhibition_id: int) -> None:
+        """The same of a person's match."""
+        try:
+            self.queue.enqueue_exhibition(exhibition_id)
+        except Exception:  # as above
+            log.warning("exhibition %d could not be enqueued; the sweeper will", exhibition_id, exc_info=True)

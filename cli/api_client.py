@@ -19,6 +19,7 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -172,6 +173,10 @@ class Client:
         """Let a bot take part, or say which version plays and behind which gate."""
         return self._ask(models.Entry, "PUT", f"/v1/seasons/{season_id}/entries/{bot_id}", json=body or {})
 
+    def entries(self, season_id: int) -> Iterator[models.Entry]:
+        """Who takes part, and who is out, by bot."""
+        yield from self._pages(models.Entry, f"/v1/seasons/{season_id}/entries", {"limit": PAGE}, None)
+
     def assign_division(self, season_id: int, bot_id: int, division: int) -> models.Entry:
         """Put an entry into a division; organisers only."""
         body = {"division": division}
@@ -182,7 +187,7 @@ class Client:
         return self._items(models.Challenge, f"/v1/seasons/{season_id}/entries/{bot_id}/challenges")
 
     def change_entry(self, season_id: int, bot_id: int, verb: str, body: Body | None = None) -> None:
-        """`verb`: withdraw, rejoin; for organisers, with a reason, disqualify, reinstate."""
+        """`verb`: withdraw, rejoin; for organisers, with a reason, disqualify, withdraw, reinstate."""
         self.call("POST", f"/v1/seasons/{season_id}/entries/{bot_id}/{verb}", **({"json": body} if body else {}))
 
     def export(self, season_id: int, table: str, form: str) -> Iterator[bytes]:
@@ -192,10 +197,17 @@ class Client:
     # --- Matches.
 
     def matches(
-        self, *, season: int = 0, bot: int = 0, state: str = "", limit: int | None = None
+        self,
+        *,
+        season: int = 0,
+        bot: int = 0,
+        state: str = "",
+        finished_since: datetime | None = None,
+        limit: int | None = None,
     ) -> Iterator[models.Match]:
-        """The newest first; 0 and "": any."""
-        chosen = {"season": season, "bot": bot, "state": state, "limit": min(limit or PAGE, PAGE)}
+        """The newest first; 0 and "": any. `finished_since`: what ended then or later, the last that ended first."""
+        chosen: dict[str, Any] = {"season": season, "bot": bot, "state": state, "limit": min(limit or PAGE, PAGE)}
+        chosen |= {"finished_since": finished_since and finished_since.isoformat()}
         yield from self._pages(models.Match, "/v1/matches", chosen, limit)
 
     def match(self, match_id: int) -> models.MatchDetail:
@@ -210,9 +222,9 @@ class Client:
         """How one's own bots ended in a match, with their stderr."""
         return self._items(models.EndingView, f"/v1/matches/{match_id}/logs")
 
-    def rule_on_match(self, match_id: int, verb: str, reason: str) -> None:
+    def rule_on_match(self, match_id: int, verb: str, reason: str) -> models.RuledOn:
         """`verb`: void or restore; organisers only."""
-        self.call("POST", f"/v1/matches/{match_id}/{verb}", json={"reason": reason})
+        return self._ask(models.RuledOn, "POST", f"/v1/matches/{match_id}/{verb}", json={"reason": reason})
 
     def rejudge(self, match_id: int, reason: str) -> models.Rejudged:
         """Void a match and have it played again; organisers only."""

@@ -113,6 +113,7 @@ class Season(Answer):
     finals_at: datetime | None
     closes_at: datetime | None
     finals_done_at: datetime | None
+    seats: int
     divisions: list[Division]
     published_at: datetime | None
     log_sha256: str | None
@@ -128,10 +129,25 @@ class Progress(Answer):
     voids: int
 
 
+class FinalsProgress(Answer):
+    """How far the finals of a division are."""
+
+    division: int
+    finalists: int
+    round: int
+    rounds: int
+    finished: int
+    series: int
+    extra_games: int
+    extra_left: int
+
+
 class SeasonDetail(Season):
     """A season with its progress."""
 
     progress: Progress
+    waits_for: list[str]
+    finals_progress: list[FinalsProgress]
 
 
 class Entry(Answer):
@@ -139,11 +155,15 @@ class Entry(Answer):
 
     bot_id: int
     bot: str
+    author: str
+    team: str | None
     version: int
     follows: bool
     division: int
     gated: bool
     challenger: int | None
+    absence: str | None
+    absence_reason: str
 
 
 class Challenge(Answer):
@@ -163,13 +183,14 @@ class Challenge(Answer):
 
 
 class Standing(Answer):
-    """One line of a ranking; rating (on the Elo scale) and rank with their 95 % intervals."""
+    """One line of a ranking; rating (on the Elo scale) and rank with their 95 % intervals; no rank: it never played."""
 
-    rank: int
+    rank: int | None
     tied: bool
-    rank_low: int
-    rank_high: int
+    rank_low: int | None
+    rank_high: int | None
     division: int
+    bot_id: int
     bot: str
     author: str
     team: str | None
@@ -226,8 +247,16 @@ class SeatView(Answer):
     fault: FaultView | None
 
 
+class Uncounted(Answer):
+    """Why a match that is done does not count."""
+
+    cause: str
+    sentence: str
+    rejudged_id: int | None
+
+
 class Match(Answer):
-    """One playing."""
+    """One playing. `uncounted` None: it is in the log of results, or not done."""
 
     id: int
     season_id: int
@@ -238,6 +267,8 @@ class Match(Answer):
     transcript_sha256: str | None
     finished_at: datetime | None
     seats: list[SeatView]
+    uncounted: Uncounted | None
+    repeats_id: int | None
 
 
 class AttemptView(Answer):
@@ -260,8 +291,9 @@ class LatencyView(Answer):
 
 
 class MatchDetail(Match):
-    """A match with every attempt at it and its response times."""
+    """A match with every attempt at it and its response times. `not_played`: why it was abandoned, or empty."""
 
+    not_played: str
     attempts: list[AttemptView]
     latencies: list[LatencyView]
 
@@ -295,6 +327,13 @@ class Appeal(Answer):
     findings: dict[str, Any]
 
 
+class RuledOn(Answer):
+    """A ruling on a match; not `changed`: it was so already."""
+
+    match_id: int
+    changed: bool
+
+
 class Rejudged(Answer):
     """The match that is played in another's place."""
 
@@ -315,8 +354,9 @@ class AuditRecord(Answer):
 
 
 class Worker(Answer):
-    """A machine that plays."""
+    """A machine that plays. `number`: what everybody else knows it by."""
 
+    number: int
     name: str
     fitness: str
     judges: bool

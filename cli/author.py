@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from cli.api_client import Client
-from cli.api_models import Team
+from cli.api_models import Entry, Team
 from cli.client import AsJson, Server, Token, connect, print_json, print_json_lines
 from cli.console import command, fail, out, plain
+from engine.figures import counted
 
 Bot = Annotated[str, typer.Argument(metavar="BOT", help="A bot of yours, by name or number.")]
 Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]
@@ -23,6 +24,8 @@ group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
 def register(app: typer.Typer) -> None:
     """Add the verbs."""
     app.command()(enter)
+    app.command()(withdraw)
+    app.command()(rejoin)
     app.command()(gate)
     app.command()(trial)
     app.add_typer(group, name="team")
@@ -47,6 +50,7 @@ def enter(
     with connect(server, token) as client:
         bot_id = find_bot(client, bot, client.season(season).game)
         entry = client.enter(season, bot_id, body)
+        tried = client.challenges(season, bot_id)[:1] if entry.gated and entry.follows else []
     if as_json:
         print_json(entry)
         return
@@ -56,7 +60,20 @@ def enter(
         f"{f', {then}' if entry.follows else ' and no other'}."
     )
     if entry.challenger:
-        out.print(f"Version {entry.challenger} is at the gate: `deadheat gate {bot_id} --season {season}` shows it.")
+        shows = command("gate", bot, "--season", str(season))
+        out.print(f"Version {entry.challenger} is at the gate: `{shows}` shows it.", soft_wrap=True)
+    elif tried and tried[0].state == "failed" and tried[0].candidate > entry.version:
+        out.print(f"Version {tried[0].candidate} failed at the gate. {plain(tried[0].reason)}", soft_wrap=True)
+
+
+def withdraw(bot: Bot, season: Season, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
+    """Take your bot out of a season: no more matches are drawn for it. Those it played, or that wait, count."""
+    _change_entry("withdraw", bot, season, server, token, as_json)
+
+
+def rejoin(bot: Bot, season: Season, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
+    """Take your withdrawal back; in an open season an hour after it, unless the server says otherwise."""
+    _change_entry("rejoin", bot, season, server, token, as_json)
 
 
 def gate(bot: Bot, season: Season, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
@@ -67,7 +84,7 @@ def gate(bot: Bot, season: Season, server: Server = "", token: Token = "", as_js
         print_json_lines(found)
         return
     for item in found:
-        score = f"{item.wins} / {item.draws} / {item.losses} of at most {item.games_limit} games"
+        score = f"{item.wins} / {item.draws} / {item.losses} of at most {counted(item.games_limit, 'game')}"
         test = f"LLR {item.llr:.2f}, fails at {item.lower:.2f}, passes at {item.upper:.2f}"
         out.print(f"Version {item.candidate} against {item.incumbent}: {item.state}; {score}; {test}.")
         if item.reason:
@@ -178,6 +195,21 @@ def find_bot(client: Client, wanted: str, game: str = "") -> int:
     return found[0].id
 
 
+def find_entry(client: Client, season: int, wanted: str) -> Entry:
+    """The season's entry of that name, whoever's it is: a bot's number, its name, or AUTHOR/NAME."""
+    entries = list(client.entries(season))
+    for entry in entries:
+        if wanted == str(entry.bot_id):
+            return entry
+    found = [entry for entry in entries if wanted.lower() in {entry.bot.lower(), f"{entry.author}/{entry.bot}".lower()}]
+    if not found:
+        fail(f"no bot {wanted!r} is entered in season {season}; `deadheat season entries {season}` lists them")
+    if len(found) > 1:
+        listed = ", ".join(f"{entry.author}/{entry.bot} ({entry.bot_id})" for entry in found)
+        fail(f"several bots named {wanted!r} are entered in season {season}: {listed}")
+    return found[0]
+
+
 def find_team(client: Client, wanted: str) -> int:
     """The number of the team of that name that the asker is in or invited to."""
     if wanted.isascii() and wanted.isdigit():
@@ -200,6 +232,19 @@ def gate_terms(text: str) -> dict[str, Any]:
     except (ValueError, IndexError):
         fail(f"{text!r} is no gate like 0,20 or 0,20,400", 2)
     return terms
+
+
+def _change_entry(verb: str, bot: str, season: int, server: str, token: str, as_json: bool) -> None:
+    with connect(server, token) as client:
+        bot_id = find_bot(client, bot, client.season(season).game)
+        client.change_entry(season, bot_id, verb)
+    if as_json:
+        print_json({"season_id": season, "bot_id": bot_id})
+    elif verb == "rejoin":
+        out.print(f"{plain(bot)} takes part in season {season} again.")
+    else:
+        back = command("rejoin", bot, "--season", str(season))
+        out.print(f"{plain(bot)} gets no more matches in season {season}. `{back}` takes it back.", soft_wrap=True)
 
 
 def _tell(team: Team, as_json: bool) -> None:

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from ipaddress import ip_address
 from typing import Annotated, Any, NoReturn
 
 import httpx
@@ -90,6 +91,17 @@ def normal(server: str) -> str:
     return str(url).rstrip("/")
 
 
+def private(server: str) -> bool:
+    """Whether nobody on the way can read what is sent to that address: it is encrypted, or stays on this machine."""
+    url = httpx.URL(server)
+    if url.scheme == "https" or url.host == "localhost" or url.host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(url.host).is_loopback
+    except ValueError:
+        return False
+
+
 @contextmanager
 def connect(server: str, token: str = "") -> Iterator[Client]:
     """A client for one command; what it is refused ends the command with the server's sentence."""
@@ -116,7 +128,7 @@ def refuse(error: Refused) -> NoReturn:
     message = str(error)
     if error.code == "bad-token":
         message += " `deadheat login` gets you a token." if message.endswith(".") else "; `deadheat login` gets a token"
-    if error.retry_after_seconds:
+    if error.retry_after_seconds and f" {error.retry_after_seconds} s" not in message:
         message += f" Try again in {error.retry_after_seconds} s."
     fail(message, NO_ANSWER if error.passing else REFUSED)
 

@@ -23,8 +23,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from cli.api_client import Client, Refused
 from cli.api_models import Leaderboard
 from cli.console import err, out, plain
+from cli.follow import wait_for_build
 from cli.leaderboard import standings_table
-from cli.submit import read_bot, wait_for_build
+from cli.submit import read_bot
 from league.config import Settings
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -14,18 +14,18 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.bots import HOUSE
-from cli.client import Server, Token
+from cli.client import AsJson, Server, Token, print_json
 from cli.console import command as to_type
 from cli.console import err, fail, last_lines, out, plain, quoted, short, visible
 from cli.matches import local_file
 from cli.recorded import RECORDED
 from cli.replays import VIEWS
-from cli.timing import duration, limit
 from cli.transcripts import doubt, load, players, stderr_path
-from cli.verdicts import VERDICTS, hint
 from cli.watch import File
-from engine.core import Fault, Points, Reply, Seat
+from engine.core import Fault, Reply, Seat
+from engine.figures import duration, limit
 from engine.transcript import Exchange, Prompt, Transcript
+from engine.verdicts import VERDICTS, ending, hint, last_exchanges, shown_points, slowest, why
 from sandbox.box import STDERR_KEPT_BYTES
 
 SLOWEST = 5
@@ -40,6 +40,7 @@ def explain(
     exchanges: Annotated[int, typer.Option(min=1, max=100_000, help="How many exchanges to show before the end.")] = 3,
     server: Server = "",
     token: Token = "",
+    as_json: AsJson = False,
 ) -> None:
     """Why a seat lost, or won: verdict and cure, its last lines with their times, stderr, and how to play it again."""
     file = local_file(file, server, token)
@@ -47,6 +48,9 @@ def explain(
     if seat >= transcript.seats:
         fail(f"{file} has the seats 0 to {transcript.seats - 1}, no seat {seat}", 2)
     reason = doubt(transcript)
+    if as_json:
+        print_json(explained(file, transcript, seat, exchanges, reason))
+        return
     if reason is not None:
         err.print(f"[red]Not verified:[/] {plain(reason)}. What follows is what the file claims.", soft_wrap=True)
     out.print(_verdict(transcript, seat))
@@ -64,6 +68,52 @@ def explain(
     _show_again(file, transcript, seat)
 
 
+def explained(
+    file: Path, transcript: Transcript, seat: Seat, exchanges: int, reason: str | None
+) -> Mapping[str, object]:
+    """The same as JSON; docs/client.md has the fields. `reason`: why the transcript is not verified."""
+    result, fault = transcript.result, transcript.result.faults.get(seat)
+    prompt = transcript.last_prompt(seat) if fault is not None else None
+    return {
+        "game": transcript.game,
+        "seat": seat,
+        "bot": players(transcript)[seat],
+        "verified": reason is None,
+        "problem": reason,
+        "ranks": list(result.ranks),
+        "points": None if result.points is None else [str(value) for value in result.points],
+        "rated": result.rated,
+        "fault": fault,
+        "command": prompt.message.command if prompt else None,
+        "happened": VERDICTS[fault].happened if fault is not None else None,
+        "why": why(transcript, seat) if fault is not None else None,
+        "clock": hint(fault, prompt) if fault is not None and prompt else None,
+        "cure": VERDICTS[fault].cure if fault is not None else None,
+        "others": {str(other): found for other, found in result.faults.items() if other != seat},
+        "slowest": [
+            {
+                "exchange": slow.exchange,
+                "command": slow.message.command,
+                "elapsed_ns": slow.reply.elapsed_ns,
+                "limit_ns": slow.limit_ns,
+                "cpu_ns": slow.reply.cpu_ns,
+            }
+            for slow in slowest(transcript, seat, SLOWEST)
+        ],
+        "last_exchanges": [
+            {
+                "exchange": number,
+                "sent": [message.line for message in transcript.exchanges[number].messages if message.seat == seat],
+                "replied": reply.line if (reply := transcript.exchanges[number].replies.get(seat)) else None,
+                "elapsed_ns": reply.elapsed_ns if reply else None,
+            }
+            for number in last_exchanges(transcript, seat, exchanges)
+        ],
+        "stderr": None if (written := _stderr(file, seat)) is None else last_lines(written, STDERR_LINES),
+        "again": _again(file, transcript, seat),
+    }
+
+
 def _verdict(transcript: Transcript, seat: Seat) -> Text:
     result, names = transcript.result, players(transcript)
     what = f"{transcript.game}, seat {seat} ({short(names[seat], 40)}): "
@@ -72,27 +122,13 @@ def _verdict(transcript: Transcript, seat: Seat) -> Text:
     if fault is not None:
         prompt = transcript.last_prompt(seat)
         at = f" at {visible(prompt.message.command)}{_in_round(transcript, prompt)}" if prompt else ""
-        ending = "nobody wins, the others were at fault too" if not result.rated else _place(result.ranks, seat)
-        return Text.assemble((f"{what}{fault}{at}; {ending}.", "bold red"))
-    text = Text(f"{what}{_place(result.ranks, seat)}", style="bold")
+        return Text.assemble((f"{what}{fault}{at}; {ending(transcript, seat)}.", "bold red"))
+    text = Text(f"{what}{ending(transcript, seat)}", style="bold")
     if others:
         text.append("".join(f"; seat {other} failed by {result.faults[other]}" for other in others))
     elif result.points is not None:
-        text.append(f", points {' : '.join(_points(value) for value in result.points)}")
+        text.append(f", points {shown_points(result.points)}")
     return text.append(".")
-
-
-def _points(value: Points) -> str:
-    return str(value) if isinstance(value, int) else f"{float(value):g}"
-
-
-def _place(ranks: Sequence[int], seat: Seat) -> str:
-    rank = ranks[seat]
-    if ranks.count(rank) > 1:
-        return "a draw" if rank == 1 else f"place {rank}, shared"
-    if rank == 1:
-        return "won"
-    return "lost" if len(ranks) == 2 else f"place {rank} of {len(ranks)}"
 
 
 def _in_round(transcript: Transcript, prompt: Prompt) -> str:
@@ -108,12 +144,11 @@ def _in_round(transcript: Transcript, prompt: Prompt) -> str:
 
 
 def _show_fault(transcript: Transcript, seat: Seat, fault: Fault) -> None:
-    event = next((e for e in transcript.events() if e.get("type") == "fault" and e.get("seat") == seat), {})
     verdict = VERDICTS[fault]
     out.print()
     out.print(Text.assemble(("What happened  ", "bold"), f"{verdict.happened}."))
-    if why := event.get("why"):
-        out.print(Text.assemble(("In detail      ", "bold"), f"{visible(str(why))}."))
+    if detail := why(transcript, seat):
+        out.print(Text.assemble(("In detail      ", "bold"), f"{visible(detail)}."))
     prompt = transcript.last_prompt(seat)
     if prompt is not None and (told := hint(fault, prompt)):
         out.print(Text.assemble(("The clock      ", "bold"), told))
@@ -121,15 +156,13 @@ def _show_fault(transcript: Transcript, seat: Seat, fault: Fault) -> None:
 
 
 def _show_slowest(transcript: Transcript, seat: Seat) -> None:
-    prompts = [p for p in transcript.prompts() if p.message.seat == seat]
-    prompts.sort(key=lambda p: p.reply.elapsed_ns / max(1, p.limit_ns), reverse=True)
     out.print()
     out.print(Text("Its slowest answers, by share of the limit", style="bold"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("exchange", "took", "of", "limit", "CPU"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("asked", no_wrap=True)
-    for prompt in prompts[:SLOWEST]:
+    for prompt in slowest(transcript, seat, SLOWEST):
         table.add_row(
             str(prompt.exchange),
             duration(prompt.reply.elapsed_ns),
@@ -147,25 +180,16 @@ def _cropped(line: str) -> str:
 
 
 def _show_lines(transcript: Transcript, seat: Seat, count: int) -> None:
-    last = transcript.last_prompt(seat)
-    numbers = [n for n, exchange in enumerate(transcript.exchanges) if _speaks(exchange, seat)]
-    if last is not None:
-        before = [number for number in numbers if number <= last.exchange][-count:]
-        numbers = before + [number for number in numbers if number > last.exchange][:1]
     out.print()
     out.print(Text("Its last lines (<< to the bot, >> from it)", style="bold"))
     table = Table(box=None, pad_edge=False, show_edge=False)
     for heading in ("", "took", "limit", "CPU"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("line", overflow="fold")
-    for number in numbers:
+    for number in last_exchanges(transcript, seat, count):
         for row in _rows(transcript.exchanges[number], seat):
             table.add_row(*row)
     out.print(Padding(table, (0, 0, 0, 2)))
-
-
-def _speaks(exchange: Exchange, seat: Seat) -> bool:
-    return any(message.seat == seat for message in exchange.messages)
 
 
 def _rows(exchange: Exchange, seat: Seat) -> list[tuple[RenderableType, ...]]:
@@ -186,20 +210,26 @@ def _cpu(reply: Reply) -> str:
     return "-" if reply.cpu_ns is None else duration(reply.cpu_ns)
 
 
-def _show_stderr(file: Path, seat: Seat) -> None:
-    path = stderr_path(file, seat)
-    out.print()
+def _stderr(file: Path, seat: Seat) -> bytes | None:
+    """None: there is none beside the transcript."""
     try:
-        with path.open("rb") as stream:
-            written = stream.read(STDERR_KEPT_BYTES)
+        with stderr_path(file, seat).open("rb") as stream:
+            return stream.read(STDERR_KEPT_BYTES)
     except OSError:
+        return None
+
+
+def _show_stderr(file: Path, seat: Seat) -> None:
+    path, written = stderr_path(file, seat), _stderr(file, seat)
+    out.print()
+    if written is None:
         out.print(Text.assemble(("Its stderr  ", "bold"), "none is beside the transcript"))
         return
     out.print(Text.assemble(("The end of its stderr  ", "bold"), visible(str(path))), soft_wrap=True)
     out.print(quoted(last_lines(written, STDERR_LINES)), soft_wrap=True)
 
 
-def _show_again(file: Path, transcript: Transcript, seat: Seat) -> None:
+def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
     """The command that lets the others say the same again."""
     name = players(transcript)[seat]
     mine = name if name.startswith(HOUSE) or Path(name).exists() else LOCAL_BOT
@@ -207,6 +237,10 @@ def _show_again(file: Path, transcript: Transcript, seat: Seat) -> None:
     options = ["--seed", transcript.seed.hex(), "--matches", "1"]
     if transcript.about.get("sandbox") == "local":
         options += ["--sandbox", "local"]
+    return to_type("play", visible(transcript.game), *bots, *options)
+
+
+def _show_again(file: Path, transcript: Transcript, seat: Seat) -> None:
     out.print()
     out.print(Text("The same dice again, and the same lines of the others, as far as they fit", style="bold"))
-    out.print(Text(to_type("play", visible(transcript.game), *bots, *options)), soft_wrap=True)
+    out.print(Text(_again(file, transcript, seat)), soft_wrap=True)

@@ -1,15 +1,21 @@
-"""Waiting for what a server does: a build, a bot's matches. `deadheat watch`.
+"""Waiting for what a server does: a build and its log, a bot's matches. `deadheat watch`.
 
-The API is polled: every wait is bounded by a time that the caller names, and each look costs the server one or two
-cheap answers. Matches end in any order, so what was seen is remembered by number, and each look goes over the newest
-hundred.
+The API is polled, and every wait is bounded by a time that the caller names. Series end in any order, and hundreds of
+matches at once, so each look goes over all that ended since the newest end that was seen, page by page. A result is
+written a moment before others can see it, and another that was written later may be seen first: so a look goes back a
+minute further, and what was told is remembered by number. A look thus costs a page for each hundred matches of the last
+minute, and the wait for the next is as many times the shortest: a server is asked twice a second, whatever it plays.
+Of a log each look gets all that is kept, which is bounded; what is new in it is found here.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from os.path import commonprefix
 from typing import Annotated
 
 import typer
@@ -19,9 +25,18 @@ from cli.api_models import Match, SeatView, Version
 from cli.author import find_bot
 from cli.client import NO_ANSWER, AsJson, Server, Token, connect, print_json
 from cli.console import fail, out, plain
+from engine.figures import points
 
 POLL_SECONDS = 0.5
-ENDED = ("done", "abandoned")
+"""Between two looks, for each page that the first of them read."""
+
+LONGEST_AGO = datetime(2001, 1, 1, tzinfo=UTC)
+"""Before any match."""
+
+OVERLAP = timedelta(seconds=60)
+"""So long may a result take from being written to being seen; a transaction that took longer would be a server's fault.
+"""
+
 DEFAULT_TIMEOUT_S = 1800
 
 Timeout = Annotated[int, typer.Option("--timeout", min=1, max=30 * 86_400, help="Seconds after which to give up.")]
@@ -39,12 +54,12 @@ class Patience:
         self._until = time.monotonic() + timeout_s
         self._sentence = f"{what} within {timeout_s:.0f} s; it goes on without us"
 
-    def pause(self) -> None:
-        """Until the next look."""
+    def pause(self, pages: int = 1) -> None:
+        """Until the next look; `pages`: what the last one asked for."""
         left = self._until - time.monotonic()
         if left <= 0:
             fail(self._sentence, NO_ANSWER)
-        time.sleep(min(POLL_SECONDS, left))
+        time.sleep(min(POLL_SECONDS * pages, left))
 
 
 def watch(
@@ -60,8 +75,8 @@ def watch(
     patience = Patience(timeout, "not all matches have ended" if matches else "Ctrl-C did not come")
     with connect(server, token) as client:
         bot_id = find_bot(client, bot) if bot else 0
-        news = News(client, bot_id, season)
-        news.skip()
+        news = News(client, bot_id, season, newest_end(client))
+        news.look()  # what ended before is no news
         if bot and not bot.isdigit():
             _newest_build(client, bot_id, patience, as_json)
         shown = 0
@@ -70,7 +85,7 @@ def watch(
                 shown += 1
                 tell(match, bot_id, as_json)
             if not matches or shown < matches:
-                patience.pause()
+                patience.pause(news.pages)
 
 
 def _newest_build(client: Client, bot_id: int, patience: Patience, as_json: bool) -> None:
@@ -84,14 +99,60 @@ def _newest_build(client: Client, bot_id: int, patience: Patience, as_json: bool
             out.print(state_line(version))
 
 
-def states(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
-    """The version now and whenever its state changes, until it is ready or broken."""
+def looks(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
+    """The version now and at each look, until it is ready or broken."""
     yield version
     while not version.ended:
         patience.pause()
-        seen, version = version, client.version(version.bot_id, version.number)
-        if (version.state, version.attempt, version.reason) != (seen.state, seen.attempt, seen.reason):
-            yield version
+        version = client.version(version.bot_id, version.number)
+        yield version
+
+
+def states(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
+    """The version now and whenever its state changes, until it is ready or broken."""
+    told = None
+    for seen in looks(client, version, patience):
+        if told is None or (seen.state, seen.attempt, seen.reason) != (told.state, told.attempt, told.reason):
+            told = seen
+            yield seen
+
+
+def wait_for_build(client: Client, version: Version) -> Version:
+    """The version once it is ready or broken."""
+    for seen in looks(client, version, Patience(DEFAULT_TIMEOUT_S, f"version {version.number} is not built")):
+        version = seen
+    return version
+
+
+class LogReader:
+    """What a build's log has got since the last look, in whole lines."""
+
+    def __init__(self, client: Client, bot_id: int, number: int) -> None:
+        self._client, self._bot_id, self._number = client, bot_id, number
+        self._rest = ""
+        self.text = ""
+
+    def look(self, last: bool) -> list[str]:
+        """The new lines; the `last` look brings the beginning of a line, too."""
+        before, self.text = self.text, self._client.build_log(self._bot_id, self._number).log
+        lines = (self._rest + grown(before, self.text)).split("\n")
+        self._rest = "" if last else lines.pop()
+        return lines[:-1] if last and not lines[-1] else lines
+
+
+RECOGNISED = 200
+"""So many characters at the end of what was seen are found again in a log whose middle was left out since."""
+
+
+def grown(before: str, now: str) -> str:
+    """What has been added to a text of which the middle, or the beginning, may have been left out meanwhile."""
+    if now.startswith(before):
+        return now[len(before) :]
+    end = before[-RECOGNISED:]
+    place = now.rfind(end)
+    if place >= 0:
+        return now[place + len(end) :]
+    return now[len(commonprefix([before, now])) :]  # noqa: RUF071  characters are meant
 
 
 def state_line(version: Version) -> str:
@@ -102,27 +163,37 @@ def state_line(version: Version) -> str:
     return plain(f"Version {version.number} {words.get(version.state, f'is {version.state}')}{again}{reason}")
 
 
+def newest_end(client: Client) -> datetime:
+    """When the last match of the whole league ended, by the server's clock."""
+    newest = client.matches(finished_since=LONGEST_AGO, limit=1)
+    return next((match.finished_at for match in newest if match.finished_at), LONGEST_AGO)
+
+
 @dataclass
 class News:
-    """Matches that ended since the last look."""
+    """Matches that ended since the last look.
+
+    `since`: the end of the newest of them, or from when on they are news. `pages`: how many the last look read.
+    """
 
     client: Client
     bot_id: int
     season_id: int
-    seen: set[int] = field(default_factory=set)
-
-    def skip(self) -> None:
-        """What ended before is no news."""
-        self.seen.update(match.id for state in ENDED for match in self._newest(state))
+    since: datetime
+    told: dict[int, datetime] = field(default_factory=dict)
+    pages: int = 1
 
     def look(self) -> list[Match]:
         """In the order in which they ended."""
-        found = [match for state in ENDED for match in self._newest(state) if match.id not in self.seen]
-        self.seen.update(match.id for match in found)
-        return sorted(found, key=lambda match: (match.finished_at is None, match.finished_at, match.id))
-
-    def _newest(self, state: str) -> Iterator[Match]:
-        return self.client.matches(season=self.season_id, bot=self.bot_id, state=state, limit=PAGE)
+        from_here = self.since - OVERLAP
+        listed = list(self.client.matches(season=self.season_id, bot=self.bot_id, finished_since=from_here))
+        self.pages = max(1, math.ceil(len(listed) / PAGE))
+        ended = {match.id: (match.finished_at, match) for match in listed if match.finished_at}
+        found = [(at, number, match) for number, (at, match) in ended.items() if number not in self.told]
+        self.told = {number: at for number, at in self.told.items() if at >= from_here}
+        self.told |= {number: at for at, number, _ in found}
+        self.since = max([self.since, *(at for at, _, _ in found)])
+        return [match for _, _, match in sorted(found, key=lambda one: one[:2])]
 
 
 def tell(match: Match, bot_id: int, as_json: bool) -> None:
@@ -151,22 +222,14 @@ def verdict(match: Match, bot_id: int) -> str:
 
 
 def result(match: Match) -> str:
-    """Everybody with place, points and fault, the best first."""
+    """Everybody with place, points and fault, the best first; and whether it does not count."""
     seats = sorted(match.seats, key=lambda seat: (seat.rank is None, seat.rank, seat.seat))
-    return ", ".join(_seat(seat) for seat in seats)
+    uncounted = f" - does not count: {match.uncounted.cause}" if match.uncounted else ""
+    return ", ".join(_seat(seat) for seat in seats) + uncounted
 
 
 def _seat(seat: SeatView) -> str:
     place = f"{seat.rank}. " if seat.rank is not None else ""
-    points = f" {shown_points(seat.points)}" if seat.points is not None else ""
+    scored = f" {points(seat.points)}" if seat.points is not None else ""
     fault = f" ({seat.fault.fault} at {seat.fault.command})" if seat.fault else ""
-    return f"{place}{seat.bot} v{seat.version}{points}{fault}"
-
-
-def shown_points(points: str) -> str:
-    """A whole number, or a fraction as a decimal."""
-    numerator, slash, denominator = points.partition("/")
-    try:
-        return f"{int(numerator) / int(denominator):g}" if slash else points
-    except (ValueError, ArithmeticError):
-        return points
+    return f"{place}{seat.bot} v{seat.version}{scored}{fault}"

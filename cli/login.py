@@ -22,6 +22,7 @@ from cli.client import (
     logins,
     normal,
     print_json,
+    private,
     profile_name,
     resolved,
 )
@@ -41,6 +42,9 @@ def login(
     name: Annotated[str, typer.Argument(help="Your name there; asked for if left out.")] = "",
     sign_up: Annotated[bool, typer.Option("--sign-up", help="Make the account first.")] = False,
     password_stdin: Annotated[bool, typer.Option("--password-stdin", help="Read the password from stdin.")] = False,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Even if others on the way can read it: http:// to another machine.")
+    ] = False,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -51,6 +55,10 @@ def login(
     """
     old = logins().get(profile_name())
     server = normal(server or (old.server if old else LOCAL_SERVER))
+    if not (insecure or private(server)):
+        what = "token" if token else "password"
+        cure = "use its https:// address (or --insecure, if it has none)"
+        fail(f"your {what} would go to {server} in clear: {cure}", USAGE)
     if token:
         kept = _known(server, token)
     else:

@@ -6,7 +6,9 @@ import typer
 
 from cli import (
     author,
+    backup,
     client,
+    doctor,
     follow,
     leaderboard,
     local,
@@ -30,6 +32,8 @@ app = typer.Typer(
 )
 for verbs in (client, local, login, submit, follow, matches, leaderboard, author, season, organise, operate, workers):
     verbs.register(app)
+backup.register(app)
+doctor.register(app)
 users.register(app)
 app.command()(rate)
 app.command()(sprt)

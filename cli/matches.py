@@ -14,13 +14,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from cli.api_client import Client, Refused
-from cli.api_models import EndingView, Match, MatchDetail
+from cli.api_models import EndingView, Match, MatchDetail, Version
 from cli.author import find_bot
 from cli.client import USAGE, AsJson, Server, Token, connect, print_json, print_json_lines
 from cli.console import err, fail, out, plain, quoted
-from cli.follow import result, verdict
-from cli.timing import duration
+from cli.follow import DEFAULT_TIMEOUT_S, LogReader, Patience, Timeout, looks, result, state_line, verdict
 from cli.transcripts import stderr_path
+from engine.figures import counted, duration
 
 Bot = Annotated[str, typer.Option("--bot", help="Only this bot's: one of yours by name, or anyone's by number.")]
 Season = Annotated[int, typer.Option("--season", min=0, help="Only this season's; 0: of any.")]
@@ -73,9 +73,14 @@ def _list(found: Iterator[Match], bot_id: int) -> None:
 
 
 def _show(match: MatchDetail) -> None:
-    rated = "rated" if match.rated else "not rated"
-    out.print(f"Match {match.id} of season {match.season_id}, {plain(match.game)}: {plain(match.state)}, {rated}")
+    out.print(f"Match {match.id} of season {match.season_id}, {plain(match.game)}: {_standing(match)}", soft_wrap=True)
     out.print(f"  {plain(result(match))}", soft_wrap=True)
+    if match.uncounted:
+        out.print(f"  [red]It does not count.[/] {plain(match.uncounted.sentence)}", soft_wrap=True)
+    if match.not_played:
+        out.print(f"  [red]It was not played.[/] {plain(match.not_played)}", soft_wrap=True)
+    if match.repeats_id:
+        out.print(f"  It is played in the place of match {match.repeats_id}: same dice, versions and seats.")
     for seat in match.seats:
         why = f": {seat.fault.why}" if seat.fault and seat.fault.why else ""
         out.print(f"  seat {seat.seat}: {plain(f'{seat.bot} v{seat.version} by {seat.author}{why}')}", soft_wrap=True)
@@ -93,10 +98,19 @@ def _show(match: MatchDetail) -> None:
         out.print(table)
 
 
+def _standing(match: Match) -> str:
+    """Its state, and whether it counts."""
+    if match.uncounted:
+        return f"{plain(match.state)}, [red]does not count[/] ({plain(match.uncounted.cause)})"
+    return f"{plain(match.state)}, counts" if match.state == "done" else plain(match.state)
+
+
 def logs(
     bot: Annotated[str, typer.Argument(help="A bot of yours, by name or number: what its build printed.")] = "",
     version: Annotated[int, typer.Option(min=0, help="This version; 0: the newest.")] = 0,
     match: Annotated[int, typer.Option(min=0, help="Instead: what your bots wrote to stderr in this match.")] = 0,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on until it is built, showing what is added.")] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -104,6 +118,8 @@ def logs(
     """Show the log of a build and its trial match, or with --match the stderr of your bots in a match."""
     if bool(bot) == bool(match):
         fail("name a bot, or a match by --match", USAGE)
+    if match and follow:
+        fail("--follow is for the log of a build", USAGE)
     with connect(server, token) as client:
         if match:
             endings = client.endings(match)
@@ -113,18 +129,39 @@ def logs(
         if not version:
             known = client.versions(bot_id)
             version = known[0].number if known else fail(f"{bot} has no version yet")
+        if follow:
+            _follow_log(client, client.version(bot_id, version), timeout, as_json)
         log = client.build_log(bot_id, version)
     if as_json:
         print_json({"bot_id": bot_id, "version": version, **log.model_dump(mode="json")})
         return
     for attempt in log.tries:
         err.print(f"[magenta]our failure:[/] {plain(f'{attempt.cause}: {attempt.detail}')}", soft_wrap=True)
-    out.print(plain(log.log), soft_wrap=True)
+    if not follow:
+        out.print(plain(log.log), soft_wrap=True)
+
+
+def _follow_log(client: Client, version: Version, timeout_s: int, quiet: bool) -> None:
+    """The log as it grows on stdout, and where the version is on stderr."""
+    reader, state = LogReader(client, version.bot_id, version.number), ""
+    for seen in looks(client, version, Patience(timeout_s, f"version {version.number} is not built")):
+        lines = reader.look(last=seen.ended)
+        if quiet:
+            continue
+        if lines:
+            out.print(plain("\n".join(lines)), soft_wrap=True)
+        if state_line(seen) != state:
+            state = state_line(seen)
+            err.print(state, soft_wrap=True)
 
 
 def _show_endings(endings: list[EndingView]) -> None:
     for ending in endings:
-        how = f"exit code {ending.exit_code}" if ending.exit_code is not None else f"signal {ending.signal}"
+        how = "ended by us"
+        if ending.exit_code is not None:
+            how = f"exit code {ending.exit_code}"
+        elif ending.signal is not None:
+            how = f"signal {ending.signal}"
         killed = ", still running after FINISH" if ending.lingered else ""
         out.print(f"Seat {ending.seat}, {plain(ending.bot)} v{ending.version}: {how}{killed}")
         out.print(quoted(ending.stderr) if ending.stderr else "  (nothing on stderr)", soft_wrap=True)
@@ -167,7 +204,7 @@ def download(
                 if as_json:
                     print_json({"match_id": found.id, "file": str(path), "sha256": found.transcript_sha256})
     if not as_json:
-        out.print(f"{len(chosen)} transcripts in {plain(str(folder))}", soft_wrap=True)
+        out.print(f"{counted(len(chosen), 'transcript')} in {plain(str(folder))}", soft_wrap=True)
 
 
 def local_file(file: Path, server: str, token: str) -> Path:

@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from cli.bots import BOTS
+from cli.client import AsJson, print_json
 from cli.console import ROOT, command, fail, out
 from engine.games import GAMES
 from sandbox.languages import LANGUAGES, LanguageError, detect
@@ -31,6 +32,7 @@ def new(
     game: Annotated[str, typer.Argument(help="The game, e.g. yacht-auction.")],
     language: Annotated[Language, typer.Option(help="What to write it in.")],
     folder: Annotated[Path | None, typer.Option(help="Where; default: GAME-bot.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write a starter bot that plays legally at once, and say how to go on. Nothing is ever overwritten."""
     if game not in GAMES:
@@ -51,7 +53,11 @@ def new(
         fail(f"{error.filename or folder} exists already; nothing was written", 2)
     except OSError as error:
         fail(f"cannot write {error.filename or folder}: {error.strerror}", 2)
-    _tell(game, folder, entry)
+    if as_json:
+        steps = [{"what": what, "command": line} for what, line in _steps(game, folder)]
+        print_json({"file": str(folder / entry), "next": steps})
+    else:
+        _tell(game, folder, entry)
 
 
 def _check(folder: Path, entry: str) -> None:
@@ -65,15 +71,19 @@ def _check(folder: Path, entry: str) -> None:
         fail(f"{folder} already holds a bot in another language; nothing was written, choose another --folder", 2)
 
 
-def _tell(game: str, folder: Path, entry: str) -> None:
+def _steps(game: str, folder: Path) -> tuple[tuple[str, str], ...]:
+    """How to go on: what for, and the command."""
     bot = str(folder)
     protocol = ROOT / "docs" / "protocols" / f"{game}.md"
-    steps = (
+    return (
         ("play a few matches, through the judge's own referee", command("play", game, bot, "house:random")),
         ("the same without Docker", command("play", game, bot, "house:random", "--sandbox", "local")),
         ("the rules, and every line of the protocol", shlex.join(["less", str(protocol)])),
         ("send it in", command("submit", bot, "--game", game, "--name", "my-bot", "--season", "1")),
     )
+
+
+def _tell(game: str, folder: Path, entry: str) -> None:
     out.print(Text(f"Wrote {folder / entry}. What to do next:"), soft_wrap=True)
-    for what, line in steps:
+    for what, line in _steps(game, folder):
         out.print(Text(f"\n  # {what}\n  {line}"), soft_wrap=True)

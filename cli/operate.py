@@ -6,33 +6,45 @@ import ctypes
 import json
 import logging
 import os
-import secrets
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
-from cli.console import err, fail, out
+from cli import organiser
+from cli.console import err, fail, out, plain
+from league import telemetry
 from league.config import Settings
+from league.safety import refusal
+from workers import stopping
 
 log = logging.getLogger(__name__)
 
-STOP_SECONDS = 30
-"""How long children may take to finish what they are doing after SIGTERM; a series that is cut short is played
-again, so nothing is lost by the bound."""
+FINISH_SECONDS = 20
+"""How long children may take to finish what they are doing after SIGTERM."""
+
+HAND_BACK_SECONDS = 25
+"""How long after that they may take to hand back what they have not finished: the longest exchange with its watch, ten
+seconds and some, and the end of the containers. Who takes longer is killed; its lease then runs out."""
 
 RESTART_SECONDS = 1.0
-ORGANISER = "organiser"
 PLAY = "play"  # the queue whose workers judge, see workers.queue
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 PR_SET_PDEATHSIG = 1
+
+
+AliveFile = Annotated[
+    Path | None, typer.Option(help="Touch this file while all is well: for the health check of a container.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -49,17 +61,18 @@ def register(app: typer.Typer) -> None:
 
 def serve() -> None:
     """Run everything here: API, scheduler, workers. Settings come from DEADHEAT_* (see deploy/env.example)."""
-    settings = Settings()
+    settings = _safe_settings()
     _check_port(settings)
     _check_sandbox(settings)
     token_file = _prepare(settings)
     _arrive(settings)
     slots = _slot_count(settings)
-    tree = Tree(_metrics_environment(settings, fresh=True), STOP_SECONDS)
+    tree = Tree(_metrics_environment(settings, fresh=True))
     tree.add("api", ["api"])
     tree.add("control", _jobs("control", 1))
     tree.add("build", _jobs("build", 1))
     tree.add("play", _jobs(PLAY, slots))
+    _add_exhibitions(tree, settings)
     tree.add("keeper", ["keeper"])
     tree.add("scheduler", ["scheduler"])
     err.print(f"Deadheat at [bold]http://{settings.host}:{settings.port}/[/]  (organiser's token: {token_file})")
@@ -67,46 +80,85 @@ def serve() -> None:
     tree.run()
 
 
-def api() -> None:
+def api(
+    processes: Annotated[int, typer.Option(min=1, help="Processes that answer, all on one port.")] = 1,
+    descriptor: Annotated[int, typer.Option(hidden=True)] = -1,
+) -> None:
     """Run the API alone."""
+    settings = _safe_settings()
+    if descriptor < 0:
+        _check_port(settings)
+        _check_schema(settings)
+    if processes > 1:
+        _share_port(settings, processes)
+        return
+    _set_multiprocess(settings)
     import uvicorn
 
-    settings = Settings()
-    _set_multiprocess(settings)
-    uvicorn.run(
+    from api.connections import allow_descriptors, guarded
+
+    telemetry.begin(settings, "api")
+    allow_descriptors()
+    config = uvicorn.Config(
         "api.app:create_app",
         factory=True,
         host=settings.host,
         port=settings.port,
-        log_level=settings.log_level.lower(),
+        http=guarded(settings),
+        ws="none",
+        log_config=None,  # as all our processes
         access_log=False,
         server_header=False,
         proxy_headers=False,  # api.app believes those that the settings name
         timeout_graceful_shutdown=5,
     )
+    uvicorn.Server(config).run([socket.socket(fileno=descriptor)] if descriptor >= 0 else None)
+
+
+def _share_port(settings: Settings, processes: int) -> None:
+    """Listen, and have that many children answer; what comes while one of them is started again waits for another."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.create_server((settings.host, settings.port), family=family, backlog=2048) as listening:
+        tree = Tree(_metrics_environment(settings, fresh=True), pass_fds=(listening.fileno(),))
+        for number in range(1, processes + 1):
+            tree.add(f"api {number}", ["api", "--descriptor", str(listening.fileno())])
+        tree.run()
 
 
 def worker(
     queues: Annotated[str, typer.Option(help="Which jobs to take: build, play, control.")] = "build,play,control",
     concurrency: Annotated[int, typer.Option(min=0, help="Jobs at a time; 0: one more than this host has slots.")] = 0,
     metrics_port: Annotated[int, typer.Option(help="Serve this host's metrics on that port; 0: do not.")] = 0,
+    finish_seconds: Annotated[
+        float, typer.Option(min=0, help="After SIGTERM, how long to go on with what is being played or built.")
+    ] = FINISH_SECONDS,
+    alive_file: AliveFile = None,
 ) -> None:
-    """Run a worker: takes jobs from the queue until it is told to stop; SIGTERM lets it finish its series.
+    """Run a worker: takes jobs from the queue until it is told to stop. SIGTERM lets it finish; what takes too long is
+    handed back to the queue.
 
     Where it plays, this machine is checked first (see `check-host`), and again whenever its fitness is in doubt.
     """
-    settings = Settings()
+    settings = _safe_settings()
     _set_multiprocess(settings)
+    _check_schema(settings)
     if {PLAY, "build"} & set(queues.split(",")):
         _check_sandbox(settings, waits=True)
     if metrics_port:
         _serve_metrics(metrics_port)
-    tree = Tree(dict(os.environ))
+    tree = Tree(dict(os.environ), finish_seconds, alive_file)
     if PLAY in queues.split(","):
         _arrive(settings)
         tree.add("keeper", ["keeper"])
+        _add_exhibitions(tree, settings)
     tree.add("jobs", _jobs(queues, concurrency or _slot_count(settings) + 1))
     tree.run()
+
+
+def _add_exhibitions(tree: Tree, settings: Settings) -> None:
+    """People's matches against bots have processes of their own: each lasts as long as the person likes."""
+    if settings.exhibitions:
+        tree.add("exhibitions", _jobs("exhibition", settings.exhibitions))
 
 
 def jobs(queues: str, concurrency: int) -> None:
@@ -115,6 +167,7 @@ def jobs(queues: str, concurrency: int) -> None:
     _set_multiprocess(settings)
     from workers.tasks import app
 
+    _end_without_parent()
     app.worker_main(
         [
             "--quiet",
@@ -139,24 +192,34 @@ def keeper() -> None:
     from workers.context import context
     from workers.keeper import Keeper
 
-    logging.basicConfig(level=settings.log_level, format=LOG_FORMAT)
+    telemetry.begin(settings, "keeper")
     Keeper(context()).run()
 
 
-def scheduler() -> None:
-    """Run the scheduler: makes series, finds lost work, asks for rankings. One per deployment."""
+def scheduler(alive_file: AliveFile = None) -> None:
+    """Run the scheduler: makes series, finds lost work, asks for rankings. Of several one leads."""
+    settings = _safe_settings()
+    from workers.leader import LedScheduler, lease_of
     from workers.tasks import app
 
-    app.Beat(loglevel=Settings().log_level, quiet=True).run()
+    clockwork = partial(LedScheduler, lease=lease_of(settings), alive_file=alive_file)
+    beat = app.Beat(loglevel=settings.log_level, quiet=True, scheduler_cls=clockwork)  # type: ignore[arg-type]  # not only names
+    beat.run()
 
 
 def migrate() -> None:
-    """Bring the database to this version's schema."""
+    """Bring the database to this version's schema; `deadheat upgrade` backs it up before."""
     from league.database import Database
+    from league.schema import SchemaAge, WrongSchema, must_fit
 
     database = Database(Settings())
-    database.migrate()
-    database.close()
+    try:
+        must_fit(database.engine, SchemaAge.NONE, SchemaAge.OLDER)
+        database.migrate()
+    except WrongSchema as error:
+        fail(str(error))
+    finally:
+        database.close()
     err.print("The database is up to date.")
 
 
@@ -207,7 +270,9 @@ class Tree:
     """Children that are started again when they end, and that end with us."""
 
     environment: dict[str, str]
-    stop_seconds: float | None = None  # how long children may take to stop; None: as long as they like
+    finish_seconds: float = FINISH_SECONDS
+    alive_file: Path | None = None  # touched while every child runs
+    pass_fds: tuple[int, ...] = ()  # what children are given beside stdin, stdout and stderr
     children: list[Child] = field(default_factory=list)
     stopping: bool = False
 
@@ -223,6 +288,8 @@ class Tree:
             while not self.stopping:
                 for child in self.children:
                     self._keep(child)
+                if self.alive_file is not None and all(map(_runs, self.children)):
+                    self.alive_file.touch()
                 time.sleep(0.2)
         finally:
             self._stop()
@@ -241,24 +308,58 @@ class Tree:
                 env=self.environment,
                 cwd=Path(__file__).resolve().parent.parent,
                 start_new_session=True,  # a Ctrl-C is for us; we tell them
+                pass_fds=self.pass_fds,
                 preexec_fn=_die_with_parent,  # noqa: PLW1509  this process has one thread
             )
 
     def _stop(self) -> None:
-        running = [child.process for child in self.children if child.process is not None]
-        for process in running:
-            process.terminate()
-        give_up_at = None if self.stop_seconds is None else time.monotonic() + self.stop_seconds
-        for process in running:
-            try:
-                process.wait(None if give_up_at is None else max(0.1, give_up_at - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+        for child in filter(_runs, self.children):
+            _process(child).terminate()
+        for child in self._busy_after(self.finish_seconds):
+            os.killpg(_process(child).pid, stopping.SIGNAL)
+        for child in self._busy_after(HAND_BACK_SECONDS):
+            os.killpg(_process(child).pid, signal.SIGKILL)
+            _process(child).wait()
+
+    def _busy_after(self, seconds: float) -> list[Child]:
+        """Wait at most so long for the children's end; those that go on."""
+        give_up_at = time.monotonic() + seconds
+        while time.monotonic() < give_up_at and any(map(_runs, self.children)):
+            time.sleep(0.05)
+        return list(filter(_runs, self.children))
+
+
+def _runs(child: Child) -> bool:
+    return child.process is not None and child.process.poll() is None
+
+
+def _process(child: Child) -> subprocess.Popen[bytes]:
+    assert child.process is not None, "asked of children that run"
+    return child.process
 
 
 def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _end_without_parent() -> None:
+    """Celery waits for what its processes do, which for a person's match may be an hour. It is for the tree to ask for
+    that back (`Tree._stop`); where the tree was killed, whoever is left does so, and ends what does not answer.
+    """
+    from celery.signals import worker_shutting_down
+
+    parent = os.getppid()
+
+    def end() -> None:
+        for seconds, number in ((FINISH_SECONDS, stopping.SIGNAL), (HAND_BACK_SECONDS, signal.SIGKILL)):
+            time.sleep(seconds)
+            os.killpg(os.getpid(), number)
+
+    def look(**_: object) -> None:
+        if os.getppid() != parent:
+            threading.Thread(target=end, daemon=True).start()
+
+    worker_shutting_down.connect(look, weak=False)
 
 
 def _jobs(queues: str, concurrency: int) -> list[str]:
@@ -281,6 +382,15 @@ def _arrive(settings: Settings) -> None:
         context.database.close()
 
 
+def _safe_settings() -> Settings:
+    """The settings, if a deployment may be started with them."""
+    settings = Settings()
+    if why := refusal(settings):
+        err.print(f"[red]error:[/] {escape(why)}", soft_wrap=True)
+        raise typer.Exit(1)
+    return settings
+
+
 def _check_port(settings: Settings) -> None:
     with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -288,6 +398,24 @@ def _check_port(settings: Settings) -> None:
             probe.bind((settings.host, settings.port))
         except OSError as error:
             fail(f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; set DEADHEAT_PORT")
+
+
+def _check_schema(settings: Settings) -> None:
+    """A database of another version is nothing to work with; one that is away may come back."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from league.database import Database
+    from league.schema import WrongSchema, must_fit
+
+    database = Database(settings)
+    try:
+        must_fit(database.engine)
+    except WrongSchema as error:
+        fail(str(error))
+    except SQLAlchemyError as error:
+        log.warning("the database does not answer yet: %s", error)
+    finally:
+        database.close()
 
 
 def _check_sandbox(settings: Settings, waits: bool = False) -> None:
@@ -310,22 +438,16 @@ def _check_sandbox(settings: Settings, waits: bool = False) -> None:
 def _prepare(settings: Settings) -> Path:
     """Migrate, and make sure that there is an organiser; the file with that one's token."""
     from league.database import Database
-    from league.service import ensure_organiser
 
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     settings.data_dir.chmod(0o700)  # password hashes, sources and logs are nobody else's business on this host
-    token_file = settings.data_dir / "organiser.token"
     database = Database(settings)
     database.migrate()
-    if not token_file.exists():
-        with database.transaction() as session:
-            token = ensure_organiser(session, ORGANISER)
-        partial = token_file.with_suffix(f".{secrets.token_hex(4)}")
-        partial.touch(mode=0o600)
-        partial.write_text(token + "\n")
-        partial.rename(token_file)
+    file = organiser.token_file(settings)
+    if why_not := organiser.keep_token(database, file):
+        err.print(f"[magenta]note:[/] {plain(why_not)}", soft_wrap=True)
     database.close()
-    return token_file
+    return file
 
 
 def _metrics_environment(settings: Settings, fresh: bool) -> dict[str, str]:

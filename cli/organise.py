@@ -15,6 +15,7 @@ from rich import box
 from rich.table import Table
 
 from cli.api_models import AuditRecord
+from cli.author import find_entry
 from cli.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
 from cli.console import err, fail, out, plain
 from league.chain import GENESIS, AuditEntry, record_sha256
@@ -23,7 +24,7 @@ from league.words import Exported, Remedy
 
 Match = Annotated[int, typer.Argument(help="The match's number.", min=1)]
 Season = Annotated[int, typer.Argument(help="The season's number.", min=1)]
-Bot = Annotated[int, typer.Argument(help="The bot's number.", min=1)]
+Bot = Annotated[str, typer.Argument(metavar="BOT", help="The bot, by name (NAME, AUTHOR/NAME) or number.")]
 Why = Annotated[str, typer.Option("--reason", help="Why; everyone can read it in the audit log.")]
 
 AUDIT_LINES = 100
@@ -35,8 +36,6 @@ def register(app: typer.Typer) -> None:
     """Add the verbs."""
     app.add_typer(group, name="organise")
     app.command()(appeal)
-    app.command()(withdraw)
-    app.command()(rejoin)
     app.command()(audit)
     app.command()(export)
 
@@ -45,25 +44,40 @@ def register(app: typer.Typer) -> None:
 def void(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Take a finished match out of the log of results; the ranking follows."""
     with connect(server, token) as client:
-        client.rule_on_match(match, "void", reason)
-    _done(as_json, {"match_id": match}, f"Match {match} does not count any more. `restore` takes it back.")
+        made = client.rule_on_match(match, "void", reason)
+    sentence = f"Match {match} does not count any more. `restore` takes it back."
+    if not made.changed:
+        sentence = f"Match {match} was void already; nothing was changed. `deadheat matches {match}` says why."
+    _done(as_json, made.model_dump(mode="json"), sentence)
 
 
 @group.command()
 def restore(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Let a voided match count again."""
     with connect(server, token) as client:
-        client.rule_on_match(match, "restore", reason)
-    _done(as_json, {"match_id": match}, f"Match {match} counts again.")
+        made = client.rule_on_match(match, "restore", reason)
+    sentence = f"Match {match} counts again." if made.changed else f"Match {match} was not voided; nothing was changed."
+    _done(as_json, made.model_dump(mode="json"), sentence)
 
 
 @group.command()
 def rejudge(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Void a finished match and play it again with the same seed, versions and seats."""
+    """Play a match again with the same seed, versions and seats: one that is then void, or one we failed to play."""
     with connect(server, token) as client:
         again = client.rejudge(match, reason)
-    sentence = f"Match {match} does not count any more; match {again.match_id} is played in its place."
+    sentence = f"Match {match} does not count; match {again.match_id} is played in its place."
     _done(as_json, again.model_dump(mode="json"), sentence)
+
+
+def _rule_on_entry(
+    verb: str, told: str, season: int, bot: str, reason: str, server: str, token: str, as_json: bool
+) -> None:
+    """Carry out one of the API's verbs on an entry. `told`: how a sentence about the bot goes on."""
+    with connect(server, token) as client:
+        entry = find_entry(client, season, bot)
+        client.change_entry(season, entry.bot_id, verb, {"reason": reason})
+    sentence = f"{plain(entry.bot)} {told}"
+    _done(as_json, {"season_id": season, "bot_id": entry.bot_id}, sentence)
 
 
 @group.command()
@@ -71,13 +85,17 @@ def disqualify(
     season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
 ) -> None:
     """A bot gets no new matches in a season, and none of its matches counts."""
-    with connect(server, token) as client:
-        client.change_entry(season, bot, "disqualify", {"reason": reason})
-    _done(
-        as_json,
-        {"season_id": season, "bot_id": bot},
-        f"Bot {bot} is disqualified in season {season}. `reinstate` takes it back.",
-    )
+    told = f"is disqualified in season {season}. `reinstate` takes it back."
+    _rule_on_entry("disqualify", told, season, bot, reason, server, token, as_json)
+
+
+@group.command(name="withdraw")
+def take_out(
+    season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
+) -> None:
+    """A bot gets no more matches in a season, not even those that wait; what it played counts."""
+    told = f"is out of season {season}, and its matches count. `reinstate` takes it back."
+    _rule_on_entry("withdraw", told, season, bot, reason, server, token, as_json)
 
 
 @group.command()
@@ -85,9 +103,8 @@ def reinstate(
     season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
 ) -> None:
     """Take a disqualification (or a withdrawal) back."""
-    with connect(server, token) as client:
-        client.change_entry(season, bot, "reinstate", {"reason": reason})
-    _done(as_json, {"season_id": season, "bot_id": bot}, f"Bot {bot} takes part in season {season} again.")
+    told = f"takes part in season {season} again."
+    _rule_on_entry("reinstate", told, season, bot, reason, server, token, as_json)
 
 
 @group.command()
@@ -189,24 +206,6 @@ def appeal(
         out.print(f"  seat {fault['seat']} ({plain(fault['bot'])}): {plain(fault['why'] or fault['fault'])}")
 
 
-def withdraw(season: Season, bot: Bot, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Take your bot out of a season: no new matches, those it played count."""
-    with connect(server, token) as client:
-        client.change_entry(season, bot, "withdraw")
-    _done(
-        as_json,
-        {"season_id": season, "bot_id": bot},
-        f"Bot {bot} gets no more matches in season {season}. `rejoin` takes it back.",
-    )
-
-
-def rejoin(season: Season, bot: Bot, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Take your withdrawal back."""
-    with connect(server, token) as client:
-        client.change_entry(season, bot, "rejoin")
-    _done(as_json, {"season_id": season, "bot_id": bot}, f"Bot {bot} takes part in season {season} again.")
-
-
 def audit(
     subject: Annotated[str, typer.Argument(help="Only about this, e.g. match/5.")] = "",
     check: Annotated[bool, typer.Option("--check", help="Read the whole log and recompute its chain.")] = False,
@@ -236,7 +235,7 @@ def export(
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV rather than JSON Lines.")] = False,
     server: Server = "",
 ) -> None:
-    """Everything public about a season, as JSON Lines or CSV."""
+    """Everything public about a season, one table at a time, as JSON Lines or CSV (docs/export.md)."""
     with visit(server) as client:
         pieces = client.export(season, table.value, "csv" if as_csv else "jsonl")
         first = next(pieces, b"")  # a refusal comes before the file is made

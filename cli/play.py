@@ -25,10 +25,11 @@ from cli import report
 from cli.bots import BadBot, prepare
 from cli.console import command, err, fail, last_lines, out, plain, quoted
 from cli.score import Score
-from cli.timing import Clock, duration
+from cli.timing import Clock
 from cli.transcripts import stderr_path
 from engine.chance import SEED_BYTES
 from engine.core import NS_PER_MS, Game, Seat, TransportError
+from engine.figures import counted, duration
 from engine.games import GAMES
 from engine.transcript import Transcript, encode, encode_result
 from sandbox.arena import Arena, Played
@@ -191,7 +192,7 @@ class Run:
             told = command("explain", str(path), "--seat", str(seat))
             err.print(f"Why seat {seat} lost a match: {plain(told)}", soft_wrap=True)
         if self.interrupted:
-            err.print(f"[magenta]stopped[/] after {self.score.played} matches")
+            err.print(f"[magenta]stopped[/] after {counted(self.score.played, 'match', 'matches')}")
             raise typer.Exit(INTERRUPTED)
 
 

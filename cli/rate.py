@@ -20,6 +20,7 @@ from cli.client import visit
 from cli.console import fail, out, plain, short
 from cli.leaderboard import standings_table
 from cli.recount import recount_of
+from engine.figures import counted
 from league.beside import sentences
 
 if TYPE_CHECKING:
@@ -44,7 +45,12 @@ def rate(
         Literal["placement", "wins"], typer.Option(help="Of a file: what a table of three and more counts.")
     ] = "placement",
     season: Annotated[
-        int | None, typer.Option(help="Rate this season of the deployment's database instead.", min=1)
+        int | None,
+        typer.Option(
+            help="Rate this season instead: on the server's machine, from its database (DEADHEAT_DATA_DIR, "
+            "DEADHEAT_DATABASE_URL); elsewhere with --check --server.",
+            min=1,
+        ),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare with the season's stored ranking.")] = False,
     server: Annotated[str | None, typer.Option(help="Check this server's ranking, from what it exports.")] = None,
@@ -52,8 +58,8 @@ def rate(
 ) -> None:
     """Rate a log of games, each a line {"players": [...], "ranks": [...]}; matches that share dice name a "group".
 
-    With --season --check the newest ranking is made again, from the database or from what a --server exports; exit code
-    1 if anything differs.
+    With --season --check the newest ranking is made again: on the server's machine from its database, anywhere from
+    what a --server exports; exit code 1 if anything differs.
     """
     if (file is None) == (season is None):
         fail("give either a file or --season", 2)
@@ -185,7 +191,7 @@ def _standings(table: RatingTable) -> Table:
 
 def _beside(table: RatingTable) -> list[str]:
     beside = sentences(asdict(table.fit()), [asdict(effect) for effect in table.seats()])
-    return [f"{table.log.games} games, log {table.log.sha256[:16]}", *beside]
+    return [f"{counted(table.log.games, 'game')}, log {table.log.sha256[:16]}", *beside]
 
 
 def _show_season(season_id: int, as_json: bool) -> None:
@@ -199,7 +205,7 @@ def _show_season(season_id: int, as_json: bool) -> None:
         print(json.dumps(board))
         return
     out.print(standings_table(Leaderboard.model_validate(board)))
-    out.print(f"{board['totals']['rated']} games, log {found.log_sha256[:16]}")
+    out.print(f"{counted(board['totals']['rated'], 'game')}, log {found.log_sha256[:16]}")
     for sentence in sentences(board["fit"], board["seats"]):
         out.print(sentence, soft_wrap=True)
 
@@ -207,17 +213,16 @@ def _show_season(season_id: int, as_json: bool) -> None:
 def _check(season_id: int, server: str | None, as_json: bool) -> None:
     """Whether the stored ranking is what its configuration makes of the log; ends with 1 if it is not."""
     found = _of_database(season_id) if server is None else _of_server(server, season_id)
+    games = counted(found.games, "game")
     if as_json:
         print(json.dumps(asdict(found)))
     elif found.snapshot_id is None:
         out.print(f"Season {season_id} has no ranking yet.")
     elif found.same:
-        out.print(f"Ranking {found.snapshot_id} of season {season_id} is what its log of {found.games} games gives.")
+        out.print(f"Ranking {found.snapshot_id} of season {season_id} is what its log of {games} gives.")
         out.print(f"log {found.log_sha256}", soft_wrap=True)
     else:
-        out.print(
-            f"Ranking {found.snapshot_id} of season {season_id} is NOT what its log of {found.games} games gives:"
-        )
+        out.print(f"Ranking {found.snapshot_id} of season {season_id} is NOT what its log of {games} gives:")
         for difference in found.differences:
             out.print(f"  {plain(difference)}", soft_wrap=True)
         if found.refit_due:
@@ -252,7 +257,11 @@ def _reading(season_id: int) -> Iterator[Session]:
     settings = Settings()
     file = make_url(settings.database).database
     if settings.database.startswith("sqlite:") and not Path(file or "").is_file():
-        fail(f"there is no database at {file}; DEADHEAT_DATA_DIR or DEADHEAT_DATABASE_URL says where it is", 2)
+        fail(
+            f"there is no database at {file}: set DEADHEAT_DATA_DIR or DEADHEAT_DATABASE_URL as the server has it, "
+            "or ask a server by --check --server URL",
+            2,
+        )
     database = Database(settings)
     try:
         with database.reading() as session:

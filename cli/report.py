@@ -12,8 +12,9 @@ from rich.text import Text
 from cli.console import short
 from cli.recorded import is_recorded
 from cli.score import Estimate, Score, elo
-from cli.timing import BANK, EDGES, LABELS, Clock, Times, duration, limit
+from cli.timing import BANK, EDGES, LABELS, Clock, Times
 from engine.core import Fault, Seat
+from engine.figures import duration, limit
 
 BARS = " ▁▂▃▄▅▆▇█"
 ASCII_BARS = " .:-=+*#@"

@@ -5,7 +5,7 @@ Settings are given as NAME=VALUE, with the names of the API; what they mean is r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -15,10 +15,12 @@ import typer
 from rich import box
 from rich.table import Table
 
-from cli.api_models import Season
+from cli.api_models import Division, Entry, Season, SeasonDetail
+from cli.author import find_entry
 from cli.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
 from cli.console import err, fail, out, plain
 from cli.leaderboard import standings_table
+from engine.figures import counted
 
 Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
 Settings = Annotated[
@@ -90,12 +92,16 @@ def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
     progress = found.progress
     out.print(f"[bold]{plain(found.name)}[/], {plain(found.game)}: {plain(_state(found))}")
     out.print(
-        f"{progress.entries} bots, {progress.done} matches played, {progress.scheduled} on their way, "
+        f"{counted(progress.entries, 'bot')}, {counted(progress.done, 'match', 'matches')} played, "
+        f"{progress.scheduled} to come, "
         f"{progress.abandoned} abandoned"
     )
+    for line in _finals(found):
+        out.print(f"  {plain(line)}", soft_wrap=True)
+    if found.waits_for:
+        out.print(f"It is due to close, and waits for {plain(' and '.join(found.waits_for))}.", soft_wrap=True)
     for division in found.divisions if len(found.divisions) > 1 else []:
-        room = "" if division.size is None else f" of {division.size}"
-        out.print(f"  {division.number}. {plain(division.name)}: {division.entries}{room} bots")
+        out.print(_division_line(division))
     sent = found.model_dump(mode="json")
     for term in terms():
         if sent.get(term.name, term.default) != term.default:
@@ -106,8 +112,12 @@ def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
 
 
 @group.command()
-def settings() -> None:
+def settings(as_json: AsJson = False) -> None:
     """What can be set, with its default and until when it can be changed."""
+    if as_json:
+        for term in terms():
+            print_json(asdict(term))
+        return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("setting", "default", "changes until", ""):
         table.add_column(heading, overflow="fold")
@@ -118,9 +128,23 @@ def settings() -> None:
 
 
 @group.command()
-def edit(season: Number, settings: Settings, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Change a season's settings, or its name."""
-    _change(server, token, season, given(settings), as_json)
+def edit(
+    season: Number,
+    settings: Settings = None,
+    divisions: Annotated[
+        str | None, typer.Option(help="Until it opens: the highest first, e.g. First:8,Second; none: a single one.")
+    ] = None,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Change a season's settings, its divisions, or its name."""
+    body = given(settings)
+    if divisions is not None:
+        body["divisions"] = [] if divisions == "none" else [_division(text) for text in divisions.split(",")]
+    if not body:
+        fail("say what to change: NAME=VALUE, or --divisions", 2)
+    _change(server, token, season, body, as_json)
 
 
 @group.command(name="open")
@@ -142,9 +166,18 @@ def finals(season: Number, server: Server = "", token: Token = "", as_json: AsJs
 
 
 @group.command()
-def close(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Close a season for good. Its standings are published when what runs has ended."""
-    _change(server, token, season, {"state": "closed"}, as_json)
+def close(
+    season: Number,
+    force: Annotated[bool, typer.Option("--force", help="Although appeals, matches or finals are open.")] = False,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Close a season for good. Its standings are published when what runs has ended.
+
+    While appeals, matches or finals are open this needs --force; the audit log then says what was cut off.
+    """
+    _change(server, token, season, {"state": "closed", "force": force}, as_json)
 
 
 @group.command()
@@ -168,10 +201,28 @@ def invite(
 
 
 @group.command()
+def entries(season: Number, server: Server = "", as_json: AsJson = False) -> None:
+    """Who takes part, with which version, and who is out and why."""
+    with visit(server) as client:
+        found = list(client.entries(season))
+    if as_json:
+        print_json_lines(found)
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("bot", "name", "author", "division", "version", ""):
+        table.add_column(heading, justify="right" if heading in {"bot", "division"} else "left", overflow="fold")
+    for entry in found:
+        author = f"{entry.author}, team {entry.team}" if entry.team else entry.author
+        cells = (entry.bot_id, entry.bot, author, entry.division, _playing(entry), _out(entry))
+        table.add_row(*(plain(str(cell)) for cell in cells))
+    out.print(table if found else f"No bot is entered in season {season}.")
+
+
+@group.command()
 def assign(
     season: Number,
     division: Annotated[int, typer.Argument(help="Its number; 1 is the highest.", min=1)],
-    bots: Annotated[list[int], typer.Argument(help="The bots' numbers.")],
+    bots: Annotated[list[str], typer.Argument(help="Bots, by name (NAME, AUTHOR/NAME) or number.")],
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -179,7 +230,7 @@ def assign(
     """Put entries into a division."""
     with connect(server, token) as client:
         for bot in bots:
-            entry = client.assign_division(season, bot, division)
+            entry = client.assign_division(season, find_entry(client, season, bot).bot_id, division)
             if as_json:
                 print_json(entry)
             else:
@@ -249,6 +300,11 @@ def _division(text: str) -> dict[str, Any]:
     return {"name": name, "size": int(size) if colon else None}
 
 
+def _division_line(division: Division) -> str:
+    room = counted(division.entries, "bot") if division.size is None else f"{division.entries} of {division.size} bots"
+    return f"  {division.number}. {plain(division.name)}: {room}"
+
+
 def _change(server: str, token: str, season: int, body: dict[str, Any], as_json: bool) -> None:
     with connect(server, token) as client:
         changed = client.change_season(season, body)
@@ -258,10 +314,26 @@ def _change(server: str, token: str, season: int, body: dict[str, Any], as_json:
     out.print(f"Season {season} is {plain(changed.state)}.")
     sent = changed.model_dump(mode="json")
     for name in body:
-        if name != "state":
+        if name not in {"state", "divisions", "force"}:
             out.print(f"  {name}={plain(_shown(sent.get(name)))}")
+    for division in changed.divisions if "divisions" in body else []:
+        out.print(_division_line(division))
     if coming := _next_date(changed):
         err.print(f"Next by date: {coming}")
+
+
+def _playing(entry: Entry) -> str:
+    """Its version, and what newer ones do."""
+    if not entry.follows:
+        return f"{entry.version}, no other"
+    at_gate = f", {entry.challenger} at the gate" if entry.challenger else ", gate"
+    return f"{entry.version}{at_gate if entry.gated else ''}"
+
+
+def _out(entry: Entry) -> str:
+    if entry.absence is None:
+        return ""
+    return f"{entry.absence}: {entry.absence_reason}" if entry.absence_reason else f"{entry.absence} by its author"
 
 
 def _state(season: Season) -> str:
@@ -271,6 +343,20 @@ def _state(season: Season) -> str:
     if season.state == "finals":
         return "finals, over" if season.finals_done_at else "finals"
     return season.state
+
+
+def _finals(season: SeasonDetail) -> list[str]:
+    """How far the finals are, a line for each division."""
+    names = {division.number: division.name for division in season.divisions}
+    lines = []
+    for part in season.finals_progress:
+        where = f"{names[part.division]}: " if len(names) > 1 else ""
+        line = f"{where}{counted(part.finalists, 'finalist')}, round {part.round} of {part.rounds}, "
+        line += f"{part.finished} of {part.series} series played"
+        if part.extra_games or part.extra_left:
+            line += f"; {counted(part.extra_games, 'further game')}, {part.extra_left} left"
+        lines.append(f"Finals: {line}")
+    return lines
 
 
 def _next_date(season: Season) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cli.console import fail, out
+from engine.figures import counted
 
 if TYPE_CHECKING:
     from league.sprt import State
@@ -47,7 +48,8 @@ def _numbers(text: str) -> list[int]:
 
 def _show(state: State, elo0: float, elo1: float) -> None:
     score = "" if state.score is None else f", score {100 * state.score:.2f} %"
-    out.print(f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}] after {state.games} games{score}")
+    played = counted(state.games, "game")
+    out.print(f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}] after {played}{score}")
     said = {
         "accept": f"H1 is accepted: the difference is {elo1:g} rather than {elo0:g} Elo.",
         "reject": f"H1 is rejected: the difference is {elo0:g} rather than {elo1:g} Elo.",

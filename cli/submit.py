@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -16,7 +17,25 @@ from cli.api_models import Match, Version
 from cli.bots import IGNORED
 from cli.client import REFUSED, USAGE, AsJson, Server, Token, connect, print_json
 from cli.console import command, err, fail, out, plain, quoted
-from cli.follow import DEFAULT_TIMEOUT_S, News, Patience, Timeout, own_seat, state_line, states, tell
+from cli.follow import (
+    DEFAULT_TIMEOUT_S,
+    LONGEST_AGO,
+    LogReader,
+    News,
+    Patience,
+    Timeout,
+    looks,
+    own_seat,
+    state_line,
+    tell,
+)
+from engine.figures import counted
+
+STEPS = ("uploaded", "building")
+"""What a version goes through; after that it is ready or broken."""
+
+DESCRIBED = 44
+"""Characters of a state beside its bar, in a terminal of eighty."""
 
 MAX_READ_BYTES = 256 * 1024 * 1024
 """Of a bot's folder; far above what any server takes, and far below what would fill this machine's memory."""
@@ -64,7 +83,8 @@ def submit(
             client.enter(season, visit.version.bot_id)
             visit.say(f"Entered into season {season}: {client.server}/seasons/{season}")
             if wait:
-                visit.follow_matches(season, matches, Patience(timeout, f"{matches} matches have not ended"))
+                visit.tell_company(season)
+                visit.follow_matches(season, matches, Patience(timeout, "its first matches have not ended"))
     visit.end(as_json, wait is not False)
 
 
@@ -92,17 +112,41 @@ class Submission:
         self.say(f"{self.name} version {self.version.number} is uploaded ({len(content)} bytes).")
 
     def follow_build(self, patience: Patience, log: bool) -> None:
-        """Until it is ready or broken."""
-        self.version = wait_for_build(self.client, self.version, patience, self.quiet)
-        self.log = self.client.build_log(self.version.bot_id, self.version.number).log
-        if not self.quiet and (log or self.version.state == "broken"):
-            err.print(quoted(self.log), soft_wrap=True)
+        """Until it is ready or broken; with `log`, what the build says is shown as it says it."""
+        reader = LogReader(self.client, self.version.bot_id, self.version.number)
+        with BuildProgress(hidden=self._no_bars, quiet=self.quiet) as progress:
+            for version in looks(self.client, self.version, patience):
+                self.version = version
+                progress.tell(version)
+                if log and not self.quiet:
+                    progress.show(reader.look(last=version.ended))
+        if not log or self.quiet:
+            lines = reader.look(last=True)
+            if self.version.state == "broken" and not self.quiet:
+                err.print(quoted("\n".join(lines)), soft_wrap=True)
+        self.log = reader.text
         if self.version.state == "ready":
             self.say(f"{self.name} version {self.version.number} is ready ({self.version.language}).")
 
+    def tell_company(self, season: int) -> None:
+        """Say so if there are too few to play against, for then the wait may be a long one."""
+        seats = self.client.season(season).seats
+        there = [entry for entry in self.client.entries(season) if entry.absence is None]
+        mine = next((entry.division for entry in there if entry.bot_id == self.version.bot_id), 1)
+        rivals = sum(entry.division == mine and entry.bot_id != self.version.bot_id for entry in there)
+        if rivals >= seats - 1:
+            return
+        alone = (
+            "Nobody else is" if not rivals else f"Only {counted(rivals, 'other bot')} {'is' if rivals == 1 else 'are'}"
+        )
+        self.say(
+            f"{alone} there to play against yet, and a match takes {seats}. Matches begin by themselves once others "
+            "have entered; this command waits for them. Ctrl-C ends the waiting, the bot stays in."
+        )
+
     def follow_matches(self, season: int, count: int, patience: Patience) -> None:
         """Until so many of this version have ended."""
-        news = News(self.client, self.version.bot_id, season)
+        news = News(self.client, self.version.bot_id, season, self.version.built_at or LONGEST_AGO)
         self.say(f"Its first {count} matches:" if count > 1 else "Its first match:")
         while True:
             for match in news.look():
@@ -143,18 +187,38 @@ class Submission:
         return self.quiet or not err.is_terminal
 
 
-def wait_for_build(client: Client, version: Version, patience: Patience | None = None, quiet: bool = True) -> Version:
-    """The version once it is ready or broken; a spinner says meanwhile where it is."""
-    patience = patience or Patience(DEFAULT_TIMEOUT_S, f"version {version.number} is not built")
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as progress:
-        task = progress.add_task(state_line(version), total=None)
-        for state in states(client, version, patience):
-            version = state
-            progress.update(task, description=state_line(version))
-            if not (quiet or err.is_terminal or version.ended):
-                err.print(state_line(version), soft_wrap=True)
-    return version
+class BuildProgress:
+    """Where a version is: a bar with its steps where somebody looks, else a line for each."""
+
+    def __init__(self, hidden: bool, quiet: bool) -> None:
+        self._hidden, self._quiet = hidden, quiet
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=err, transient=True, disable=hidden)
+        self._task = self._progress.add_task("", total=len(STEPS))
+        self._line = ""
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def tell(self, version: Version) -> None:
+        """What becomes of it now."""
+        line = state_line(version)
+        if line == self._line:
+            return
+        self._line = line
+        done = STEPS.index(version.state) if version.state in STEPS else len(STEPS)
+        self._progress.update(self._task, description=line[:DESCRIBED], completed=done)
+        if not (self._quiet or version.ended) and (self._hidden or version.reason):
+            err.print(line, soft_wrap=True)
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Lines of the log, above the bar."""
+        if lines:
+            err.print(quoted("\n".join(lines)), soft_wrap=True)
 
 
 def read_bot(path: Path) -> tuple[str, bytes]:

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.core import NS_PER_MS, NS_PER_S, Fault, Seat
+from engine.core import NS_PER_MS, Fault, Seat
 from engine.transcript import Prompt, Transcript
 
 EDGES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -108,20 +108,6 @@ class Clock:
             command: times.as_dict() | {"cpu": cpu[command].as_dict() if command in cpu else None}
             for command, times in self.wall.get(seat, {}).items()
         }
-
-
-def duration(value_ns: int) -> str:
-    """A duration as people read it, at most 8 characters up to a quarter of an hour."""
-    if value_ns >= NS_PER_S:
-        return f"{value_ns / NS_PER_S:.2f} s"
-    if value_ns >= 100 * NS_PER_MS:
-        return f"{value_ns / NS_PER_MS:.0f} ms"
-    return f"{value_ns / NS_PER_MS:.1f} ms" if value_ns >= NS_PER_MS else f"{value_ns / NS_PER_MS:.2f} ms"
-
-
-def limit(value_ns: int) -> str:
-    """A limit as its rules spell it."""
-    return f"{value_ns / NS_PER_S:.3g} s" if value_ns >= NS_PER_S else f"{value_ns / NS_PER_MS:.3g} ms"
 
 
 def _of(by_seat: dict[Seat, dict[str, Times]], seat: Seat, command: str) -> Times:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.client import AsJson, print_json
 from cli.console import fail, out
 from league.config import Settings
 from league.errors import LeagueError
@@ -32,26 +33,36 @@ def register(app: typer.Typer) -> None:
 
 
 @group.command()
-def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="What they may do from now on.")]) -> None:
+def role(
+    name: Name,
+    is_to_be: Annotated[Role, typer.Argument(help="What they may do from now on.")],
+    as_json: AsJson = False,
+) -> None:
     """Make somebody an author, an organiser (runs seasons, rules), or an admin (sees the operator's page too)."""
     from league.service import set_role
 
     with _league() as database, database.transaction() as session:
         person = set_role(session, name, is_to_be)
-    out.print(f"{person.name} is {person.role.value}.")
+    if as_json:
+        print_json({"name": person.name, "role": person.role.value})
+    else:
+        out.print(f"{person.name} is {person.role.value}.")
 
 
 @group.command()
-def password(name: Name) -> None:
+def password(name: Name, as_json: AsJson = False) -> None:
     """Give somebody another password, asked for here; it ends all their sessions and tokens."""
-    secret: str = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
+    secret: str = typer.prompt("New password", hide_input=True, confirmation_prompt=True, err=True)
     if len(secret) < MIN_PASSWORD:
         fail(f"A password has at least {MIN_PASSWORD} characters.")
     from league.service import reset_password
 
     with _league() as database, database.transaction() as session:
         person = reset_password(session, name, secret)
-    out.print(f"{person.name} has a new password; their sessions and tokens are over.")
+    if as_json:
+        print_json({"name": person.name})
+    else:
+        out.print(f"{person.name} has a new password; their sessions and tokens are over.")
 
 
 @contextmanager

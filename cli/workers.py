@@ -41,12 +41,14 @@ def workers(server: Server = "", token: Token = "", as_json: AsJson = False) -> 
 def _show(found: Workers) -> None:
     now = datetime.now(UTC)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("no.", justify="right", no_wrap=True)
     for heading in ("machine", "fitness", "plays", "seen", "proved"):
         table.add_column(heading, no_wrap=True)
     for heading in ("series", "voids"):
         table.add_column(heading, justify="right", no_wrap=True)
     for worker in found.items:
         table.add_row(
+            str(worker.number),
             plain(short(worker.name, NAME_WIDTH)),
             Text(visible(worker.fitness), style=STYLES.get(worker.fitness, "")),
             "yes" if worker.judges else Text("no", style="red"),

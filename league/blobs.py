@@ -11,18 +11,19 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
 from typing import IO, BinaryIO, cast
-from urllib.parse import unquote, urlsplit
 
 import obstore
 import zstandard
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
-from league.errors import BlobDamaged, BlobMissing
+from league.errors import BlobDamaged, BlobMissing, BlobsAway
+from league.room import blob_folder
 
 __all__ = ["BlobDamaged", "BlobMissing", "Blobs"]
 
@@ -48,6 +49,9 @@ class Blobs:
         """Store a seekable file's whole content, in bounded memory; returns the name.
 
         `sha256`: the name, where the caller has computed it while the content came in.
+
+        Raises:
+            BlobsAway.
         """
         name = sha256 or _digest_of(file)
         if self.has(name):
@@ -56,13 +60,15 @@ class Blobs:
         with tempfile.TemporaryFile() as packed:
             zstandard.ZstdCompressor(level=LEVEL).copy_stream(file, packed)
             packed.seek(0)
-            obstore.put(self._store, _path(name), packed)
+            with _answering():
+                obstore.put(self._store, _path(name), packed)
         return name
 
     def has(self, name: str) -> bool:
         """Whether it is there."""
         try:
-            obstore.head(self._store, _path(name))
+            with _answering():
+                obstore.head(self._store, _path(name))
         except FileNotFoundError:
             return False
         return True
@@ -73,16 +79,39 @@ class Blobs:
         Raises:
             BlobMissing: it is not there.
             BlobDamaged: it is something else, or larger than `limit_bytes`.
+            BlobsAway.
         """
         return b"".join(self.stream(name, limit_bytes))
 
     def stream(self, name: str, limit_bytes: int) -> Iterator[bytes]:
         """As `get`, piece by piece; damage may show only after the last piece."""
         try:
-            packed = obstore.get(self._store, _path(name))
+            with _answering():
+                packed = obstore.get(self._store, _path(name))
         except FileNotFoundError as error:
             raise BlobMissing(name) from error
         return self._unpack(name, _Reader(packed.stream()), limit_bytes)
+
+    def copy(self, name: str, to: Blobs | None) -> None:
+        """Bring one to another store as it lies here, checked against its name; None: check it only.
+
+        Raises:
+            BlobMissing: it is not there.
+            BlobDamaged: it is something else; nothing was copied.
+        """
+        try:
+            pieces = obstore.get(self._store, _path(name)).stream()
+        except FileNotFoundError as error:
+            raise BlobMissing(name) from error
+        with tempfile.TemporaryFile() as packed:
+            for piece in pieces:
+                packed.write(piece)
+            packed.seek(0)
+            for _ in self._unpack(name, packed, sys.maxsize):
+                pass
+            if to is not None:
+                packed.seek(0)
+                obstore.put(to._store, _path(name), packed)  # noqa: SLF001  another one of us
 
     def check(self) -> None:
         """Write and read back a few bytes; raises whatever the store raises."""
@@ -90,11 +119,11 @@ class Blobs:
         if bytes(obstore.get(self._store, _CHECK_NAME).bytes()) != b"deadheat":
             raise BlobDamaged(_CHECK_NAME, "the store returned something else than was written")
 
-    def _unpack(self, name: str, packed: _Reader, limit_bytes: int) -> Iterator[bytes]:
+    def _unpack(self, name: str, packed: IO[bytes] | _Reader, limit_bytes: int) -> Iterator[bytes]:
         digest = hashlib.sha256()
         total = 0
         try:
-            with zstandard.ZstdDecompressor().stream_reader(cast(BinaryIO, packed)) as reader:
+            with zstandard.ZstdDecompressor().stream_reader(cast(BinaryIO, packed), closefd=False) as reader:
                 while chunk := reader.read(CHUNK_BYTES):
                     total += len(chunk)
                     if total > limit_bytes:
@@ -107,6 +136,15 @@ class Blobs:
             raise BlobDamaged(name, f"it cannot be read ({error})") from error
         if digest.hexdigest() != name:
             raise BlobDamaged(name, "its content has another SHA-256")
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """What the store cannot do is one kind of error; what it does not have stays FileNotFoundError."""
+    try:
+        yield
+    except BaseError as error:
+        raise BlobsAway(str(error)) from error
 
 
 class _Reader(io.RawIOBase):
@@ -140,9 +178,8 @@ def _digest_of(file: IO[bytes]) -> str:
 
 
 def _open(url: str) -> ObjectStore:
-    parts = urlsplit(url)
-    if parts.scheme == "file":
-        folder = Path(unquote(parts.path))
+    folder = blob_folder(url)
+    if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         return LocalStore(str(folder))
     return from_url(url)

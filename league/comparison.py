@@ -21,7 +21,7 @@ TOLERANCE = 1e-6
 MOST_DIFFERENCES = 20
 
 NAMES = frozenset({"bot", "author", "team", "language"})
-BESIDE = frozenset({"latency"})
+BESIDE = frozenset({"latency", "rules"})
 """What is stored with a ranking for its page, and does not follow from the log."""
 
 RULES = frozenset({"finals_log"})
@@ -66,23 +66,23 @@ def differences(stored: Standings, made: Standings) -> tuple[str, ...]:
     return tuple(islice(_differences("", _by_version(stored), _by_version(made)), MOST_DIFFERENCES))
 
 
-def remade(standings: Standings, config: RatingConfig, log: Log, *, finals_apart: bool = False) -> dict[str, Any]:
+def remade(standings: Standings, config: RatingConfig, log: Log) -> dict[str, Any]:
     """The standings with every figure that follows from the log made again, from the priors that stand in them.
 
-    `finals_apart`: finalists were ranked by the finals' matches alone, so their figures stay as they are.
+    Of who was ranked by the finals' matches alone only the rating by the whole season is made again.
     """
     versions = [*standings["rows"], *standings["unranked"]]
     priors = {str(row["version_id"]): _prior(row) for row in versions}
-    fields = [list(rows) for _, rows in groupby(standings["rows"], lambda row: (row["division"], row["finalist"]))]
-    table = rate(log, config, priors, [[str(row["version_id"]) for row in field] for field in fields])
+    fields = [list(rows) for _, rows in groupby(standings["rows"], _field)]
+    ranked_fields = [[str(row["version_id"]) for row in field] for field in fields if field[0]["rank"] is not None]
+    table = rate(log, config, priors, ranked_fields)
     entries = {int(entry.player): entry for entry in table.entries}
     ranked: list[Row] = []
     taken: dict[int, int] = {}
     for field in fields:
-        division, finalist = field[0]["division"], field[0]["finalist"]
-        kept = finals_apart and finalist
+        division = field[0]["division"]
         before = taken.get(division, 0)
-        ranked += [row if kept else _figures(row, entries[row["version_id"]], before) for row in field]
+        ranked += [_figures(row, entries[row["version_id"]], before) for row in field]
         taken[division] = before + len(field)
     pairs = standings["pairs"]["version_ids"]
     return {
@@ -101,8 +101,15 @@ def _prior(row: Row) -> Prior:
     return Prior(None if parent is None else str(parent), row["prior_elo"], row["prior_sd"])
 
 
+def _field(row: Row) -> tuple[int, bool, bool, bool]:
+    """What rows that are ranked against each other share (see `league.service.places`)."""
+    return row["division"], row["rank"] is None, row["finalist"], row["season_elo"] is None
+
+
 def _figures(row: Row, entry: Rating, before: int = 0) -> Row:
     """The row with its figures made again; so many places of its division are taken before its field."""
+    if row["season_elo"] is not None:
+        return {**row, "season_elo": entry.elo, "season_se": entry.se}
     names = ("elo", "se", "low", "high", "plackett_luce", "games", "wins", "draws", "losses")
     made: dict[str, Any] = {**row, **{name: getattr(entry, name) for name in names}}
     if entry.place is not None:

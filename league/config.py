@@ -6,10 +6,11 @@ instance ``DEADHEAT_DATABASE_URL``). The defaults run everything embedded, below
 
 from __future__ import annotations
 
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 1024 * 1024
@@ -20,15 +21,24 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="DEADHEAT_", frozen=True, env_ignore_empty=True)
 
+    environment: Literal["development", "production"] = Field(
+        default="development", description="`production` refuses to start with settings that are not safe there."
+    )
     data_dir: Path = Field(default=Path("data"), description="Where the embedded defaults keep everything.")
     database_url: str = Field(
-        default="", description="SQLAlchemy URL; empty: an SQLite file in the data directory. PostgreSQL in production."
+        default="",
+        repr=False,
+        description="SQLAlchemy URL; empty: an SQLite file in the data directory. PostgreSQL in production.",
     )
     broker_url: str = Field(
-        default="", description="Celery broker; empty: files in the data directory, no server. Redis in production."
+        default="",
+        repr=False,
+        description="Celery broker; empty: files in the data directory, no server. Redis in production.",
     )
     blob_url: str = Field(
-        default="", description="Store for uploads, programs and transcripts; empty: a folder in the data directory."
+        default="",
+        repr=False,
+        description="Store for uploads, programs and transcripts; empty: a folder in the data directory.",
     )
 
     host: str = Field(default="127.0.0.1", description="Address the API listens on.")
@@ -43,10 +53,17 @@ class Settings(BaseSettings):
         default="",
         description="Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed, e.g. `10.0.0.2`.",
     )
-    writes_per_minute: int = Field(default=600, ge=1, description="Most changing requests of one address in a minute.")
+    reads_per_minute: int = Field(
+        default=3000,
+        ge=1,
+        description="Most reading requests of one address in a minute and API process; what is in memory is free.",
+    )
+    writes_per_minute: int = Field(
+        default=600, ge=1, description="Most changing requests of one address, and of one user, in a minute."
+    )
     sign_ins_per_minute: int = Field(default=20, ge=1, description="Most tries of one address to sign in, in a minute.")
     sign_ins_per_name: int = Field(
-        default=20, ge=1, description="Most wrong passwords for one name in a quarter of an hour."
+        default=20, ge=1, description="Most wrong passwords for one name from one address in a quarter of an hour."
     )
     sign_ups_per_hour: int = Field(default=60, ge=1, description="Most new accounts of one address in an hour.")
     request_limit_bytes: int = Field(
@@ -54,12 +71,24 @@ class Settings(BaseSettings):
     )
     page_limit: int = Field(default=100, ge=1, le=1000, description="Most rows in one page of a list.")
 
+    connections: int = Field(
+        default=4096, ge=1, description="Most connections of one API process, if there are descriptors for them."
+    )
+    connections_per_address: int = Field(
+        default=1024, ge=1, description="Most connections of one address, trusted proxies excepted."
+    )
+    uploads_in_progress_bytes: int = Field(
+        default=256 * MIB, ge=1024, description="Disk that one API process gives to uploads that are still coming."
+    )
     upload_limit_bytes: int = Field(default=16 * MIB, ge=1024, description="Largest upload, as it comes.")
     unpacked_limit_bytes: int = Field(default=64 * MIB, ge=1024, description="Largest sum of an archive's files.")
     unpacked_limit_files: int = Field(default=2000, ge=1, description="Most entries in an archive.")
     program_limit_bytes: int = Field(default=64 * MIB, ge=1024, description="Largest built program, as a tar.")
     uploads_per_hour: int = Field(default=60, ge=1, description="Most uploads of one author in an hour.")
     versions_per_day: int = Field(default=200, ge=1, description="Most versions of one bot in a day.")
+    rejoin_seconds: float = Field(
+        default=3600, ge=0, description="How long a bot that its author withdrew from an open season stays out."
+    )
     log_limit_bytes: int = Field(default=64 * 1024, ge=1024, description="Kept tail of a build's log.")
     stderr_limit_bytes: int = Field(default=64 * 1024, ge=1024, description="Kept stderr of a bot in one match.")
 
@@ -96,6 +125,11 @@ class Settings(BaseSettings):
         default=100, ge=0, le=350, description="How far a bot may have moved against the field since the last season."
     )
     refit_seconds: float = Field(default=5, gt=0, description="Shortest time between two rankings of one season.")
+    whole_rankings: int = Field(
+        default=10,
+        ge=1,
+        description="A season's newest rankings kept whole, besides one an hour of the past day and one a day.",
+    )
 
     sandbox: Literal["docker", "local"] = Field(
         default="docker", description="What runs the bots. `local` isolates nothing and is for development only."
@@ -103,6 +137,10 @@ class Settings(BaseSettings):
     image: str = Field(default="deadheat/judge:core", description="Image that bots are built and run in.")
     runtime: str = Field(default="", description="The engine's runtime for bots, e.g. `runsc`; empty: its default.")
     slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (a match each); empty: found out.")
+
+    exhibitions: int = Field(default=2, ge=0, description="People who may play against bots at a time; 0: nobody.")
+    exhibition_move_seconds: float = Field(default=300, gt=0, description="A person's time for one move.")
+    exhibition_seconds: float = Field(default=3600, gt=0, description="A person's time for a whole match.")
 
     canary_seconds: float = Field(default=300, gt=0, description="A machine that plays proves its fitness this often,")
     canary_series: int = Field(default=50, ge=1, description="and after so many series.")
@@ -115,13 +153,35 @@ class Settings(BaseSettings):
         default=None,
         description="Directory in which the processes of one host add up their metrics; none: one process.",
     )
+    metrics_networks: str = Field(
+        default="127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7",
+        description="From where `/metrics` may be read.",
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="Least logged level.")
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="Logs as sentences, or as a JSON object a line with the ids of match and version."
+    )
+    traces_url: str = Field(
+        default="", description="OTLP address for traces, e.g. http://host:4318/v1/traces; empty: none are made."
+    )
 
     @model_validator(mode="after")
     def _a_lease_outlives_missed_heartbeats(self) -> Self:
         if self.lease_seconds < 3 * self.heartbeat_seconds:
             raise ValueError("lease_seconds must be at least three times heartbeat_seconds")
         return self
+
+    @field_validator("metrics_networks")
+    @classmethod
+    def _are_networks(cls, value: str) -> str:
+        for part in value.split(","):
+            ip_network(part.strip())
+        return value
+
+    @property
+    def metrics_from(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """`metrics_networks`, read."""
+        return tuple(ip_network(part.strip()) for part in self.metrics_networks.split(","))
 
     @property
     def database(self) -> str:

@@ -15,16 +15,24 @@ see one instant on both, whatever is committed while they read: SQLite's do anyw
 
 A session carries what a use case may not reach for by itself: the settings, a clock and a source of random bytes.
 Tests and simulations replace the last two.
+
+Leases are instants that one machine writes and another compares with, so all machines of a league need one clock, and
+theirs may be wrong: it is the PostgreSQL server's (`ServerClock`). SQLite's users are all on one machine and use its.
+
+A connection whose other end is gone, without a word, must not hold a worker for the quarter of an hour that TCP goes on
+trying. The kernel is told to give up after `SILENCE_SECONDS`, and that is an error like any other.
 """
 
 from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from alembic import command
@@ -43,6 +51,23 @@ MIGRATION_LOCK = 7_341_552
 
 POOL = {"pool_size": 5, "max_overflow": 40}
 """The API's thread pool has 40 threads, and none of them should wait for a connection; few are kept when idle."""
+
+SILENCE_SECONDS = 10
+"""A server that acknowledges nothing for so long is taken for gone; shorter than a lease, so that work goes on under
+it when an answer was merely slow in coming. A statement may take longer: the server's kernel answers meanwhile.
+"""
+
+REACHING: Mapping[str, object] = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": SILENCE_SECONDS * 1000,
+    "keepalives_idle": 4,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+}
+"""For libpq; a URL that says otherwise is obeyed."""
+
+ASK_CLOCK_SECONDS = 10.0
+"""How often a process asks for the server's time; in between its own monotonic clock counts on."""
 
 Clock = Callable[[], datetime]
 
@@ -79,19 +104,42 @@ def settings_of(session: Session) -> Settings:
     return surroundings(session).settings
 
 
+class ServerClock:
+    """The database server's clock, whatever this machine's says; raises what the database raises. Shared by threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._told: datetime | None = None
+        self._told_at = 0.0
+
+    def __call__(self) -> datetime:
+        """Now. Late by the time that an answer takes, and never early."""
+        with self._lock:
+            asked_at = time.monotonic()
+            if self._told is None or asked_at - self._told_at > ASK_CLOCK_SECONDS:
+                with self._engine.connect() as connection:
+                    told: datetime = connection.exec_driver_sql("SELECT clock_timestamp()").scalar_one()
+                self._told, self._told_at = told.astimezone(UTC), time.monotonic()
+            return self._told + timedelta(seconds=time.monotonic() - self._told_at)
+
+
 class Database:
     """One database, shared by the threads of a process. After a fork, make a new one."""
 
     def __init__(
         self,
         settings: Settings,
-        clock: Clock = utc_now,
+        clock: Clock | None = None,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
-        self._surroundings = Surroundings(settings, clock, entropy, self.reading)
+        """`clock` None: the server's, or this machine's where there is none."""
         self.engine = _engine(settings.database)
+        on_server = self.engine.dialect.name == "postgresql"
+        clock = clock or (ServerClock(self.engine) if on_server else utc_now)
+        self._surroundings = Surroundings(settings, clock, entropy, self.reading)
         self._writers = self.engine.execution_options(immediate=True)
-        steady = {"isolation_level": "REPEATABLE READ"} if self.engine.dialect.name == "postgresql" else {}
+        steady = {"isolation_level": "REPEATABLE READ"} if on_server else {}
         self._readers = self.engine.execution_options(**steady)
 
     @contextmanager
@@ -149,10 +197,12 @@ def _engine(url: str) -> Engine:
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() != "sqlite":
-        return create_engine(parsed, pool_pre_ping=True, **POOL)
+        reaching = {name: value for name, value in REACHING.items() if name not in parsed.query}
+        return create_engine(parsed, pool_pre_ping=True, connect_args=reaching, hide_parameters=True, **POOL)
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(parsed, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000}, **POOL)
+    waits = {"timeout": BUSY_TIMEOUT_MS / 1000}
+    engine = create_engine(parsed, connect_args=waits, hide_parameters=True, **POOL)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

@@ -6,6 +6,11 @@ The HTTP status of each is in `api.errors`.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Self
+
 
 class LeagueError(Exception):
     """Root of the tree; never raised itself."""
@@ -14,14 +19,26 @@ class LeagueError(Exception):
 
 
 class NotFound(LeagueError):
-    """There is no such thing, or the asker may not know that there is."""
+    """There is no such thing, or the asker may not know that there is. `said`: the sentence, where the usual one would
+    not be understood.
+    """
 
     code = "not-found"
 
-    def __init__(self, what: str, name: object) -> None:
-        super().__init__(f"There is no {what} {name!r}.")
+    def __init__(self, what: str, name: object, said: str = "") -> None:
+        super().__init__(said or f"There is no {what} {name!r}.")
         self.what = what
         self.name = name
+
+    @classmethod
+    def entry(cls, bot_id: int) -> Self:
+        """The bot is not in the season that was asked for."""
+        return cls("entry", bot_id, f"Bot number {bot_id} is not in this season.")
+
+    @classmethod
+    def own_match(cls, match_id: int) -> Self:
+        """There is no such match, or it is a match of others."""
+        return cls("match", match_id, f"None of your bots plays in a match number {match_id}.")
 
 
 class NameTaken(LeagueError):
@@ -81,9 +98,19 @@ class NarrowToken(LeagueError):
     code = "narrow-token"
 
     def __init__(self, scope: str, wanted: str) -> None:
-        super().__init__(f"This token's scope is {scope!r}; this needs {wanted!r}.")
+        super().__init__(f"This token's scope is {str(scope)!r}; this needs {str(wanted)!r}.")
         self.scope = scope
         self.wanted = wanted
+
+
+class OwnMatch(LeagueError):
+    """An organiser would judge a match of a bot of their own, though another organiser could."""
+
+    code = "own-match"
+
+    def __init__(self, match_id: int) -> None:
+        super().__init__(f"A bot of yours plays in match {match_id}: another organiser decides about it.")
+        self.match_id = match_id
 
 
 class NotCaptain(LeagueError):
@@ -107,15 +134,26 @@ class NotAdmitted(LeagueError):
 
 
 class WrongState(LeagueError):
-    """What was asked for is impossible in the present state, e.g. entering a closed season."""
+    """What was asked for is impossible in the present `state`, e.g. entering a closed season. `said`: a sentence that
+    tells how things are and what is possible, for somebody who knows no states.
+    """
 
     code = "wrong-state"
 
-    def __init__(self, what: str, state: str, wanted: str) -> None:
-        super().__init__(f"The {what} is {state}; this needs it {wanted}.")
-        self.what = what
+    def __init__(self, state: str, said: str) -> None:
+        super().__init__(said)
         self.state = state
-        self.wanted = wanted
+
+    @classmethod
+    def of_season(cls, state: str, possible: str) -> Self:
+        """`possible`: what is, and when; the end of the sentence."""
+        return cls(state, f"The season is {'in its finals' if state == 'finals' else state}; {possible}.")
+
+    @classmethod
+    def of_match(cls, state: str, possible: str) -> Self:
+        """The same of a match that is not done."""
+        now = "was abandoned without a result" if state == "abandoned" else "is not over yet"
+        return cls(state, f"The match {now}; {possible}.")
 
 
 class WrongGame(LeagueError):
@@ -146,9 +184,30 @@ class TooMany(LeagueError):
     code = "too-many"
 
     def __init__(self, what: str, limit: int) -> None:
-        super().__init__(f"There may be at most {limit} {what}.")
+        super().__init__(f"Too many {what}: the limit is {limit}.")
         self.what = what
         self.limit = limit
+
+
+class NoPlace(LeagueError):
+    """Nobody may play against bots here, or as many as may do so already."""
+
+    code = "no-place"
+
+    def __init__(self, limit: int) -> None:
+        taken = f"{limit} people play against bots already; try again later" if limit else "it is off here"
+        super().__init__(f"There is no place to play against a bot: {taken}.")
+        self.limit = limit
+
+
+class IllegalMove(LeagueError):
+    """A person's move that the rules refuse; nothing is lost, another may be tried."""
+
+    code = "illegal-move"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"That is not possible: {why}.")
+        self.why = why
 
 
 class OverQuota(LeagueError):
@@ -157,10 +216,34 @@ class OverQuota(LeagueError):
     code = "over-quota"
 
     def __init__(self, what: str, limit: int, window: str, retry_after_seconds: int) -> None:
-        super().__init__(f"There may be at most {limit} {what} {window}; try again in {retry_after_seconds} s.")
+        super().__init__(f"Too many {what}: the limit is {limit} {window}; try again in {retry_after_seconds} s.")
         self.what = what
         self.limit = limit
         self.retry_after_seconds = retry_after_seconds
+
+
+class TooSoon(LeagueError):
+    """What may be done again only after a pause, and the pause is not over."""
+
+    code = "too-soon"
+
+    def __init__(self, what: str, state: str, wish: str, left: timedelta) -> None:
+        self.retry_after_seconds = max(1, math.ceil(left.total_seconds()))
+        super().__init__(f"The {what} is {state}, and may {wish} in {self.retry_after_seconds} s.")
+        self.what = what
+        self.state = state
+
+
+class Unsettled(LeagueError):
+    """A season would be closed while something in it is open. `left`: what, in words."""
+
+    code = "unsettled"
+
+    def __init__(self, season_id: int, left: Sequence[str]) -> None:
+        *most, last = left
+        said = f"{', '.join(most)} and {last}" if most else last
+        super().__init__(f"Season {season_id} has {said}. `force` closes it all the same.")
+        self.left = list(left)
 
 
 class BadSetting(LeagueError):
@@ -202,6 +285,16 @@ class BadCursor(LeagueError):
 
     def __init__(self) -> None:
         super().__init__("This cursor is not one that a list returned.")
+
+
+class BlobsAway(LeagueError):
+    """The store does not answer, or takes nothing more: it is full, say. That may pass."""
+
+    code = "blobs-away"
+
+    def __init__(self, why: str) -> None:
+        super().__init__("Nothing can be stored or fetched at the moment; please try again later.")
+        self.why = why
 
 
 class BlobMissing(LeagueError):

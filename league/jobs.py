@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.core import Fault, Result, Seat
+from engine.unfinished import Replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,27 @@ class SeriesJob:
     host: Host = Host("", "")  # where it was claimed; nowhere in tests without a database
     unfit: tuple[str, ...] = ()  # why that host should not judge; only where DEADHEAT_JUDGE_UNFIT lets it
     waited_seconds: float = 0.0  # from queued to claimed
+    season_id: int = 0  # none in tests without a database
+
+
+@dataclass(frozen=True, slots=True)
+class ExhibitionJob:
+    """A person's match, in `seat`, against copies of a program, which have the other ones.
+
+    `turn`: how often the person was asked in attempts before; `replies`: what all seats had answered until then.
+    """
+
+    exhibition_id: int
+    attempt: int
+    game: str
+    seats: int
+    seat: Seat
+    seed: bytes
+    program: ProgramRef
+    person: str
+    turn: int = 0
+    replies: Replies = ()
+    waited_seconds: float = 0.0  # from queued to claimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +151,10 @@ class FaultRecord:
 
 @dataclass(frozen=True, slots=True)
 class MatchOutcome:
-    """How one match ended. `result` is None when every attempt was void: abandoned, unrated, alarmed."""
+    """How one match ended. `result` is None when every attempt was void: abandoned, unrated, alarmed.
+
+    `rules_version`: of the game's rules, from the transcript.
+    """
 
     match_id: int
     result: Result | None
@@ -138,3 +163,4 @@ class MatchOutcome:
     latencies: tuple[Latency, ...]
     endings: tuple[Ending, ...]
     attempts: tuple[AttemptRecord, ...]
+    rules_version: int | None = None

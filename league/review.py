@@ -7,6 +7,7 @@ is).
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from engine.core import NS_PER_MS
@@ -16,6 +17,8 @@ from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, d
 from league.blobs import Blobs
 from league.errors import BlobDamaged, BlobMissing
 from league.service.matches import MatchDetail
+
+log = logging.getLogger(__name__)
 
 
 def review(blobs: Blobs, detail: MatchDetail) -> dict[str, Any]:
@@ -49,7 +52,10 @@ def review(blobs: Blobs, detail: MatchDetail) -> dict[str, Any]:
     try:
         transcript = decode(blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
         replay(GAMES[transcript.game], transcript)
-    except (BadTranscript, BlobDamaged, BlobMissing, Diverged, KeyError, ValueError) as error:
+    except (BlobDamaged, BlobMissing) as error:
+        log.error("match %d cannot be looked at again: %s", match.id, error)  # whose words are no author's business
+        return found | {"problem": f"{type(error).__name__}: the transcript cannot be read from the store"}
+    except (BadTranscript, Diverged, KeyError, ValueError) as error:
         return found | {"problem": f"{type(error).__name__}: {error}"}
     if transcript.seed.hex() != match.seed:
         return found | {"problem": "The transcript's seed is not the match's."}

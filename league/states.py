@@ -58,6 +58,15 @@ class SeriesState(StrEnum):
     ABANDONED = "abandoned"  # we failed too often, or the season closed first
 
 
+class ExhibitionState(StrEnum):
+    """A person's match against a bot. `league.service.exhibitions` has one row each."""
+
+    QUEUED = "queued"  # waits for a worker
+    RUNNING = "running"  # a worker holds the lease
+    DONE = "done"
+    ABANDONED = "abandoned"  # nobody took it, we failed too often, or the person left before it began
+
+
 class MatchState(StrEnum):
     """One playing."""
 
@@ -143,7 +152,7 @@ class Fitness(StrEnum):
 class Absence(StrEnum):
     """Why an entered bot does not take part (any more)."""
 
-    WITHDRAWN = "withdrawn"  # by its author: no new matches; those played count
+    WITHDRAWN = "withdrawn"  # by its author or an organiser: no new matches; those played count
     DISQUALIFIED = "disqualified"  # by an organiser: no new matches; none of its matches counts
 
 
@@ -168,6 +177,12 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
         SeriesState.RUNNING: frozenset({SeriesState.DONE, SeriesState.QUEUED, SeriesState.ABANDONED}),
         SeriesState.DONE: frozenset(),
         SeriesState.ABANDONED: frozenset(),
+    },
+    ExhibitionState: {
+        ExhibitionState.QUEUED: frozenset({ExhibitionState.RUNNING, ExhibitionState.ABANDONED}),
+        ExhibitionState.RUNNING: frozenset({ExhibitionState.DONE, ExhibitionState.QUEUED, ExhibitionState.ABANDONED}),
+        ExhibitionState.DONE: frozenset(),
+        ExhibitionState.ABANDONED: frozenset(),
     },
     MatchState: {
         MatchState.SCHEDULED: frozenset({MatchState.DONE, MatchState.ABANDONED}),

@@ -37,6 +37,7 @@ from league.states import (
     Admission,
     AppealState,
     ChallengeState,
+    ExhibitionState,
     FinalsFormat,
     FinalsLog,
     Fitness,
@@ -297,6 +298,17 @@ class Division(SQLModel, table=True):
     size: int | None = None  # most entries; None: any number
 
 
+class SeasonRules(SQLModel, table=True):
+    """A version of its game's rules under which matches of a season were played (`Game.rules_version`), since when."""
+
+    __tablename__ = "season_rules"
+    __table_args__ = (CheckConstraint("rules_version >= 1", name="rules_version"),)
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    rules_version: int = Field(primary_key=True)
+    first_at: datetime = Field(sa_type=UtcDateTime)
+
+
 class SeasonInvitation(SQLModel, table=True):
     """An author on the list of a season that admits only those."""
 
@@ -434,6 +446,7 @@ class Match(SQLModel, table=True):
         CheckConstraint("NOT rated OR state = 'done'", name="rated"),
         Index(None, "season_id", "state", "id"),
         Index(None, "season_id", "id"),
+        Index(None, "finished_at", "id"),
     )
 
     id: int = Field(default=None, primary_key=True)
@@ -558,14 +571,23 @@ class Attempt(SQLModel, table=True):
 
 
 class RatingSnapshot(SQLModel, table=True):
-    """A ranking as it was computed: from which log (by hash), with which configuration. Never changed.
+    """A ranking as it was computed: from which log (by hash), with which configuration. Never changed, but for one
+    thing: of old ones that are not `whole` any more, `standings` are empty (see `league.service.snapshots`).
 
     `final`: the published standings of a closed season; there is one, and triggers refuse to change or remove it.
     """
 
     __tablename__ = "rating_snapshot"
     __table_args__ = (
+        CheckConstraint("whole OR NOT final", name="whole"),
         Index(None, "season_id", "id"),
+        Index(
+            "ix_rating_snapshot_whole",
+            "season_id",
+            "id",
+            sqlite_where=text("whole"),
+            postgresql_where=text("whole"),
+        ),
         Index(
             "uq_rating_snapshot_final",
             "season_id",
@@ -581,6 +603,7 @@ class RatingSnapshot(SQLModel, table=True):
     config: dict[str, Any] = Field(sa_column=_json())
     standings: dict[str, Any] = Field(sa_column=_json())
     final: bool = False
+    whole: bool = True
     created_at: datetime = Field(sa_type=UtcDateTime)
 
 
@@ -611,6 +634,15 @@ class JudgingEnvironment(SQLModel, table=True):
     document: dict[str, Any] = Field(sa_column=_json())
     worker: str = Field(max_length=128)
     described_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class Machine(SQLModel, table=True):
+    """The number by which everybody may know a machine that plays; its name is the business of whoever runs the league.
+    Never removed, so that a number means one machine for ever.
+    """
+
+    id: int = Field(default=None, primary_key=True)
+    name: str = Field(max_length=128, unique=True)
 
 
 class WorkerHost(SQLModel, table=True):
@@ -645,10 +677,80 @@ class WorkerHost(SQLModel, table=True):
     canary_failures: int = 0
 
 
+class LiveMatch(SQLModel, table=True):
+    """How far the match has come that a running series plays now (see `league.service.live`); gone with the series."""
+
+    __tablename__ = "live_match"
+
+    series_id: int = Field(foreign_key="series.id", primary_key=True)
+    match_id: int = Field(foreign_key="match.id", index=True)
+    attempt: int  # of the series
+    voids: int = 0  # attempts at this match that we failed
+    cause: str = Field(default="", max_length=64)  # of the last of them
+    replies: str = Field(sa_column=Column(Text, nullable=False))  # see engine.unfinished.write_replies
+    at: datetime = Field(sa_type=UtcDateTime)
+
+
+class Exhibition(SQLModel, table=True):
+    """A person's match against a bot, which has the other seats (see `league.service.exhibitions`). It is in no season.
+
+    `open_user_id` and `open_place` are set while it is open: one of a person, and no two in one of the deployment's
+    places. `turn` counts what the person was asked; `answer` is that to the newest.
+    """
+
+    __table_args__ = (
+        CheckConstraint("(state = 'running') = (lease_until IS NOT NULL)", name="lease"),
+        CheckConstraint("(state IN ('queued', 'running')) = (open_user_id IS NOT NULL)", name="open_user"),
+        CheckConstraint("(state IN ('queued', 'running')) = (open_place IS NOT NULL)", name="open_place"),
+        CheckConstraint("(state = 'done') = (transcript_sha256 IS NOT NULL)", name="transcript"),
+        CheckConstraint("seats >= 2", name="seats"),
+        CheckConstraint("seat >= 0 AND seat < seats", name="seat"),
+        Index(None, "user_id", "id"),
+        Index(None, "state", "nudge_at"),
+        Index(None, "finished_at"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    user_id: int = Field(foreign_key="user_account.id")
+    version_id: int = Field(foreign_key="bot_version.id", index=True)
+    game: str = Field(max_length=64)
+    seats: int
+    seat: int  # the person's
+    seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
+    commitment: str = Field(max_length=SHA256_HEX)
+    state: ExhibitionState = Field(default=ExhibitionState.QUEUED, sa_column=_word(ExhibitionState, "state"))
+    open_user_id: int | None = Field(default=None, unique=True)
+    open_place: int | None = Field(default=None, unique=True)
+
+    attempt: int = 0
+    failures: int = 0  # attempts of which we made nothing; not those that were handed back in order
+    worker: str | None = Field(default=None, max_length=128)
+    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    queued_at: datetime = Field(sa_type=UtcDateTime)
+    nudge_at: datetime = Field(sa_type=UtcDateTime)
+
+    replies: str = Field(default="[]", sa_column=Column(Text, nullable=False))  # see engine.unfinished.write_replies
+    turn: int = 0
+    asked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    answer: str | None = Field(default=None, sa_column=Column(Text))
+    resigned: bool = False
+    voids: int = 0  # times that it began again by our failure
+    cause: str = Field(default="", max_length=64)  # of the last of them
+
+    ranks: list[int] | None = Field(default=None, sa_column=_json(nullable=True))
+    points: list[str] | None = Field(default=None, sa_column=_json(nullable=True))
+    fault: Fault | None = Field(default=None, sa_column=_word(Fault, "fault", nullable=True))  # the person's
+    transcript_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
 class VoidedMatch(SQLModel, table=True):
     """A finished match that an organiser took out of the log of results. Restoring it removes the row.
 
-    `rejudged_id`: the match with the same seed and seats that is played in its place, if one is.
+    `rejudged_id`: the match with the same seed and seats that is played in its place, if one is; that may also be in
+    the place of an abandoned match, which never counted.
     """
 
     __tablename__ = "voided_match"

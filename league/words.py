@@ -13,11 +13,27 @@ class Remedy(StrEnum):
     REJUDGE = "rejudge"
 
 
-class Exported(StrEnum):
-    """The tables of a season that can be had as files."""
+class Uncounting(StrEnum):
+    """Why a match that was played to its end is not in the log of results."""
 
+    VOIDED = "voided"
+    REJUDGED = "rejudged"  # voided, and another is played in its place
+    GATE = "gate"  # it decided about a version, not about a rank
+    NO_WINNER = "no-winner"
+    DISQUALIFIED = "disqualified"
+
+
+class Exported(StrEnum):
+    """The tables of a season that can be had as files (docs/export.md)."""
+
+    SEASON = "season"
+    DIVISIONS = "divisions"
+    ENTRIES = "entries"
+    TEAMS = "teams"
+    GATES = "gates"
+    STANDINGS = "standings"
+    SERIES = "series"
     MATCHES = "matches"
     PARTICIPANTS = "participants"
     LATENCIES = "latencies"
     ATTEMPTS = "attempts"
-    ENTRIES = "entries"

@@ -15,7 +15,7 @@ import contextlib
 import gc
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.core import NS_PER_S, Fault, Game, Message, Reply, Seat, Transport, TransportError
 from engine.referee import run_match
@@ -80,10 +80,12 @@ class Arena:
         seed: bytes,
         about: Mapping[str, object],
         between: Callable[[], None] = lambda: None,
+        around: Callable[[Transport], Transport] = lambda transport: transport,
     ) -> Played:
         """Play one match; `seating[seat]` is the index of the program that sits there.
 
-        `between` is called whenever no bot's clock runs (before every exchange): the place for a heartbeat.
+        `between` is called whenever no bot's clock runs (before every exchange): the place for a heartbeat. `around`
+        is given the match's transport and returns the one to use: the place for whoever listens.
 
         Raises:
             TransportError: the attempt is void. All boxes are closed; the next match opens new ones.
@@ -94,12 +96,60 @@ class Arena:
             with quiet(self._away_from_bots()):
                 pipes = PipeTransport(channels, self._late_bound_ns)
                 transport = pipes if self._alone() else _Turns(pipes, [self._boxes[player] for player in seating])
-                transcript = run_match(game, len(seating), seed, _Pausing(transport, between), about)
-            return Played(transcript, self._stop(seating, transcript), pipes.convictions)
+                transcript = run_match(game, len(seating), seed, around(_Pausing(transport, between)), about)
+            return Played(transcript, self._stop(dict(enumerate(seating)), transcript), pipes.convictions)
         except BaseException:
             self._voids += 1
             self.close()
             raise
+
+    def play_beside(
+        self,
+        game: Game,
+        seats: int,
+        seed: bytes,
+        about: Mapping[str, object],
+        hold: Callable[[], contextlib.AbstractContextManager[object]],
+        beside: Callable[[Transport], Transport],
+        places: Sequence[Seat],
+    ) -> Played:
+        """Play one match in which the programs have the seats `places`, and somebody who takes minutes has the others.
+
+        `beside` is given the programs' transport and returns one for all `seats`. Between two exchanges of theirs the
+        programs rest, and `hold` is not held: it is entered whenever anything of them runs.
+
+        Raises:
+            TransportError: as `play`.
+        """
+        try:
+            seating = dict(zip(places, range(len(self._programs)), strict=True))
+            with hold():
+                self.open()
+                channels = [self._boxes[player].start() for player in seating.values()]
+                self._rest(True)
+            pipes = PipeTransport(channels, self._late_bound_ns)
+            transport = pipes if self._alone() else _Turns(pipes, [self._boxes[player] for player in seating.values()])
+            resting = _Resting(_Placed(transport, places), self._awake, hold)
+            transcript = run_match(game, seats, seed, beside(resting), about)
+            with hold():
+                self._rest(False)
+                return Played(transcript, self._stop(seating, transcript), pipes.convictions)
+        except BaseException:
+            self._voids += 1
+            self.close()
+            raise
+
+    @contextlib.contextmanager
+    def _awake(self) -> Iterator[None]:
+        """The boxes run, and nothing gets in the way of the clock."""
+        self._rest(False)
+        with quiet(self._away_from_bots()):
+            yield
+        self._rest(True)
+
+    def _rest(self, yes: bool) -> None:
+        for box in self._boxes.values():
+            box.rest(yes)
 
     def _alone(self) -> bool:
         """Whether each player has a processor of its own."""
@@ -113,17 +163,17 @@ class Arena:
         while self._boxes:
             self._boxes.popitem()[1].close()
 
-    def _stop(self, seating: Sequence[int], transcript: Transcript) -> dict[Seat, Exit]:
+    def _stop(self, seating: Mapping[Seat, int], transcript: Transcript) -> dict[Seat, Exit]:
         """End every process. A box that cannot confirm the end of a bot that "exited" makes the match void."""
         failed: dict[Seat, SandboxError] = {}
         exits: dict[Seat, Exit] = {}
-        for seat, player in enumerate(seating):
+        for seat, player in seating.items():
             # A bot that closed its output is about to be a zombie; its exit code is worth the wait.
             fault = transcript.result.faults.get(seat)
             grace_ns = FINISH_GRACE_NS if fault in (None, Fault.EXITED, Fault.MEMORY) else 0
             with _collect(failed, seat):
                 self._boxes[player].ask_stop(grace_ns)
-        for seat, player in enumerate(seating):
+        for seat, player in seating.items():
             if seat not in failed:
                 with _collect(failed, seat):
                     exits[seat] = self._boxes[player].stopped()
@@ -146,6 +196,36 @@ class _Pausing:
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
         self._between()
         return self._transport.exchange(messages)
+
+
+class _Resting:
+    """A transport for bots that rest between two exchanges."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        awake: Callable[[], contextlib.AbstractContextManager[None]],
+        hold: Callable[[], contextlib.AbstractContextManager[object]],
+    ) -> None:
+        self._transport = transport
+        self._awake = awake
+        self._hold = hold
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        with self._hold(), self._awake():
+            return self._transport.exchange(messages)
+
+
+class _Placed:
+    """A transport for programs that have not the first seats: the n-th of them has the n-th of `places`."""
+
+    def __init__(self, transport: Transport, places: Sequence[Seat]) -> None:
+        self._transport = transport
+        self._places = places
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        theirs = [replace(message, seat=self._places.index(message.seat)) for message in messages]
+        return {self._places[player]: reply for player, reply in self._transport.exchange(theirs).items()}
 
 
 class _Turns:

@@ -141,6 +141,18 @@ class Box(Protocol):
     def favour(self, yes: bool) -> None:
         """Let it go before boxes that are not favoured, where it shares a processor with them; each box is at first."""
 
+    def rest(self, yes: bool) -> None:
+        """Let nothing of it run until it is told the opposite; raises SandboxError.
+
+        Not while a prompt is open: it takes tens of milliseconds.
+        """
+
+    def stderr_so_far(self) -> bytes:
+        """What is kept of the run's stderr up to now, as `stopped` would tell it; raises SandboxError.
+
+        Not for matches: who answers may need the bot's own processor.
+        """
+
     def ask_stop(self, grace_ns: int) -> None:
         """Begin to end the run: the bot may exit by itself for `grace_ns`, then everything of it is killed."""
 

@@ -3,6 +3,9 @@
 A build is a box whose output is a tar of the result: nothing outside is writable for it, so nothing it leaves behind
 needs cleaning, and whatever it prints is bounded like any bot's stderr. The tar is untrusted and is unpacked by
 `sandbox.archive` only.
+
+What the tools print is looked at while they run, so that an author can follow it. Each look takes all that is kept of
+it, which is bounded; a flood costs a look no more than a line.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from sandbox.box import Box, Channel, Exit, Limits, Program, Sandbox, SandboxErr
 from sandbox.languages import Recipe
 
 BUILD_SECONDS = 60
+FIRST_LOOK_SECONDS, LOOK_SECONDS = 0.25, 1.0
+POLL_SECONDS = 0.25
 MAX_PROGRAM_BYTES = 64 * 1024 * 1024
 BUILD_SCRATCH_BYTES = 256 * 1024 * 1024
 BUILD_LIMITS = Limits(
@@ -67,10 +72,19 @@ class Built:
     log: str
 
 
+Hear = Callable[[str], None]
+"""Told all that is kept of the tools' output so far."""
+
+
 def build(
-    sandbox: Sandbox, sources: Path, recipe: Recipe, cpus: str = "", between: Callable[[], None] = lambda: None
+    sandbox: Sandbox,
+    sources: Path,
+    recipe: Recipe,
+    cpus: str = "",
+    between: Callable[[], None] = lambda: None,
+    hear: Hear | None = None,
 ) -> Built:
-    """Build the sources in `sources` by the recipe; `between` is called about once a second.
+    """Build the sources in `sources` by the recipe; `between` is called a few times a second, `hear` about once.
 
     Raises:
         BuildFailed: the author's doing.
@@ -79,11 +93,11 @@ def build(
     script = _SCRIPT.replace("{tools}", shlex.join(recipe.tools)).replace("{build}", recipe.build)
     program = Program(sources, ("/bin/sh", "-c", script), f"build of {recipe.name}")
     box = sandbox.open(program, replace(BUILD_LIMITS, cpus=cpus))
+    listening = _Listening(box, hear)
     try:
         channel = box.start()
-        tar, why = _collect(channel, time.monotonic() + BUILD_SECONDS, between)
-        end = _end(box, channel, 0 if why else 1000 * NS_PER_MS)
-        log = end.stderr.decode("utf-8", "replace")
+        tar, why, end = _run(box, channel, listening, between)
+        log = _text(end.stderr)
         blame = channel.out_of_memory()
         if blame is Blame.HOST:
             raise SandboxError("host-memory", "this host ran out of memory and killed a build")
@@ -95,16 +109,45 @@ def build(
         box.close()
 
 
-def _end(box: Box, channel: Channel, grace_ns: int) -> Exit:
-    """Of a box that does not survive its program's want of memory (see `sandbox.runtimes`) only the reason is left."""
-    blame = channel.out_of_memory()
+class _Listening:
+    """Looks at what the tools have printed when it is time to."""
+
+    def __init__(self, box: Box, hear: Hear | None) -> None:
+        self._box, self._hear = box, hear
+        self._due_at = time.monotonic() + FIRST_LOOK_SECONDS
+        self.heard = ""
+
+    def __call__(self) -> None:
+        if self._hear is None or time.monotonic() < self._due_at:
+            return
+        self.heard = _text(self._box.stderr_so_far())
+        self._hear(self.heard)
+        self._due_at = time.monotonic() + LOOK_SECONDS
+
+
+def _run(
+    box: Box, channel: Channel, listening: _Listening, between: Callable[[], None]
+) -> tuple[bytes, str | None, Exit]:
+    """The output, why it is not taken, and how the build ended. Of a box that does not survive its program's want of
+    memory (see `sandbox.runtimes`) only the reason is left, and what was heard.
+    """
+
+    def meanwhile() -> None:
+        between()
+        listening()
+
     try:
-        box.ask_stop(grace_ns)
-        return box.stopped()
+        tar, why = _collect(channel, time.monotonic() + BUILD_SECONDS, meanwhile)
+        box.ask_stop(0 if why else 1000 * NS_PER_MS)
+        return tar, why, box.stopped()
     except SandboxError as error:
-        if blame is Blame.BOT:
-            raise BuildFailed(_too_much_memory(), "") from error
+        if channel.out_of_memory() is Blame.BOT:
+            raise BuildFailed(_too_much_memory(), listening.heard) from error
         raise
+
+
+def _text(stderr: bytes) -> str:
+    return stderr.decode("utf-8", "replace")
 
 
 def _too_much_memory() -> str:
@@ -133,7 +176,7 @@ def _collect(channel: Channel, give_up_at: float, between: Callable[[], None]) -
         if time.monotonic() > give_up_at:
             return b"", f"the build took longer than {BUILD_SECONDS} s"
         between()
-        if not poller.poll(1000):
+        if not poller.poll(POLL_SECONDS * 1000):
             continue
         try:
             data = os.read(channel.stdout_fd, 64 * 1024)

@@ -12,6 +12,9 @@ engine call has a time-out.
 this process is killed, and the engine removes an exited container by itself (`auto_remove`). What then remains is
 a directory; each is locked while its owner lives, and `sandbox.folders` deletes those whose lock is free.
 
+*A box may rest.* Between a person's moves (`Box.rest`) the engine freezes the container, init included, so the owner of
+a box that rests wakes it before it closes it; one whose owner was killed is woken by the next sandbox on the host.
+
 *Each box has its own copy of the program.* A file shared between containers could be locked by one and probed by
 the other: a channel between opponents.
 """
@@ -41,8 +44,8 @@ from sandbox import seccomp
 from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
 from sandbox.cgroup import Cgroup, join_unified, sweep_unified
 from sandbox.environment import Image
-from sandbox.folders import LockedFolder
-from sandbox.runtimes import Runtime, find_runtime
+from sandbox.folders import LockedFolder, is_locked
+from sandbox.runtimes import Runtime, find_runtime, refuse_user_namespaces
 
 ENGINE_TIMEOUT_S = 30
 ACK_TIMEOUT_S = 10
@@ -94,7 +97,7 @@ class DockerSandbox:
         that the engine knows ("": its default).
 
         Raises:
-            SandboxError: no engine answers, or it does not have the image or a runtime that works.
+            SandboxError: no engine answers, it does not have the image or a runtime that works, or it maps users.
         """
         self._image = image
         self._run_dir = run_dir.resolve()
@@ -102,7 +105,9 @@ class DockerSandbox:
         try:
             self._client = docker.APIClient(**kwargs_from_env(), version="auto", timeout=ENGINE_TIMEOUT_S)
             self._client.inspect_image(image)
-            self.runtime = find_runtime(self._client.info(), runtime)
+            info = self._client.info()
+            refuse_user_namespaces(info)
+            self.runtime = find_runtime(info, runtime)
         except NotFound as error:
             raise SandboxError(
                 "no-image",
@@ -111,10 +116,21 @@ class DockerSandbox:
         except _EngineFailure as error:
             raise SandboxError("no-engine", f"no Docker Engine answers: {error}") from error
         sweep_unified(self._run_dir)
+        self._wake_orphans()
 
     def open(self, program: Program, limits: Limits) -> Box:
         """See `sandbox.box.Sandbox`."""
         return DockerBox(self._client, self._image, self._run_dir, program, limits, self.runtime)
+
+    def _wake_orphans(self) -> None:
+        """A killed owner's box that rested: awake, its init finds the control FIFO closed and ends."""
+        try:
+            for found in self._client.containers(filters={"label": LABEL, "status": "paused"}):
+                if not is_locked(Path(found["Labels"][LABEL])):
+                    with contextlib.suppress(*_EngineFailure):  # somebody else woke it
+                        self._client.unpause(found["Id"])
+        except _EngineFailure as error:
+            raise SandboxError("no-engine", f"the engine does not list its containers: {error}") from error
 
     def image(self) -> Image:
         """The image that boxes are opened with now: a tag may have moved to another."""
@@ -124,6 +140,25 @@ class DockerSandbox:
             raise SandboxError("no-image", f"the engine does not tell of its image {self._image}: {error}") from error
         recipe = (found["Config"].get("Labels") or {}).get("deadheat.recipe", "")
         return Image(self._image, found["Id"], recipe, found["Created"], found["Size"])
+
+    def sweep(self) -> int:
+        """Remove containers whose owner was killed before it could start them, which never run and so never end; or
+        while they started: their init found nobody at the other end of its control FIFO, and waits for somebody. How
+        many they were. Raises SandboxError.
+        """
+        swept = 0
+        try:
+            alive = {"label": LABEL, "status": ["created", "running"]}
+            for found in self._client.containers(all=True, filters=alive):
+                folder = Path(found["Labels"][LABEL])
+                gone = not folder.exists() if found["State"] == "created" else not is_locked(folder)
+                if folder.parent == self._run_dir and gone:
+                    with contextlib.suppress(NotFound):
+                        self._client.remove_container(found["Id"], force=True)
+                        swept += 1
+        except _EngineFailure as error:
+            raise SandboxError("engine", f"the engine does not tell of its containers: {error}") from error
+        return swept
 
     def close(self) -> None:
         """Close the connection to the engine."""
@@ -151,6 +186,7 @@ class DockerBox:
         self._cpu_ns: int | None = None
         self._stop_timeout_s = 0.0
         self._acknowledged = b""
+        self._resting = False
         self._folder = LockedFolder(run_dir, "box")
         self._directory = self._folder.path
         try:
@@ -188,6 +224,25 @@ class DockerBox:
         if self._cgroup is not None:
             self._cgroup.favour(yes)
 
+    def rest(self, yes: bool) -> None:
+        """See `sandbox.box.Box`."""
+        if yes == self._resting:
+            return
+        assert self._container is not None
+        try:
+            (self._client.pause if yes else self._client.unpause)(self._container)
+        except _EngineFailure as error:
+            raise SandboxError(
+                "engine", f"the container could not be {'paused' if yes else 'resumed'}: {error}"
+            ) from error
+        self._resting = yes
+
+    def stderr_so_far(self) -> bytes:
+        """See `sandbox.box.Box`."""
+        self._order(b"tell\n")
+        self._await(rb"told\n", ACK_TIMEOUT_S)
+        return self._read_stderr()
+
     def ask_stop(self, grace_ns: int) -> None:
         """See `sandbox.box.Box`."""
         self._stop_timeout_s = grace_ns / NS_PER_S + ACK_TIMEOUT_S
@@ -212,6 +267,8 @@ class DockerBox:
 
     def close(self) -> None:
         """See `sandbox.box.Box`."""
+        with contextlib.suppress(SandboxError):  # what rests cannot end
+            self.rest(False)
         for name in list(self._fds):
             os.close(self._fds.pop(name))  # `ctl` among them: init exits, the engine removes the container
         if self._cgroup is not None:

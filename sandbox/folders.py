@@ -44,6 +44,21 @@ def locked_folder(parent: Path, purpose: str) -> Iterator[Path]:
         folder.remove()
 
 
+def is_locked(path: Path) -> bool:
+    """Whether the folder is there and its owner lives."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
 def sweep_folders(parent: Path, *purposes: str, young_seconds: float = YOUNG_SECONDS) -> int:
     """Delete the folders for these purposes whose owners are dead; how many they were."""
     swept = 0

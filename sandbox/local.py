@@ -71,6 +71,17 @@ class LocalBox:
     def favour(self, yes: bool) -> None:
         """See `sandbox.box.Box`; nothing here has a processor of its own to share."""
 
+    def rest(self, yes: bool) -> None:
+        """See `sandbox.box.Box`."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):  # it has exited
+                os.killpg(self._process.pid, signal.SIGSTOP if yes else signal.SIGCONT)
+
+    def stderr_so_far(self) -> bytes:
+        """See `sandbox.box.Box`."""
+        assert self._stderr is not None
+        return _tail(self._stderr)
+
     def ask_stop(self, grace_ns: int) -> None:
         """See `sandbox.box.Box`."""
         self._grace_ends = time.monotonic() + grace_ns / NS_PER_S
@@ -89,9 +100,7 @@ class LocalBox:
             assert pipe is not None
             with contextlib.suppress(OSError):
                 pipe.close()
-        size = stderr.seek(0, os.SEEK_END)
-        stderr.seek(max(0, size - STDERR_KEPT_BYTES))
-        kept = stderr.read()
+        kept = _tail(stderr)
         stderr.close()
         self._process = self._stderr = None
         if lingered:
@@ -138,6 +147,12 @@ def _wait(pid: int, seconds: float) -> bool:
         return bool(poller.poll(max(0.0, seconds) * 1000))
     finally:
         os.close(fd)
+
+
+def _tail(stderr: IO[bytes]) -> bytes:
+    """The end of it, without moving the place in the file, which is the program's too."""
+    size = os.fstat(stderr.fileno()).st_size
+    return os.pread(stderr.fileno(), STDERR_KEPT_BYTES, max(0, size - STDERR_KEPT_BYTES))
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

@@ -43,6 +43,7 @@ before it, 6 came late by doings of its kernel that no counter tells from theirs
 """
 
 _HOW = "docs/operators.md tells how to register one"
+_USER_NAMESPACES = {"name=rootless": "is rootless", "name=userns": "maps users (userns-remap)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,20 @@ class Runtime:
                 mount["ReadOnly"] = False
         config["PidsLimit"] = limits.processes * HOST_THREADS_PER_PROCESS
         config["Ulimits"].append(Ulimit(name="nproc", soft=limits.processes, hard=limits.processes))
+
+
+def refuse_user_namespaces(info: Mapping[str, Any]) -> None:
+    """In a user namespace of the engine's there is no user for a bot: 65536 exist where we choose from a billion, and
+    the FIFOs belong to nobody there. A bot that init cannot start looks as if it had exited.
+
+    Raises:
+        SandboxError: the engine is of that kind.
+    """
+    for option, how in _USER_NAMESPACES.items():
+        if option in (info.get("SecurityOptions") or ()):
+            raise SandboxError(
+                "no-runtime", f"the Docker Engine {how}, so a bot gets no user of its own; use one that runs as root"
+            )
 
 
 NO_RUNTIME = Runtime("")

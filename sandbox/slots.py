@@ -15,6 +15,7 @@ from pathlib import Path
 
 CPUS_PER_SLOT = 2
 RETRY_SECONDS = 0.05
+SHORT_RETRY_SECONDS = 0.002
 
 
 def plan(spec: str, cpus: Sequence[int]) -> list[tuple[int, ...]]:
@@ -49,10 +50,16 @@ class Slots:
         """Processors where no bot of ours runs; none on a host of two."""
 
     @contextlib.contextmanager
-    def take(self, waiting: Callable[[], None] = lambda: None) -> Iterator[tuple[int, ...]]:
-        """Wait for a free slot and own it; its CPU numbers. `waiting` is called again and again meanwhile."""
+    def take(
+        self, waiting: Callable[[], None] = lambda: None, only: tuple[int, ...] | None = None
+    ) -> Iterator[tuple[int, ...]]:
+        """Wait for a free slot and own it; its CPU numbers. `waiting` is called again and again meanwhile.
+
+        `only`: that one. Whoever needs a certain slot needs it for a moment, and looks often enough to find it between
+        two owners.
+        """
         while True:
-            for slot in self.slots:
+            for slot in self.slots if only is None else [only]:
                 fd = self._try(slot)
                 if fd is not None:
                     try:
@@ -61,7 +68,7 @@ class Slots:
                         os.close(fd)
                     return
             waiting()
-            time.sleep(RETRY_SECONDS)
+            time.sleep(RETRY_SECONDS if only is None else SHORT_RETRY_SECONDS)
 
     def _try(self, slot: tuple[int, ...]) -> int | None:
         name = "slot-" + "-".join(str(cpu) for cpu in slot)

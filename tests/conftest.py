@@ -55,6 +55,13 @@ def require_engine() -> None:
         pytest.skip(problem)
 
 
+@pytest.hookimpl(tryfirst=True)  # before the plugin that reads the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """For runs in several processes: the tests of a file stay together, for what they share is made once."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("containers"):
         require_engine()

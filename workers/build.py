@@ -4,7 +4,7 @@ A version qualifies by finishing a match against the house bot without a fault, 
 limits as any rated match: one at the game's smallest table and, where there are larger ones, one at the largest. What
 it did wrong is told to its author with the lines around it, and the transcript of the match is kept for them. What we
 did wrong puts the version back in the queue, however often, and never breaks it; nor does a time-out on a machine that
-is known to be unfit for judging (`league.service.workers`).
+is known to be unfit for judging (`league.service.workers`). The log grows while its author reads (`workers.build_log`).
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from engine.core import NS_PER_MS, Fault, Game, Seat, TransportError
 from engine.games import GAMES
 from engine.transcript import encode
 from league.jobs import BuildJob, BuildOutcome
-from league.service import claim_build, finish_build, release_build, renew_build
-from league.service.play import HOST_UNFIT
+from league.service import claim_next_build, finish_build, release_build, renew_build
+from league.service.play import HANDED_BACK
+from league.service.told import HOST_UNFIT
 from league.service.workers import NOT_SEEN, unfit_reasons
+from league.telemetry import doing
 from sandbox.archive import BadArchive, Bounds, extract_program, extract_upload
 from sandbox.arena import Arena, Played
 from sandbox.box import Program, SandboxError, bot_limits
 from sandbox.build import BuildFailed, build
 from sandbox.languages import LANGUAGES, Recipe
-from workers import metrics
+from workers import metrics, stopping
+from workers.build_log import BuildLog
 from workers.context import BOTS, BUILD, Context
-from workers.play import MAX_DETAIL, Heartbeat, LeaseLost, fault_records
+from workers.play import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, fault_records, insist
 
 log = logging.getLogger(__name__)
 
@@ -44,24 +47,29 @@ SHOWN_PROMPTS = 6
 
 
 def build_version(context: Context, version_id: int) -> None:
-    """Build one version, if it is still there to be built."""
+    """Build one version: the one that the message speaks of, or another whose author has waited for more."""
     with context.slots.take() as cpus:
         with context.database.transaction() as session:
-            job = claim_build(session, version_id, context.worker)
+            job = claim_next_build(session, version_id, context.worker)
         if job is None:
             return
         metrics.queue_wait_seconds.labels("build").observe(job.waited_seconds)
-        log.info("version %d attempt %d: building %s", job.version_id, job.attempt, job.language)
         try:
-            outcome = make(context, job, cpus)
+            with doing("version", version=job.version_id, attempt=job.attempt, language=job.language):
+                log.info("version %d attempt %d: building %s", job.version_id, job.attempt, job.language)
+                outcome = make(context, job, cpus)
         except LeaseLost:
             log.warning("version %d: the lease of attempt %d was lost", job.version_id, job.attempt)
+            return
+        except stopping.Stopping:
+            log.info("version %d attempt %d is handed back: this worker stops", job.version_id, job.attempt)
+            with context.database.transaction() as session:
+                release_build(session, job, HANDED_BACK, "its worker was stopped")
             return
         except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the version is built again
             give_back(context, job, error)
             return
-    with context.database.transaction() as session:
-        taken = finish_build(session, job, outcome)
+    taken = insist(context, lambda session: finish_build(session, job, outcome))
     if taken:
         metrics.builds.labels(job.language, "ready" if outcome.program_sha256 else "broken").inc()
 
@@ -69,27 +77,36 @@ def build_version(context: Context, version_id: int) -> None:
 def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
     """Build, then try; raises what was our failure."""
     recipe = LANGUAGES[job.language].starting_with(job.entry)
+    said = BuildLog(context, job)
     heartbeat = Heartbeat(context, lambda session: renew_build(session, job))
+
+    def between() -> None:
+        heartbeat()
+        said.write_when_due()
+
     with context.folder(BUILD) as folder:
         sources, program = folder / "sources", folder / "program"
         archive = context.blobs.get(job.source_sha256, context.settings.upload_limit_bytes)
         bounds = Bounds(context.settings.unpacked_limit_files, context.settings.unpacked_limit_bytes)
         extract_upload(archive, job.filename, recipe, sources, bounds)
+        said.say(f"--- build as {recipe.title} ---\n$ {recipe.build}")
         try:
-            built = build(context.sandbox, sources, recipe, ",".join(map(str, cpus)), heartbeat)
+            with doing("build"):
+                built = build(context.sandbox, sources, recipe, ",".join(map(str, cpus)), between, said.hear)
         except BuildFailed as failure:
-            return BuildOutcome(None, failure.reason, failure.log)
+            said.hear(failure.log)
+            return BuildOutcome(None, failure.reason, said.text)
+        said.hear(built.log)
         program.mkdir()
         try:
             extract_program(built.tar, program, context.settings.program_limit_bytes)
         except BadArchive as refused:
-            return BuildOutcome(None, f"what the build left cannot be used: {refused.detail}", built.log)
-        reason, played, seat = try_out(context, job, recipe, program, cpus, heartbeat)
-        log_text = built.log + _report(played, seat)
+            return BuildOutcome(None, f"what the build left cannot be used: {refused.detail}", said.text)
+        reason, played = try_out(context, job, recipe, program, cpus, said, between)
         trial = context.blobs.put(encode(played.transcript))
         if reason:
-            return BuildOutcome(None, reason, log_text, trial)
-        return BuildOutcome(context.blobs.put(built.tar), "", log_text, trial)
+            return BuildOutcome(None, reason, said.text, trial)
+        return BuildOutcome(context.blobs.put(built.tar), "", said.text, trial)
 
 
 def try_out(
@@ -98,18 +115,24 @@ def try_out(
     recipe: Recipe,
     directory: Path,
     cpus: Sequence[int],
+    said: BuildLog,
     between: Callable[[], None],
-) -> tuple[str, Played, Seat]:
-    """Qualify: why the version is not fit to play ("" if it is), its last trial match, and where it sat there."""
+) -> tuple[str, Played]:
+    """Qualify: why the version is not fit to play ("" if it is), and its last trial match."""
     candidate = Program(directory, recipe.run, f"version {job.version_id}")
     seats = GAMES[job.game].seats
     least, most = seats.start, seats.stop - 1
-    played = _trial(context, job, candidate, least, 0, cpus, between)
-    reason = _reason(context, played, 0)
-    if reason or least == most:
-        return reason, played, 0
-    played = _trial(context, job, candidate, most, most - 1, cpus, between)
-    return _reason(context, played, most - 1), played, most - 1
+    tables = [(least, 0), (most, most - 1)] if most > least else [(least, 0)]  # with the candidate's seat
+    for count, seat in tables:
+        said.say(f"--- trial match at a table of {count}, in seat {seat} ---")
+        with doing("trial match", seats=count):
+            played = _trial(context, job, candidate, count, seat, cpus, between)
+        reason = _reason(context, played, seat)
+        last = bool(reason) or count == most
+        said.say(_report(played, seat) if last else "It made no mistake.")
+        if last:
+            return reason, played
+    raise AssertionError(f"{job.game} is played by nobody")
 
 
 def _trial(
@@ -151,11 +174,14 @@ def _play(
 
 def give_back(context: Context, job: BuildJob, error: Exception) -> None:
     """Our failure: the version goes back to the queue."""
-    cause = error.cause if isinstance(error, TransportError) else type(error).__name__
-    log.error("version %d attempt %d failed: %s", job.version_id, job.attempt, cause, exc_info=error)
+    cause = cause_of(error)
+    if isinstance(error, TransportError):  # this host was too slow or busy: expected, and tried again
+        log.warning("version %d attempt %d is void: %s: %s", job.version_id, job.attempt, cause, error.detail)
+    else:
+        log.error("version %d attempt %d failed: %s", job.version_id, job.attempt, cause, exc_info=error)
     metrics.task_failures.labels("build", cause).inc()
-    with context.database.transaction() as session:
-        release_build(session, job, cause, str(error)[:MAX_DETAIL])
+    detail = str(error)[:MAX_DETAIL]
+    insist(context, lambda session: release_build(session, job, cause, detail))
 
 
 def _reason(context: Context, played: Played, seat: Seat) -> str:
@@ -182,7 +208,7 @@ def _must_be_fit(context: Context) -> None:
 
 def _report(played: Played, seat: Seat) -> str:
     """The trial's last lines and the bot's stderr, as its author sees them."""
-    lines = ["", "--- trial match ---"]
+    lines = []
     own = [prompt for prompt in played.transcript.prompts() if prompt.message.seat == seat]
     for prompt in own[-SHOWN_PROMPTS:]:
         lines.append(f"<< {prompt.message.line}")
@@ -194,4 +220,4 @@ def _report(played: Played, seat: Seat) -> str:
         lines.append("still running after FINISH, killed" if end.lingered else how)
         if end.stderr:
             lines += ["--- stderr ---", end.stderr.decode("utf-8", "replace")]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)

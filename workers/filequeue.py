@@ -1,19 +1,28 @@
-"""The embedded broker: kombu's file system transport, with messages that appear whole or not at all.
+"""The embedded broker: kombu's file system transport, with messages that appear and go as a whole.
 
-The original writes a message under its final name, where a reader may find it before it is complete; that reader's
-worker then ends with a JSON error. Here a message is written aside and renamed.
+The original writes a message under its final name, where a reader may find it before it is complete; it moves what it
+reads to the machine's folder for temporary files; and it remembers in files which queues there are. A worker that finds
+such a file damaged, after a power cut say, ends with a JSON error. Here a message is written aside and renamed; whoever
+removes it has it; and what cannot be read is dropped, for a message is only a nudge (see `workers.queue`).
 """
 
 from __future__ import annotations
 
+import logging
 import uuid
 from pathlib import Path
+from queue import Empty
 from time import monotonic
 from typing import Any
 
 from kombu.exceptions import ChannelError
 from kombu.transport import filesystem
-from kombu.utils.json import dumps
+from kombu.utils.json import dumps, loads
+
+log = logging.getLogger(__name__)
+
+PARTS = {"body", "headers", "properties"}
+"""What a message has at least."""
 
 
 class Channel(filesystem.Channel):
@@ -28,6 +37,31 @@ class Channel(filesystem.Channel):
             partial.rename(folder / name)
         except OSError as error:
             raise ChannelError(f"cannot add a message to {folder}: {error}") from error
+
+    def _get(self, queue: str) -> dict[str, Any]:  # type: ignore[override]
+        for path in sorted(Path(self.data_folder_in).iterdir()):
+            if path.name.partition(".")[2] != f"{queue}.msg":
+                continue
+            try:
+                content = path.read_bytes()
+                path.unlink()
+            except OSError:  # another process was quicker
+                continue
+            try:
+                message = loads(content.decode())
+            except ValueError:
+                message = None
+            if isinstance(message, dict) and message.keys() >= PARTS:
+                return message
+            log.warning("a damaged message is dropped: %s", path.name)
+        raise Empty
+
+    def get_table(self, exchange: str) -> list[filesystem.exchange_queue_t]:  # type: ignore[override]
+        """Each of our queues has an exchange of its name, and nothing else is bound to it."""
+        return [filesystem.exchange_queue_t(exchange, "", exchange)]
+
+    def _queue_bind(self, *_: Any) -> None:
+        pass  # nothing has to be remembered
 
 
 class Transport(filesystem.Transport):

@@ -21,14 +21,19 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from engine.core import TransportError
 from league.service import due_check, host_arrives, host_seen, record_check
+from league.service.told import NOT_CHECKED
 from league.states import Fitness
 from sandbox.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, shares, stat
 from sandbox.docker import DockerSandbox
 from sandbox.fitness import Level, Report
+from sandbox.folders import sweep_folders
 from workers import metrics
-from workers.context import Context
+from workers.context import BUILD, PLAY, Context
 
 log = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 20
+"""Between two looks for what killed processes left behind: a list of folders, and one question to the engine."""
 
 
 def arrive(context: Context) -> None:
@@ -44,6 +49,7 @@ class Keeper:
         self._context = context
         self._stat = stat()
         self._beat_at = 0.0
+        self._sweep_at = 0.0
 
     def run(self) -> None:
         """Until the process is told to stop."""
@@ -58,6 +64,7 @@ class Keeper:
         """Say that the machine is here, and have it checked for as long as that is due."""
         self._beat_at = 0.0
         self.beat()
+        self.sweep()
         while (known := self._due()) is not None:
             self.check(thoroughly=known is Fitness.UNFIT)
 
@@ -75,13 +82,25 @@ class Keeper:
             log.error("nothing is known of machine %s any more: does another one of that name play?", name)
             arrive(self._context)
 
+    def sweep(self) -> None:
+        """Remove what processes left that were killed while others of this machine live, now and then."""
+        if time.monotonic() < self._sweep_at:
+            return
+        self._sweep_at = time.monotonic() + SWEEP_SECONDS
+        sweep_folders(self._context.run_dir, "box", PLAY, BUILD)
+        try:
+            if isinstance(sandbox := self._context.sandbox, DockerSandbox):
+                sandbox.sweep()
+        except TransportError as error:
+            log.warning("nothing could be swept: %s", error.detail)
+
     def check(self, thoroughly: bool) -> None:
         """Have the machine checked, and record what was found."""
         settings = self._context.settings
         began_at = time.monotonic()
         report = self._report(FULL_ROUNDS if thoroughly else QUICK_ROUNDS)
         found = {"fit": False} if isinstance(report, str) else report.as_dict() | self._image()
-        reasons = (f"It could not be checked: {report}",) if isinstance(report, str) else report.reasons
+        reasons = (f"{NOT_CHECKED}: {report}",) if isinstance(report, str) else report.reasons
         with self._context.database.transaction() as session:
             again_seconds = settings.recheck_seconds if thoroughly or isinstance(report, str) else 0.0
             record_check(session, self._context.host, found, reasons, again_seconds)

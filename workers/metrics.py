@@ -1,7 +1,8 @@
 """What Prometheus sees of the workers: one fold over finished matches, and the service's own failures.
 
-Never a bot or a user as a label: per-bot numbers live in SQL. Processes of one host add up their metrics in
-PROMETHEUS_MULTIPROC_DIR (see prometheus_client), which `deadheat serve` and `deadheat worker` set.
+Never a bot or a user as a label: per-bot numbers live in SQL. A season is one where its norm is asked for: a host plays
+few of them between two starts. Processes of one host add up their metrics in PROMETHEUS_MULTIPROC_DIR (see
+prometheus_client), which `deadheat serve` and `deadheat worker` set.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ reply_cpu_seconds = Histogram(
     "deadheat_reply_cpu_seconds", "CPU time of the bot from prompt to reply.", ["game", "command"], buckets=_SECONDS
 )
 prompts = Counter("deadheat_prompts_total", "Prompts sent to bots in finished matches.", ["game", "command"])
-faults = Counter("deadheat_faults_total", "Bots' failures by cause.", ["game", "command", "fault"])
-matches = Counter("deadheat_matches_total", "Finished matches by how they ended.", ["game", "outcome"])
+faults = Counter("deadheat_faults_total", "Bots' failures by cause.", ["game", "season", "command", "fault"])
+matches = Counter("deadheat_matches_total", "Finished matches by how they ended.", ["game", "season", "outcome"])
 attempts = Counter("deadheat_attempts_total", "Attempts at matches: played, or void by cause.", ["game", "cause"])
 stolen_seconds = Histogram(
     "deadheat_stolen_seconds",
@@ -51,20 +52,22 @@ queue_wait_seconds = Histogram(
 builds = Counter("deadheat_builds_total", "Builds by outcome.", ["language", "outcome"])
 canaries = Counter("deadheat_canaries_total", "Canary matches by outcome: right, wrong, void.", ["outcome"])
 host_checks = Counter("deadheat_host_checks_total", "Checks of this machine by outcome.", ["fitness"])
-turned_away = Counter("deadheat_turned_away_total", "Series left to another machine because this one may not judge.")
+turned_away = Counter("deadheat_turned_away_total", "Jobs left to another machine because this one may not judge.")
 task_failures = Counter("deadheat_task_failures_total", "Tasks that failed by our doing.", ["task", "cause"])
 
 HOST_CAUSES = ("host-starved", "host-unknown", "host-memory", "referee-late")
 """Why an attempt is void most often; others appear when they happen."""
 
 
+TASK_CAUSES = ("database-away", "blobs-away", "SandboxError")
+"""Why tasks fail most often; others are named when they happen, by the class of the error."""
+
+
 def _appear() -> None:
-    """Let counters begin at zero rather than with their first event: a rate cannot see a counter's birth."""
+    """Let counters begin at zero rather than with their first event: a rate cannot see a counter's birth. That of a
+    cause that is not foreseen is seen from its second event on.
+    """
     for game in GAMES:
-        for fault in Fault:
-            faults.labels(game, "", fault.value)
-        for outcome in ("played", "forfeit"):
-            matches.labels(game, outcome)
         for cause in ("played", *HOST_CAUSES):
             attempts.labels(game, cause)
         for blame in ("bot", "host"):
@@ -73,14 +76,23 @@ def _appear() -> None:
         referee_late_seconds.labels(game)
     for outcome in ("right", "wrong", "void"):
         canaries.labels(outcome)
-    for task in ("build", "play"):
-        task_failures.labels(task, "")
+    for task in ("build", "play", "exhibition", "tick", "sweep", "refit", "publish"):
+        for cause in TASK_CAUSES:
+            task_failures.labels(task, cause)
 
 
 _appear()
 
 
-def record(transcript: Transcript) -> None:
+def appear(game: str, season_id: int) -> None:
+    """The same for a season, when a series of it is taken: its first matches are then seen as a rise."""
+    for fault in Fault:
+        faults.labels(game, season_id, "", fault.value)
+    for outcome in ("played", "forfeit"):
+        matches.labels(game, season_id, outcome)
+
+
+def record(transcript: Transcript, season_id: int) -> None:
     """Count one finished match."""
     game = transcript.game
     for prompt in transcript.prompts():
@@ -94,9 +106,9 @@ def record(transcript: Transcript) -> None:
             reply_cpu_seconds.labels(game, command).observe(reply.cpu_ns / NS_PER_S)
     for seat, fault in transcript.result.faults.items():
         last = transcript.last_prompt(seat)
-        faults.labels(game, last.message.command if last else "", fault.value).inc()
+        faults.labels(game, season_id, last.message.command if last else "", fault.value).inc()
     outcome = "forfeit" if transcript.result.faults else "played"
-    matches.labels(game, outcome).inc()
+    matches.labels(game, season_id, outcome).inc()
 
 
 def record_convictions(game: str, convictions: Iterable[Mapping[str, object]]) -> None:

@@ -20,13 +20,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError, SQLAlchemyError
 from sqlmodel import Session
 
 from engine.core import NS_PER_MS, TransportError
 from engine.games import GAMES
 from engine.transcript import Transcript, encode
+from league.errors import BlobsAway
 from league.jobs import (
     AttemptRecord,
     Ending,
@@ -38,19 +41,31 @@ from league.jobs import (
 )
 from league.response_times import bucket
 from league.service import claim_series, finish_series, release_series, renew_series, turn_away
+from league.service.play import BLAMELESS, HANDED_BACK
+from league.telemetry import doing
 from sandbox.arena import Arena, Played
 from sandbox.box import Program, bot_limits
-from workers import metrics
+from workers import metrics, stopping
 from workers.canary import play_canary_when_due
 from workers.context import PLAY, Context
+from workers.live import Broadcast
 from workers.programs import fetch_program
 
 log = logging.getLogger(__name__)
 
 MAX_DETAIL = 500
 
+AWAY = (OperationalError, InternalError, InterfaceError)
+"""What the driver raises where the database cannot be reached, is ending or takes no changes."""
+
+INSIST_SECONDS = 120
+"""How long a worker holds what it has to say to a database that is away. What it has played is then played again; but
+nobody can have been given it meanwhile, for that too takes the database."""
+
 RETRY_SECONDS = 1.0
-"""Between two tries to renew a lease."""
+"""Between two tries to reach a database that is away."""
+
+Told = TypeVar("Told")
 
 VOID_PAUSE_SECONDS = 0.25
 """Pause after a match's first void attempt; doubled with each further one, so five take four seconds together."""
@@ -76,20 +91,27 @@ def play_series(context: Context, series_id: int) -> bool:
         play_canary_when_due(context, cpus)
         job = claim(context, series_id)
         if job is None:
-            return not turned_away(context, series_id)
+            turn = partial(turn_away, series_id=series_id, host=context.host)
+            return not turned_away(context, f"series {series_id}", turn)
         metrics.queue_wait_seconds.labels("play").observe(job.waited_seconds)
-        log.info("series %d attempt %d: %d matches of %s", job.series_id, job.attempt, len(job.matches), job.game)
+        metrics.appear(job.game, job.season_id)
         try:
-            heartbeat = Heartbeat(context, lambda session: renew_series(session, job))
-            runs = run(context, job, cpus, heartbeat, lambda *attempt: tried.append(attempt))
-            outcomes = store(context, runs, heartbeat)
+            with doing("series", series=job.series_id, attempt=job.attempt, game=job.game):
+                log.info("series %d attempt %d: %d matches", job.series_id, job.attempt, len(job.matches))
+                heartbeat = Heartbeat(context, lambda session: renew_series(session, job))
+                runs = run(context, job, cpus, heartbeat, lambda *attempt: tried.append(attempt))
+                outcomes = store(context, runs, heartbeat)
         except LeaseLost:
             log.warning("series %d: the lease of attempt %d was lost", job.series_id, job.attempt)
+            return True
+        except stopping.Stopping:
+            hand_back(context, job, tried)
             return True
         except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the series is played again
             give_back(context, job, error, tried)
             return True
-    finish(context, job, runs, outcomes)
+    with doing("finish", series=job.series_id):
+        finish(context, job, runs, outcomes)
     return True
 
 
@@ -99,13 +121,13 @@ def claim(context: Context, series_id: int) -> SeriesJob | None:
         return claim_series(session, series_id, context.worker, context.host)
 
 
-def turned_away(context: Context, series_id: int) -> bool:
-    """Whether the series waits for a machine that is fit to judge, as this one is not."""
+def turned_away(context: Context, what: str, turn: Callable[[Session], bool]) -> bool:
+    """Whether it waits for a machine that is fit to judge, as this one is not; `turn` asks the database."""
     with context.database.transaction() as session:
-        turned = turn_away(session, series_id, context.host)
+        turned = turn(session)
     if turned:
         metrics.turned_away.inc()
-        log.info("series %d is left to another machine: this one may not judge", series_id)
+        log.info("%s is left to another machine: this one may not judge", what)
     return turned
 
 
@@ -128,13 +150,16 @@ def run(
         limits = [bot_limits(cpus, player) for player in range(len(players))]
         with Arena(context.sandbox, programs, limits, referee_cpus=context.slots.spare) as arena:
             opened_at = time.monotonic()
-            arena.open()
+            with doing("open boxes", versions=players):
+                arena.open()
             metrics.sandbox_open_seconds.observe(time.monotonic() - opened_at)
+            broadcast = Broadcast(context, job)
             runs = []
             for match in job.matches:
                 seating = [players.index(version) for version in match.seats]
                 attempts = context.settings.match_attempts
-                runs.append(play_match(arena, job, programs, match, seating, attempts, heartbeat, note))
+                with doing("match", match=match.match_id, versions=list(match.seats)):
+                    runs.append(play_match(arena, job, programs, match, seating, attempts, heartbeat, note, broadcast))
             return runs
 
 
@@ -147,8 +172,10 @@ def play_match(
     max_attempts: int,
     between: Callable[[], None],
     note: Callable[[int, AttemptRecord], None],
+    broadcast: Broadcast,
 ) -> Run:
     """One match: again with the same seed while attempts are void, at most `max_attempts` times."""
+    broadcast.begin(match.match_id)
     game = GAMES[job.game]
     about = {
         "match": match.match_id,
@@ -159,17 +186,21 @@ def play_match(
     while len(attempts) < max_attempts:
         started_at_ns = time.time_ns()
         try:
-            played = arena.play(game, seating, match.seed, about, between)
+            played = arena.play(game, seating, match.seed, about, between, broadcast.around)
         except TransportError as error:
+            if error.cause in BLAMELESS:
+                raise  # nothing can be played here at all: the series waits, instead of losing this match
             log.warning("match %d is void: %s: %s %s", match.match_id, error.cause, error.detail, error.evidence)
             metrics.record_void(job.game, error)
             detail = error.detail[:MAX_DETAIL]
             attempts.append(AttemptRecord(started_at_ns, time.time_ns(), error.cause, detail, error.evidence))
             note(match.match_id, attempts[-1])
+            broadcast.failed(error.cause)
             wait_for_quiet(len(attempts), between)
         else:
             evidence = {"timeouts": list(played.convictions)} if played.convictions else {}
             attempts.append(AttemptRecord(started_at_ns, time.time_ns(), "played", evidence=evidence))
+            broadcast.end()
             return Run(match, played, tuple(attempts))
     log.error("match %d is abandoned after %d void attempts", match.match_id, len(attempts))
     return Run(match, None, tuple(attempts))
@@ -200,6 +231,7 @@ def store(context: Context, runs: Sequence[Run], heartbeat: Callable[[], None]) 
                 latencies=latencies(transcript),
                 endings=endings(played),
                 attempts=item.attempts,
+                rules_version=transcript.rules_version,
             )
         )
     return outcomes
@@ -207,8 +239,7 @@ def store(context: Context, runs: Sequence[Run], heartbeat: Callable[[], None]) 
 
 def finish(context: Context, job: SeriesJob, runs: Sequence[Run], outcomes: Sequence[MatchOutcome]) -> None:
     """Hand the results in; count them only if they were taken."""
-    with context.database.transaction() as session:
-        taken = finish_series(session, job, context.worker, outcomes)
+    taken = insist(context, lambda session: finish_series(session, job, context.worker, outcomes))
     if not taken:
         log.warning("series %d: the results of attempt %d are not taken", job.series_id, job.attempt)
         return
@@ -217,7 +248,7 @@ def finish(context: Context, job: SeriesJob, runs: Sequence[Run], outcomes: Sequ
         if item.played is None:
             metrics.abandoned.labels(job.game).inc()
         else:
-            metrics.record(item.played.transcript)
+            metrics.record(item.played.transcript, job.season_id)
             metrics.record_convictions(job.game, item.played.convictions)
 
 
@@ -225,12 +256,48 @@ def give_back(
     context: Context, job: SeriesJob, error: Exception, tried: Sequence[tuple[int, AttemptRecord]] = ()
 ) -> None:
     """Our failure: the series goes back to the queue with its reason, and its void attempts, in the ledger."""
-    cause = error.cause if isinstance(error, TransportError) else type(error).__name__
+    cause = cause_of(error)
     log.error("series %d attempt %d failed: %s", job.series_id, job.attempt, cause, exc_info=error)
     metrics.task_failures.labels("play", cause).inc()
     evidence = dict(error.evidence) if isinstance(error, TransportError) else {}
+    detail = str(error)[:MAX_DETAIL]
+    given_up = insist(
+        context, lambda session: release_series(session, job, context.worker, cause, detail, evidence, tried)
+    )
+    metrics.abandoned.labels(job.game).inc(given_up)
+    metrics.record_attempts(job.game, (attempt.cause for _, attempt in tried))
+
+
+def insist(context: Context, act: Callable[[Session], Told]) -> Told:
+    """Do it in a transaction; again while the database is away, for a while. Harmless where a commit took place and
+    only its answer was lost: whatever we say names our attempt.
+    """
+    give_up_at = time.monotonic() + INSIST_SECONDS
+    while True:
+        try:
+            with context.database.transaction() as session:
+                return act(session)
+        except AWAY as error:
+            if time.monotonic() > give_up_at:
+                raise
+            log.warning("the database is away, trying again: %s", error)
+            time.sleep(RETRY_SECONDS)
+
+
+def cause_of(error: Exception) -> str:
+    """What the ledger calls our failure."""
+    if isinstance(error, TransportError):
+        return error.cause
+    if isinstance(error, BlobsAway):
+        return error.code
+    return "database-away" if isinstance(error, AWAY) else type(error).__name__
+
+
+def hand_back(context: Context, job: SeriesJob, tried: Sequence[tuple[int, AttemptRecord]]) -> None:
+    """This worker is to end: the series goes back to the queue, and may be played by another at once."""
+    log.info("series %d attempt %d is handed back: this worker stops", job.series_id, job.attempt)
     with context.database.transaction() as session:
-        release_series(session, job, context.worker, cause, str(error)[:MAX_DETAIL], evidence, tried)
+        release_series(session, job, context.worker, HANDED_BACK, "its worker was stopped", {}, tried)
     metrics.record_attempts(job.game, (attempt.cause for _, attempt in tried))
 
 
@@ -287,7 +354,8 @@ class Heartbeat:
         self._due_at = time.monotonic() + context.settings.heartbeat_seconds
 
     def __call__(self) -> None:
-        """Raises LeaseLost when the work is not ours any more."""
+        """Raises LeaseLost when the work is not ours any more, and Stopping when it is to be handed back."""
+        stopping.look()
         if time.monotonic() < self._due_at:
             return
         try:

@@ -9,21 +9,36 @@ With the embedded broker (``filesystem://``) messages are files below the data d
 
 from __future__ import annotations
 
+import socket
 from functools import cache
 from typing import Any
 
 from celery import Celery
 
+from league import telemetry
 from league.config import Settings
 
-BUILD, PLAY, CONTROL = "build", "play", "control"
-QUEUES = (BUILD, PLAY, CONTROL)
+BUILD, PLAY, CONTROL, EXHIBITION = "build", "play", "control", "exhibition"
 
 BROKER_TIMEOUT_S = 5
 """A broker that hangs must not hold an API thread for longer."""
 
 ENVIRONMENT_SECONDS = 300
 """How often a worker looks whether its judge image is still the one that it described."""
+
+SILENCE = {
+    socket.TCP_USER_TIMEOUT: 10_000,  # milliseconds
+    socket.TCP_KEEPIDLE: 4,
+    socket.TCP_KEEPINTVL: 2,
+    socket.TCP_KEEPCNT: 3,
+}
+"""A Redis that acknowledges nothing for ten seconds is taken for gone, as a database is (`league.database`). TCP by
+itself tries for a quarter of an hour, and when the network is back it notices after as long again as that was away.
+"""
+
+EXPIRY_SECONDS = 2 * 3600
+"""A call of the scheduler that nobody heard for so long is dropped, lest they pile up while there is no worker. That is
+far more than it takes: sender and receiver each look at their own clock, and clocks are wrong."""
 
 POLL_SECONDS = 0.1
 """How often the embedded broker looks into its folder: a tenth of a second of latency for a listing of a folder."""
@@ -44,6 +59,7 @@ def celery_app(settings: Settings) -> Celery:
             "deadheat.build": {"queue": BUILD},
             "deadheat.environment": {"queue": BUILD},  # only there is a sandbox for certain
             "deadheat.play": {"queue": PLAY},
+            "deadheat.exhibit": {"queue": EXHIBITION},  # it lasts as long as a person likes: no series may wait for it
         },
         worker_prefetch_multiplier=1,
         worker_enable_remote_control=False,
@@ -53,7 +69,6 @@ def celery_app(settings: Settings) -> Celery:
         broker_connection_timeout=BROKER_TIMEOUT_S,
         broker_transport_options=_transport_options(settings),
         beat_schedule=_schedule(settings),
-        beat_schedule_filename=str(settings.data_dir.absolute() / "beat-schedule"),
         beat_max_loop_interval=1,
     )
     return app
@@ -62,9 +77,14 @@ def celery_app(settings: Settings) -> Celery:
 def _transport_options(settings: Settings) -> dict[str, Any]:
     if not settings.broker.startswith("filesystem:"):
         return {
-            "visibility_timeout": 3600,  # redelivery is the sweeper's business, not the broker's
+            # Redelivery is the sweeper's business, so Redis need not know who holds which message. It must not, either:
+            # a message that could not be acknowledged, because Redis died while every process was busy, was taken for
+            # unacknowledged for ever, and the worker took no other one again.
+            "ack_emulation": False,
             "socket_timeout": BROKER_TIMEOUT_S,
             "socket_connect_timeout": BROKER_TIMEOUT_S,
+            "socket_keepalive": True,
+            "socket_keepalive_options": SILENCE,
         }
     folder = settings.data_dir.absolute() / "queue"
     control = folder / "control"
@@ -87,7 +107,7 @@ def _schedule(settings: Settings) -> dict[str, Any]:
         "environment": ENVIRONMENT_SECONDS,
     }
     return {
-        name: {"task": f"deadheat.{name}", "schedule": seconds, "options": {"expires": 5 * seconds}}
+        name: {"task": f"deadheat.{name}", "schedule": seconds, "options": {"expires": EXPIRY_SECONDS}}
         for name, seconds in every.items()
     }
 
@@ -107,6 +127,11 @@ def enqueue_series(series_id: int) -> None:
     _send("deadheat.play", series_id)
 
 
+def enqueue_exhibition(exhibition_id: int) -> None:
+    """Nudge a worker to play this person's match; raises the broker's own errors."""
+    _send("deadheat.exhibit", exhibition_id)
+
+
 def enqueue_environment() -> None:
     """Have a worker look at its judge image; raises the broker's own errors."""
     _send("deadheat.environment")
@@ -114,4 +139,5 @@ def enqueue_environment() -> None:
 
 def _send(task: str, *row_ids: int) -> None:
     # Once, and quickly: whoever asks is an API thread or the scheduler, and the sweeper nudges again.
-    _sender().send_task(task, row_ids, retry=False)
+    with telemetry.doing(f"send {task}", "PRODUCER"):
+        _sender().send_task(task, row_ids, retry=False, headers=telemetry.headers())

@@ -9,28 +9,67 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, TypeVar
 
+from celery import Task
 from celery.exceptions import SecurityWarning
 from celery.signals import celeryd_init, setup_logging, worker_process_init, worker_ready
+from sqlmodel import Session
 
-from league import service
+from league import service, telemetry
 from league.config import Settings
+from league.schema import WrongSchema, must_fit
+from workers import metrics, stopping
 from workers.build import build_version
 from workers.context import context
 from workers.environment import describe_environment
-from workers.play import play_series
-from workers.queue import celery_app, enqueue_build, enqueue_environment, enqueue_series
+from workers.exhibitions import play_exhibition
+from workers.play import AWAY, cause_of, play_series
+from workers.queue import celery_app, enqueue_build, enqueue_environment, enqueue_exhibition, enqueue_series
 
+log = logging.getLogger(__name__)
+Told = TypeVar("Told")
 app = celery_app(Settings())
 
 STEP_ASIDE_SECONDS = 5
 """For this long a process that may not play leaves messages to the machines that may."""
 
 
+def step_aside(nudge: Callable[[int], None], row_id: int) -> None:
+    """This machine may not judge: another one is told, and has the time to take it."""
+    nudge(row_id)
+    time.sleep(STEP_ASIDE_SECONDS)
+
+
+COUNTED_AS = {f"deadheat.{name}": name for name in ("build", "play", "tick", "sweep", "refit", "environment")}
+COUNTED_AS["deadheat.exhibit"] = "exhibition"
+"""The names of tasks in the metrics, those that workers count by themselves."""
+
+
+class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when the program runs
+    """Does nothing in a database that another version of Deadheat has migrated; what was asked for is found again."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Carry it out, or step aside."""
+        try:
+            must_fit(context().database.engine)
+        except WrongSchema as error:
+            log.error("%s is left to workers of that version: %s", self.name, error)
+            time.sleep(STEP_ASIDE_SECONDS)
+            return None
+        try:
+            with telemetry.carrying_out(str(self.name), self.request.headers or {}):
+                return super().__call__(*arguments, **options)
+        except Exception as error:  # Celery logs it
+            metrics.task_failures.labels(COUNTED_AS.get(str(self.name), self.name), cause_of(error)).inc()
+            raise
+
+
 @setup_logging.connect
 def _log_to_stderr(**_: Any) -> None:
-    logging.basicConfig(level=Settings().log_level, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    telemetry.begin_logs(Settings())
     if Settings().log_level != "DEBUG":  # they tell of every nudge, ten times a minute without any work
         for chatty in ("celery", "kombu"):
             logging.getLogger(chatty).setLevel(logging.WARNING)
@@ -45,6 +84,8 @@ def _root_is_no_mistake(**_: Any) -> None:
 @worker_process_init.connect
 def _fresh_connections(**_: Any) -> None:
     context.cache_clear()  # nothing opened before the fork may be used after it
+    telemetry.begin_traces(Settings(), "worker")
+    stopping.listen()
 
 
 @worker_ready.connect
@@ -52,55 +93,79 @@ def _look_at_the_image(**_: Any) -> None:
     enqueue_environment()  # in a process of the pool: this one only hands out work
 
 
-@app.task(name="deadheat.environment")
+@app.task(name="deadheat.environment", base=Guarded)
 def environment() -> None:
     """Describe the judge image, where that is still to be done."""
     describe_environment(context())
 
 
-@app.task(name="deadheat.build")
+@app.task(name="deadheat.build", base=Guarded)
 def build(version_id: int) -> None:
     """Build one version."""
     build_version(context(), version_id)
 
 
-@app.task(name="deadheat.play")
+@app.task(name="deadheat.play", base=Guarded)
 def play(series_id: int) -> None:
     """Play one series. Where this machine may not judge, another one is told, and this one steps aside."""
     if not play_series(context(), series_id):
-        enqueue_series(series_id)
-        time.sleep(STEP_ASIDE_SECONDS)
+        step_aside(enqueue_series, series_id)
 
 
-@app.task(name="deadheat.tick")
+@app.task(name="deadheat.exhibit", base=Guarded)
+def exhibit(exhibition_id: int) -> None:
+    """Play one person's match against a bot, or step aside as for a series."""
+    if not play_exhibition(context(), exhibition_id):
+        step_aside(enqueue_exhibition, exhibition_id)
+
+
+@app.task(name="deadheat.tick", base=Guarded)
 def tick() -> None:
     """Make the next series of every open season."""
-    with context().database.transaction() as session:
-        made = service.tick(session)
-    for series_id in made:
-        enqueue_series(series_id)
+    with context().database.reading() as session:
+        going_on = service.seasons_going_on(session)
+    for made in list(apart("tick", going_on, service.go_on)):  # all are planned before a broker can get in the way
+        for series_id in made:
+            enqueue_series(series_id)
 
 
-@app.task(name="deadheat.sweep")
+@app.task(name="deadheat.sweep", base=Guarded)
 def sweep() -> None:
     """Find what was lost: expired leases, rows that nobody was told of."""
     with context().database.transaction() as session:
         swept = service.sweep(session)
+    for game, matches in swept.abandoned.items():
+        metrics.abandoned.labels(game).inc(matches)
     for version_id in swept.build_ids:
         enqueue_build(version_id)
     for series_id in swept.series_ids:
         enqueue_series(series_id)
+    for exhibition_id in swept.exhibition_ids:
+        enqueue_exhibition(exhibition_id)
 
 
-@app.task(name="deadheat.refit")
+@app.task(name="deadheat.refit", base=Guarded)
 def refit() -> None:
     """Rank again the seasons whose log has grown, and publish the standings of those that are over."""
     with context().database.transaction() as session:
         seasons = service.seasons_to_refit(session)
         over = service.seasons_to_publish(session)
-    for season_id in seasons:
-        with context().database.transaction() as session:
-            service.refit(session, season_id)
-    for season_id in over:
-        with context().database.transaction() as session:
-            service.publish(session, season_id)
+    for _ in chain(apart("refit", seasons, service.refit), apart("publish", over, service.publish)):
+        pass
+
+
+def apart(task: str, season_ids: Iterable[int], act: Callable[[Session, int], Told]) -> Iterator[Told]:
+    """Each season in a transaction of its own: one that fails, by whatever mistake of ours, stops none of the others.
+    A database that is away stops them all; what it refuses for one season alone does not.
+    """
+    for season_id in season_ids:
+        try:
+            with context().database.transaction() as session:
+                told = act(session, season_id)
+        except Exception as error:
+            if isinstance(error, AWAY):
+                context().database.check()  # raises where it is away
+            log.exception("%s of season %d failed; the other seasons go on", task, season_id)
+            metrics.task_failures.labels(task, type(error).__name__).inc()
+            continue
+        yield told

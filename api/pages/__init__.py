@@ -12,15 +12,36 @@ from api.pages import (
     desk,
     docs,
     environment,
+    exhibition,
     game,
     home,
     live,
     match,
+    matches,
     operator,
+    own_match,
     season,
     upload,
 )
 
 router = APIRouter(include_in_schema=False)
-for _page in (home, game, season, live, match, bot, environment, audit, docs, account, upload, appeal, desk, operator):
+for _page in (
+    home,
+    game,
+    season,
+    live,
+    match,
+    matches,
+    own_match,
+    exhibition,
+    bot,
+    environment,
+    audit,
+    docs,
+    account,
+    upload,
+    appeal,
+    desk,
+    operator,
+):
     router.include_router(_page.router)

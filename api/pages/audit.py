@@ -10,7 +10,6 @@ from fastapi import APIRouter, Query, Request, Response
 from api.cursors import read_cursor, write_cursor
 from api.deps import Shared
 from api.pages.render import page, render
-from engine.games import GAMES
 from league import service
 from league.service.honesty import honesty
 
@@ -37,7 +36,6 @@ async def audit(
             records=[(record, _said(record.data)) for record in records],
             older=write_cursor(records[-1].id) if len(records) == RECORDS else None,
             seasons=seasons,
-            games=GAMES,
         )
 
     return await page(shared, request, ("audit", before), make)

@@ -81,7 +81,7 @@ def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
     for part in parts:
         if part.season_id == season_id:
             return part
-    raise NotFound("season of this bot", season_id)
+    raise NotFound("season", season_id, f"This bot is not in a season number {season_id}.")
 
 
 def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> dict[str, Any]:

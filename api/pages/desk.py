@@ -7,10 +7,9 @@ season's or match's address are in the tables below.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 from sqlmodel import Session
 from starlette.exceptions import HTTPException
@@ -18,28 +17,19 @@ from starlette.exceptions import HTTPException
 from api import schemas
 from api import schemas_rulings as shapes
 from api.deps import Id, Shared
-from api.pages.forms import Complaint, Fields, Submitted, Visit, Visiting, attempt, checked, onward, private
+from api.pages import season_form
+from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
 from api.services import Services
 from engine.games import GAMES
 from league import service
 from league.service.users import Person
-from league.states import (
-    Admission,
-    AppealState,
-    FinalsFormat,
-    FinalsLog,
-    Ranks,
-    SeasonState,
-    allowed,
-)
+from league.states import ENTERABLE, AppealState, FinalsFormat, SeasonState, allowed
 from league.words import Remedy
 
 router = APIRouter(prefix="/desk", include_in_schema=False)
 
 SHOWN = 50
 """Appeals and announcements on the desk."""
-
-DATES = ("opens_at", "freezes_at", "finals_at", "closes_at")
 
 EntryVerb = Callable[[Session, Person, int, int, str], None]
 ENTRY_VERBS: Mapping[str, EntryVerb] = {"disqualify": service.disqualify, "reinstate": service.reinstate}
@@ -60,9 +50,10 @@ class MatchForm(shapes.Reason):
 
 
 class StateForm(BaseModel):
-    """A season's next state."""
+    """A season's next state; `force` closes it whatever is open."""
 
     state: SeasonState
+    force: bool = False
 
 
 class NameForm(BaseModel):
@@ -77,18 +68,29 @@ def desk(shared: Shared, visit: Visiting) -> Response:
     return _desk(shared, visit, None)
 
 
+@router.get("/seasons/new")
+def new_season(shared: Shared, visit: Visiting, previous: Annotated[schemas.RowId | None, Query()] = None) -> Response:
+    """The form of a new season; with `previous` of one that continues that season."""
+    return _new_season(shared, visit, previous, None)
+
+
 @router.post("/seasons")
 def create_season(shared: Shared, posted: Submitted) -> Response:
     """A scheduled season."""
 
     def act() -> Response:
-        body = checked(schemas.SeasonRequest, _terms(posted.fields))
+        body = checked(schemas.SeasonRequest, season_form.read(posted.fields))
         given = body.model_dump(exclude_unset=True, exclude={"divisions"})
+        divisions = [(division.name, division.size) for division in body.divisions]
         with shared.db.transaction() as session:
-            season = service.create_season(session, posted.visit.person, divisions=(), **given)
+            season = service.create_season(session, posted.visit.person, divisions=divisions, **given)
         return onward(f"/desk/seasons/{season.id}")
 
-    return _attempt(shared, posted, "create", act)
+    previous = posted.fields.get("previous_id", "")
+    previous_id = int(previous) if previous.isascii() and previous.isdigit() and len(previous) < 10 else None
+    return attempt(
+        "season", posted.fields, act, lambda complaint: _new_season(shared, posted.visit, previous_id, complaint)
+    )
 
 
 @router.post("/announcements")
@@ -160,9 +162,9 @@ def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Open, freeze, begin the finals, close."""
 
     def act() -> Response:
-        after = checked(StateForm, posted.fields).state
+        body = checked(StateForm, posted.fields)
         with shared.db.transaction() as session:
-            service.set_season_state(session, posted.visit.person, season_id, after)
+            service.set_season_state(session, posted.visit.person, season_id, body.state, force=body.force)
         return onward(f"/desk/seasons/{season_id}")
 
     return _attempt_in(shared, posted, season_id, "state", act)
@@ -173,10 +175,12 @@ def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Change settings: what is left empty is taken away, where nothing is a choice."""
 
     def act() -> Response:
-        emptied = {name: None for name, value in posted.fields.items() if value == "" and name in _OPTIONAL}
-        body = checked(schemas.SeasonChange, _terms(posted.fields), **emptied)
-        given = body.model_dump(exclude_unset=True, exclude={"state"})
+        body = checked(schemas.SeasonChange, season_form.read(posted.fields))
+        given = body.model_dump(exclude_unset=True, exclude={"state", "divisions", "force"})
         with shared.db.transaction() as session:
+            if body.divisions is not None:
+                wanted = [(division.name, division.size) for division in body.divisions]
+                service.change_divisions(session, posted.visit.person, season_id, wanted)
             service.edit_season(session, posted.visit.person, season_id, **given)
         return onward(f"/desk/seasons/{season_id}")
 
@@ -197,6 +201,19 @@ def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     return _attempt_in(shared, posted, season_id, "invite", act)
 
 
+@router.post("/seasons/{season_id}/entries/{bot_id}/division")
+def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id) -> Response:
+    """Put an entry into another division."""
+
+    def act() -> Response:
+        number = checked(schemas.EntryChange, posted.fields).division
+        with shared.db.transaction() as session:
+            service.assign_division(session, posted.visit.person, season_id, bot_id, number)
+        return onward(f"/desk/seasons/{season_id}#entries")
+
+    return _attempt_in(shared, posted, season_id, f"entry-{bot_id}", act)
+
+
 @router.post("/seasons/{season_id}/entries/{bot_id}/{verb}")
 def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str) -> Response:
     """Disqualify or reinstate."""
@@ -210,24 +227,6 @@ def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, 
         return onward(f"/desk/seasons/{season_id}#entries")
 
     return _attempt_in(shared, posted, season_id, f"entry-{bot_id}", act)
-
-
-_OPTIONAL = frozenset(
-    {*DATES, "games_per_pair", "finals_top", "finals_rounds", "entries_per_author", "uploads_per_hour"}
-    | {"versions_per_day", "languages"}
-)
-"""Settings that may be nothing."""
-
-
-def _terms(given: Fields) -> dict[str, Any]:
-    """A season's settings as the API has them: dates in UTC, languages as a list."""
-    terms: dict[str, Any] = dict(given)
-    for name in DATES:
-        if terms.get(name):
-            terms[name] = f"{terms[name]}Z"
-    if terms.get("languages"):
-        terms["languages"] = [word.strip() for word in given["languages"].split(",")]
-    return terms
 
 
 def _attempt(shared: Services, posted: Submitted, form: str, act: Callable[[], Response]) -> Response:
@@ -249,17 +248,31 @@ def _desk(shared: Services, visit: Visit, complaint: Complaint | None) -> Respon
             "announcements": service.announcements(session, limit=SHOWN),
         }
     named = [(season.id, season.name) for season in values["seasons"]]
-    published = [(season.id, season.name) for season in values["seasons"] if season.published_at]
     return private(
         shared,
         "desk.html",
         visit,
         complaint,
-        game_pairs=[(game, game) for game in sorted(GAMES)],
-        previous=[("", "no other season"), *published],
         about=[("", "the whole league"), *named],
-        words=WORDS,
+        remedies=REMEDIES,
         **values,
+    )
+
+
+def _new_season(shared: Services, visit: Visit, previous_id: int | None, complaint: Complaint | None) -> Response:
+    visit.person.must_organise()
+    previous = None
+    if previous_id is not None:
+        with shared.db.reading() as session:
+            previous = service.season_info(session, previous_id)
+    return private(
+        shared,
+        "desk-new.html",
+        visit,
+        complaint,
+        previous=previous,
+        games=[(game, game) for game in sorted(GAMES)],
+        groups=season_form.groups(previous),
     )
 
 
@@ -269,6 +282,7 @@ def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint
         info = service.season_info(session, season_id)
         values: dict[str, Any] = {
             "progress": service.season_progress(session, season_id),
+            "unfinished": service.season_unfinished(session, season_id),
             "entries": service.entries(session, season_id),
             "absences": service.absences(session, season_id),
             "invited": service.invited_to_season(session, visit.person, season_id),
@@ -281,23 +295,21 @@ def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint
         and (state is not SeasonState.FINALS or info.finals is not FinalsFormat.NONE)
     ]
     return private(
-        shared, "desk-season.html", visit, complaint, season=info, following=following, words=WORDS, **values
+        shared,
+        "desk-season.html",
+        visit,
+        complaint,
+        season=info,
+        following=following,
+        groups=season_form.groups(info, info.state),
+        divisions=season_form.divisions_text(info),
+        movable=len(info.divisions) > 1 and info.state in ENTERABLE,
+        **values,
     )
 
 
-def _same(words: type[StrEnum]) -> list[tuple[str, str]]:
-    return [(word.value, word.value) for word in words]
-
-
-WORDS = {
-    "ranks": _same(Ranks),
-    "finals": _same(FinalsFormat),
-    "finals_log": _same(FinalsLog),
-    "admission": _same(Admission),
-    "remedies": [
-        (Remedy.NONE.value, "leave the match"),
-        (Remedy.VOID.value, "void it"),
-        (Remedy.REJUDGE.value, "play it again"),
-    ],
-}
-"""What a season's settings and a ruling may say."""
+REMEDIES = [
+    (Remedy.NONE.value, "leave the match"),
+    (Remedy.VOID.value, "void it"),
+    (Remedy.REJUDGE.value, "play it again"),
+]

@@ -11,18 +11,43 @@ from api.deps import Shared
 from api.pages.markdown import rendered
 from api.pages.render import page, render
 from api.services import SITE
+from league.errors import NotFound
 
 router = APIRouter(include_in_schema=False)
 
-RATINGS = SITE.parents[1] / "docs" / "ratings.md"
+DOCS = SITE.parents[1] / "docs"
+VERDICTS = "## Verdicts and their cures\n"
+"""The section of docs/authors.md that becomes a page."""
 
 
-@router.get("/about/ratings")
-async def about_ratings(shared: Shared, request: Request) -> Response:
-    """How the ratings are made."""
-    return await page(shared, request, "about-ratings", lambda: render(shared, "text.html", text=_ratings()))
+TITLES = {
+    "ratings": "How the ratings are made",
+    "verdicts": "Verdicts and their cures",
+    "authors": "For authors",
+    "players": "For people who play",
+    "organisers": "For organisers",
+}
+"""The pages; each is docs/NAME.md, but for the verdicts."""
+
+
+@router.get("/about/{name}")
+async def about(shared: Shared, request: Request, name: str) -> Response:
+    """A page of our own text."""
+    if name not in TITLES:
+        raise NotFound("page", name)
+    return await page(
+        shared,
+        request,
+        ("about", name),
+        lambda: render(shared, "text.html", title=TITLES[name], text=_text(name)),
+    )
 
 
 @cache
-def _ratings() -> Markup:
-    return rendered(RATINGS.read_text(encoding="utf-8"), titled=True)
+def _text(name: str) -> Markup:
+    if name != "verdicts":
+        return rendered((DOCS / f"{name}.md").read_text(encoding="utf-8"), titled=True)
+    before, heading, after = (DOCS / "authors.md").read_text(encoding="utf-8").partition(VERDICTS)
+    assert heading, f"after {len(before)} characters docs/authors.md has no verdicts"
+    section = after.partition("\n## ")[0]
+    return rendered(f"{heading.removeprefix('#')}{section}", titled=True)

@@ -14,15 +14,16 @@ from urllib.parse import urlencode
 
 from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
-from api import sessions
+from api import schemas, sessions
 from api.deps import Shared, look_up
-from api.errors import STATUS
+from api.errors import STATUS, plainly
 from api.pages.render import render
 from api.services import Services
-from league.errors import BadToken, LeagueError, OverQuota, WrongCredentials
+from league.errors import BadSetting, BadToken, LeagueError, NameTaken, OverQuota, TooSoon, WrongCredentials
 from league.service.users import Person
 from league.states import TokenKind
 
@@ -77,9 +78,10 @@ def present(request: Request, shared: Shared) -> Visit | None:
         return None
 
 
-def visit(request: Request, found: Annotated[Visit | None, Depends(present)]) -> Visit:
-    """Who is signed in; anybody else is sent to do so."""
+def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depends(present)]) -> Visit:
+    """Who is signed in; anybody else is sent to do so. Raises OverQuota."""
     if found is not None:
+        shared.rates.write_by(request, found.person.id)
         return found
     back = local_path(request.url.path) if request.method in sessions.SAFE else HOME
     raise HTTPException(303, "Sign in first.", {"Location": f"/sign-in?{urlencode({'next': back})}"})
@@ -105,9 +107,10 @@ Sent = Annotated[Fields, Depends(fields)]
 Submitted = Annotated[Posted, Depends(posted)]
 
 
-def checked(shape: type[_Shape], given: Fields, **more: Any) -> _Shape:
+def checked(shape: type[_Shape], given: Mapping[str, Any]) -> _Shape:
     """The form as one of the API's shapes; a field left empty counts as left out. Raises ValidationError."""
-    return shape.model_validate({**{name: value for name, value in given.items() if value != ""}, **more})
+    kept = {name: value for name, value in given.items() if value != ""}
+    return shape.model_validate(kept, context=schemas.TEXT)
 
 
 def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callable[[Complaint], Response]) -> Response:
@@ -115,15 +118,15 @@ def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callab
     try:
         return act()
     except ValidationError as error:
-        said = {str(found["loc"][0]): found["msg"] for found in error.errors() if found["loc"]}
+        said = {str(found["loc"][0]): _said(found) for found in error.errors() if found["loc"]}
         whole = ". ".join(found["msg"] for found in error.errors() if not found["loc"])
         return again(Complaint(form, 422, whole or "Please look at what is marked.", said, _typed(given)))
     except LeagueError as error:
         status = 403 if isinstance(error, WrongCredentials) else STATUS[type(error)]
         if status >= 500:
             raise
-        headers = {"Retry-After": str(error.retry_after_seconds)} if isinstance(error, OverQuota) else {}
-        return again(Complaint(form, status, str(error), {}, _typed(given), headers))
+        headers = {"Retry-After": str(error.retry_after_seconds)} if isinstance(error, OverQuota | TooSoon) else {}
+        return again(Complaint(form, status, str(error), _marked(error), _typed(given), headers))
 
 
 def private(shared: Services, name: str, visitor: Visit | None, complaint: Complaint | None, **values: Any) -> Response:
@@ -142,6 +145,24 @@ def local_path(path: str | None) -> str:
     """The path if it is one of this site's, else the account's; nobody is sent elsewhere by a link to us."""
     plain = path is not None and path.isascii() and path.isprintable() and "\\" not in path
     return path if path and plain and path.startswith("/") and not path.startswith("//") else HOME
+
+
+def _said(found: ErrorDetails) -> str:
+    """One complaint about a field, for people."""
+    text = plainly(found)
+    place = next((part + 1 for part in found["loc"][1:] if isinstance(part, int)), None)
+    return text if place is None else f"Number {place}: {text}"
+
+
+def _marked(error: LeagueError) -> Fields:
+    """The field that a refusal is about, where it is about one."""
+    match error:
+        case BadSetting():
+            return {error.setting: f"{error.why[:1].upper()}{error.why[1:]}."}
+        case NameTaken():
+            return {"name": "There is one of this name already."}
+        case _:
+            return {}
 
 
 def _typed(given: Fields) -> Fields:

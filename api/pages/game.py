@@ -59,7 +59,7 @@ def _game(shared: Services, name: str) -> str:
         counts = careers.game_counts(session, name)
         judged = service.environment(session)
         recent = service.matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else []
-    top = board.standings["rows"][:TOP] if board else []
+    top = [row for row in board.standings["rows"] if row["rank"] is not None][:TOP] if board else []
     return render(
         shared,
         "game.html",

@@ -9,7 +9,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-_PROTOCOL = re.compile(r"^(?:\.\./protocols/|protocols/)?([a-z0-9-]+)\.md$")
+from engine.games import GAMES
+
+_TEXT = re.compile(r"(?:\.\./)?(protocols/)?([a-z0-9-]+)\.md(?:#.*)?")
+_ABOUT = frozenset({"authors", "organisers", "players", "ratings"})
+"""Texts of docs/ that have pages."""
 
 
 def rendered(text: str, *, titled: bool = False) -> Markup:
@@ -40,10 +44,21 @@ def _linked(tokens: Sequence[Token]) -> list[Token]:
     kept, dropped = [], False
     for token in tokens:
         if token.type == "link_open":
-            found = _PROTOCOL.match(str(token.attrGet("href")))
-            dropped = found is None
-            if found is not None:
-                token.attrSet("href", f"/games/{found[1]}")
+            address = _address(str(token.attrGet("href")))
+            dropped = address is None
+            if address is not None:
+                token.attrSet("href", address)
         if not (dropped and token.type in {"link_open", "link_close"}):
             kept.append(token)
     return kept
+
+
+def _address(link: str) -> str | None:
+    """Our page of the text that a link between texts leads to; None: it has none."""
+    found = _TEXT.fullmatch(link)
+    if found is None:
+        return None
+    name = found[2]
+    if name in GAMES and (found[1] or not link.startswith("../")):
+        return f"/games/{name}"
+    return f"/about/{name}" if name in _ABOUT and not found[1] else None

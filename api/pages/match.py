@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from typing import Any
 
 from fastapi import APIRouter, Response
 
 from api.deps import Id, Shared
+from api.live import Telling, telling
 from api.pages.render import render
 from api.replays import names, transcript_of
 from api.services import Services
 from engine.scenes import Scene, scenes
 from league import service
+from league.chain import AuditEntry
+from league.service import live
 from league.service.matches import MatchInfo
+from league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
 
 MAX_MOVES = 3000
 """Rows in the page's own table; the viewer and the transcript have all."""
+
+MAX_RULINGS = 100
+"""Decisions about the match, the newest; the audit log has all."""
 
 
 @router.get("/matches/{match_id}")
@@ -26,20 +35,62 @@ def match(shared: Shared, match_id: Id) -> Response:
     with shared.db.reading() as session:
         detail = service.match_detail(session, match_id)
         info = service.season_info(session, detail.match.season_id)
-        rulings = service.audit_log(session, subject=f"match/{match_id}", limit=20)
+        rulings = service.audit_log(session, subject=f"match/{match_id}", limit=MAX_RULINGS)
+    moves = _moves(shared, detail.match)
     content = render(
         shared,
         "match.html",
         match=detail.match,
         names=names(detail.match),
         season=info,
-        rulings=[(ruling, json.loads(ruling.data)) for ruling in rulings],
+        not_played=detail.not_played,
+        rulings=[_ruling(entry) for entry in rulings],
+        max_rulings=MAX_RULINGS,
         attempts=detail.attempts,
         latencies=detail.latencies,
-        moves=_moves(shared, detail.match),
+        moves=moves[:MAX_MOVES],
+        more_moves=max(0, len(moves) - MAX_MOVES),
+        watched=_watched(shared, detail.match),
         winners=winners(detail.match),
     )
     return Response(content, media_type="text/html")
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """A record of the audit log about this match, in words. `again`: the match that is played in its place; `remark`:
+    what everyone may know of the one who decided.
+    """
+
+    words: str
+    actor: str
+    at: str
+    why: str
+    again: int | None
+    remark: str
+
+
+def _ruling(entry: AuditEntry) -> Ruling:
+    said: dict[str, Any] = json.loads(entry.data)
+    words = entry.action.replace("-", " ").capitalize()
+    if entry.action == "appeal-ruled":
+        words = "Appeal upheld" if said["upheld"] else "Appeal rejected"
+    return Ruling(
+        words=words,
+        actor=entry.actor,
+        at=entry.at[:16].replace("T", " "),
+        why=said.get("reason") or said.get("ruling") or "",
+        again=said.get("again"),
+        remark=said.get("remark", ""),
+    )
+
+
+def _watched(shared: Services, match: MatchInfo) -> Telling | None:
+    """What is told of a match that is not over."""
+    if match.state is not MatchState.SCHEDULED:
+        return None
+    with shared.db.reading() as session:
+        return telling(live.watch(session, match.id), names(match))
 
 
 def winners(match: MatchInfo) -> list[str]:
@@ -51,4 +102,4 @@ def winners(match: MatchInfo) -> list[str]:
 def _moves(shared: Services, match: MatchInfo) -> list[Scene]:
     """The match in words; the page does without where the store has lost it."""
     transcript = transcript_of(shared, match)
-    return [] if transcript is None else scenes(transcript, names(match))[:MAX_MOVES]
+    return [] if transcript is None else scenes(transcript, names(match))

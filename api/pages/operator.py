@@ -32,6 +32,7 @@ def operator(shared: Shared, visit: Visiting) -> Response:
         conditions=conditions,
         hosts=hosts,
         queues=standing.queues,
+        ended={how: count for how, count in standing.exhibitions_ended.items() if count},
         rankings=[
             (names.get(season, str(season)), season, age) for season, age in standing.ranking_age_seconds.items()
         ],

@@ -12,14 +12,15 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from anyio import to_thread
 from fastapi import Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from api.caching import answer
 from api.services import SITE, Body, Services
 from engine.core import NS_PER_MS
+from engine.figures import counted, duration, limit, points
 
 MAX_SHOWN = 300
 """Characters of one cell."""
@@ -32,8 +33,12 @@ def templates() -> Jinja2Templates:
     )
     environment.filters |= {
         "shown": shown,
+        "points": points,
         "lines": lines,
         "ms": ms,
+        "duration": duration,
+        "counted": counted,
+        "limit": limit,
         "instant": instant,
         "elo": elo,
         "share": share,
@@ -49,7 +54,7 @@ async def page(shared: Services, request: Request, key: object, make: Callable[[
     """A page that is the same for everyone: rendered at most once a second, 304 where the client has it."""
     body = shared.bodies.fresh(("page", key))
     if body is None:
-        content = (await run_in_threadpool(make)).encode()
+        content = (await to_thread.run_sync(make, limiter=shared.showing)).encode()
         digest = hashlib.sha256(content).hexdigest()[:32]
         body = shared.bodies.keep(("page", key), Body(digest, f'"{digest}"', content, "text/html"))
     shared.bodies.remember(request.scope, ("page", key))
@@ -107,6 +112,8 @@ def size(count_bytes: int) -> str:
 def places(row: Mapping[str, Any]) -> str:
     """The interval of a place."""
     low, high = row["rank_low"], row["rank_high"]
+    if low is None:
+        return "\u2013"
     return f"{low}\u2013{high}" if low < high else f"{low}"
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import ConfigDict
 from sqlmodel import Session
 
 from api import schemas
@@ -18,8 +19,9 @@ from api.pages.render import page, render
 from api.services import Services
 from league import service
 from league.beside import sentences
+from league.service.participation import AbsentBot
 from league.service.seasons import Progress, SeasonInfo, season_waiting
-from league.states import MatchState
+from league.states import Absence, MatchState, SeasonState
 
 router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 
@@ -35,8 +37,10 @@ PAIRS = 12
 Row = Mapping[str, Any]
 
 
-class Chosen(schemas.Input):
+class Chosen(schemas.Query):
     """What of the leaderboard is asked for: part of a bot's, an author's or a team's name, a language, a division."""
+
+    model_config = ConfigDict(extra="ignore")  # whoever passes a link on may have added something of their own
 
     q: Annotated[str, Query(max_length=64)] = ""
     language: Annotated[str, Query(max_length=32)] = ""
@@ -96,8 +100,11 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         info = service.season_info(session, season_id)
         board = shared.boards.newest(session, season_id)
         progress = _progress(session, season_id, board.standings["totals"])
+        finals = service.finals_progress(session, season_id) if info.state is SeasonState.FINALS else []
+        waits_for = service.waits_for(session, season_id)
         announcements = service.announcements(session, season_id, limit=3)
         recent = service.matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT)
+        absent = service.absent_bots(session, season_id)
     standings = board.standings
     return render(
         shared,
@@ -105,11 +112,15 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         season=info,
         announcements=announcements,
         dates=dates(info),
+        finals=finals,
+        divisions={division.number: division.name for division in info.divisions},
+        waits_for=waits_for,
         progress=progress,
         board=board,
         rows=standings["rows"],
         chosen=chosen,
         shown=shown(standings["rows"], chosen, info),
+        absent=_absent(absent, standings["rows"]),
         latency=standings.get("latency", {}),
         second=any(row["plackett_luce"] is not None for row in standings["rows"]),
         totals=standings["totals"],
@@ -117,6 +128,14 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         pairs=points(standings, PAIRS),
         matches=recent,
     )
+
+
+def _absent(absent: Sequence[AbsentBot], rows: Sequence[Row]) -> Mapping[str, Sequence[AbsentBot]]:
+    """Those that the ranking does not show (any more), by the reason."""
+    ranked = {row["bot_id"] for row in rows}
+    unseen = [bot for bot in absent if bot.bot_id not in ranked]
+    kinds = {kind.value: [bot for bot in unseen if bot.absence is kind] for kind in Absence}
+    return {kind: bots for kind, bots in kinds.items() if bots}
 
 
 def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:

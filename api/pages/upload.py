@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, BinaryIO, cast
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from api import schemas, sessions
@@ -41,19 +42,21 @@ def uploading(shared: Shared, request: Request, visit: Visiting, bot_id: Id) -> 
 @router.post("/versions")
 async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depends(uploading)], bot_id: Id) -> Response:
     """The form's upload. The token stands before the file, and nothing is done with the file if it is not right."""
-    with tempfile.TemporaryFile() as file:
-        limit_bytes = shared.settings.upload_limit_bytes
-        received = await receive_file(request, file, limit_bytes, before=(sessions.CSRF_FIELD,))
-        sessions.must_match(visit.secret, received.fields.get(sessions.CSRF_FIELD))
+    async with shared.room.take(visit.person.id, request):
+        with tempfile.TemporaryFile() as file:
+            limit_bytes = shared.settings.upload_limit_bytes
+            received = await receive_file(request, file, limit_bytes, before=(sessions.CSRF_FIELD,))
+            sessions.must_match(visit.secret, received.fields.get(sessions.CSRF_FIELD))
 
-        def act() -> Response:
-            version = accept_upload(shared, visit.person, bot_id, cast(BinaryIO, file), received)
-            return onward(f"/bots/{bot_id}/versions/{version.number}")
+            def act() -> Response:
+                version = accept_upload(shared, visit.person, bot_id, cast(BinaryIO, file), received)
+                return onward(f"/bots/{bot_id}/versions/{version.number}")
 
-        def again(complaint: Complaint) -> Response:
-            return _workshop(shared, visit, bot_id, complaint)
+            def again(complaint: Complaint) -> Response:
+                return _workshop(shared, visit, bot_id, complaint)
 
-        return await run_in_threadpool(attempt, "upload", {}, act, again)
+            taking_in = partial(attempt, "upload", {}, act, again)
+            return await to_thread.run_sync(taking_in, limiter=shared.taking_in)
 
 
 @router.get("/versions/{number}")

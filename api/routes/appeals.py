@@ -18,7 +18,7 @@ from league.states import AppealState
 router = APIRouter(prefix="/v1", tags=["appeals"])
 
 
-class AppealPage(schemas.Input):
+class AppealPage(schemas.Query):
     """Which appeals."""
 
     season: Annotated[int, Field(ge=1, le=MAX_ID)] | None = None

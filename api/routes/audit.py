@@ -16,7 +16,7 @@ from league import service
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
 
 
-class AuditPage(schemas.Input):
+class AuditPage(schemas.Query):
     """Which records. `oldest_first`: from the first record on, in the order in which they are chained."""
 
     subject: str = Field(default="", max_length=128, examples=["match/5"])

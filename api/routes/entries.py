@@ -16,7 +16,7 @@ from league.service.entries import EntryInfo, Gate
 router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])
 
 
-class EntryPage(schemas.Input):
+class EntryPage(schemas.Query):
     """Which part of the list."""
 
     cursor: str | None = None

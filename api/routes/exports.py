@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ from starlette.responses import StreamingResponse
 from api.deps import MAX_ID, Id, Shared
 from api.services import Services
 from league import service
-from league.service.exports import Row, Scope
+from league.service.export_pages import Row, Scope
 from league.words import Exported
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
@@ -30,8 +31,11 @@ class Format(StrEnum):
 
 MEDIA = {Format.JSONL: "application/x-ndjson", Format.CSV: "text/csv; charset=utf-8"}
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet takes text that begins so for a formula; a quote before it keeps it text."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""A spreadsheet takes text that begins so, maybe after blanks, for a formula; an apostrophe before it keeps it text."""
+
+NUMBER = re.compile(r"-?\d+(/\d+)?")
+"""Points: a whole number or a fraction, which is no formula."""
 
 
 @router.get(
@@ -48,7 +52,7 @@ def export(
         int | None, Query(ge=1, le=MAX_ID, description="Its matches alone, with all who played in them.")
     ] = None,
 ) -> Response:
-    """Everything public about a season: its matches, participants, response times, attempts or entries."""
+    """Everything public about a season, one table at a time; docs/export.md explains each column."""
     scope = Scope(season_id, bot)
     with shared.db.reading() as session:
         first, after = service.export_page(session, scope, table)
@@ -77,13 +81,15 @@ def _csv(pages: Iterator[list[Row]]) -> Iterator[str]:
     headed = False
     for rows in pages:
         text = io.StringIO()
-        writer = csv.writer(text)
+        writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)  # whatever a reader takes for a separator
         if rows and not headed:
-            writer.writerow(rows[0])
+            csv.writer(text).writerow(rows[0])
             headed = True
         writer.writerows([_cell(value) for value in row.values()] for row in rows)
         yield text.getvalue()
 
 
 def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    if not isinstance(value, str) or NUMBER.fullmatch(value):
+        return value
+    return f"'{value}" if value.lstrip(" ").startswith(FORMULA) else value

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TookTooLong
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 
 from api import metrics, schemas
 from api.deps import Shared
+from api.services import Services
 
 router = APIRouter(tags=["operation"])
 log = logging.getLogger(__name__)
@@ -52,7 +55,18 @@ def readyz(shared: Shared, response: Response) -> schemas.Readiness:
     return schemas.Readiness(**found)
 
 
-@router.get("/metrics", response_class=PlainTextResponse)
-def get_metrics(shared: Shared) -> Response:
-    """For Prometheus."""
+@router.get("/metrics", response_class=PlainTextResponse, responses={403: {"description": "Not from that network"}})
+def get_metrics(shared: Shared, request: Request) -> Response:
+    """For Prometheus, from the networks that the settings name."""
+    if not _may_measure(shared, request):
+        raise HTTPException(403, "Metrics are not told to this network; see DEADHEAT_METRICS_NETWORKS.")
     return Response(metrics.exposition(shared), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _may_measure(shared: Services, request: Request) -> bool:
+    try:
+        found = ipaddress.ip_address(request.client.host if request.client is not None else "")
+    except ValueError:  # a Unix socket, so a proxy that is not trusted
+        return False
+    known = getattr(found, "ipv4_mapped", None) or found
+    return any(known in network for network in shared.settings.metrics_from)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from anyio import to_thread
 from fastapi import APIRouter, Request, Response
-from fastapi.concurrency import run_in_threadpool
 
 from api import schemas
 from api.caching import answer
@@ -20,7 +20,7 @@ async def get_leaderboard(shared: Shared, season_id: Id, request: Request) -> Re
     key = ("leaderboard", season_id)
     body = shared.bodies.fresh(key)
     if body is None:
-        body = await run_in_threadpool(_body, shared, season_id)
+        body = await to_thread.run_sync(_body, shared, season_id, limiter=shared.showing)
     shared.bodies.remember(request.scope, key)
     return answer(request, body)
 

@@ -24,19 +24,24 @@ FOR_EVER = "public, max-age=31536000, immutable"
 """A transcript never changes: its address names one match, its ETag the content."""
 
 
-class MatchPage(schemas.Input):
+class MatchPage(schemas.Query):
     """Which matches."""
 
     season: _Filter | None = None
     bot: _Filter | None = None
     state: MatchState | None = None
+    finished_since: schemas.Date | None = None
     cursor: str | None = None
     limit: schemas.Limit = 50
 
 
 @router.get("", responses={400: {}})
 def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas.Matches:
-    """The newest first, filtered by season, bot and state."""
+    """The newest first, filtered by season, bot and state.
+
+    With `finished_since`: those that ended at that instant or later, the last that ended first. Matches of a series end
+    at once, and series in any order, so this is the list to follow; a match may be seen some seconds after it ended.
+    """
     limit = min(page.limit, shared.settings.page_limit)
     with shared.db.reading() as session:
         found = service.matches(
@@ -44,6 +49,7 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
             season_id=page.season,
             bot_id=page.bot,
             state=page.state,
+            finished_since=page.finished_since,
             before=read_cursor(page.cursor),
             limit=limit,
         )
@@ -59,6 +65,7 @@ def get_match(shared: Shared, match_id: Id) -> schemas.MatchDetail:
     match = schemas.Match.model_validate(found.match)
     return schemas.MatchDetail(
         **match.model_dump(),
+        not_played=found.not_played,
         attempts=[schemas.AttemptView.model_validate(attempt) for attempt in found.attempts],
         latencies=[schemas.LatencyView.model_validate(latency) for latency in found.latencies],
     )

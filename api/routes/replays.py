@@ -1,4 +1,4 @@
-"""Matches to watch and to verify."""
+"""Matches to watch, also while they are played, and to verify."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 
 from api.caching import answer
 from api.deps import Id, Shared
+from api.live import live_body, live_key
 from api.replays import replay_body, verification_body
 from api.services import Body, Services
 from league import service
@@ -38,14 +39,24 @@ def verify(shared: Shared, match_id: Id, request: Request) -> Response:
     return _answer(shared, match_id, request, verification_body)
 
 
+@router.get("/{match_id}/live", response_class=Response, responses={200: JSON[200], 304: JSON[304], 404: {}})
+def watch(shared: Shared, match_id: Id, request: Request) -> Response:
+    """A match that is being played, as far as a spectator may see it: ``told`` (a sentence), ``ends`` (nothing more
+    will be shown here) and ``match``, a document as that of a replay or null.
+    """
+    body = live_body(shared, match_id)
+    shared.bodies.remember(request.scope, live_key(match_id))  # however many watch from one address
+    return answer(request, body)
+
+
 def _answer(
     shared: Services, match_id: int, request: Request, made: Callable[[Services, MatchInfo], Body | None]
 ) -> Response:
     with shared.db.reading() as session:
         match = service.match_detail(session, match_id).match
     if match.state is not MatchState.DONE:
-        raise WrongState("match", match.state, MatchState.DONE)
+        raise WrongState.of_match(match.state, "there is a replay only of one that was played to its end")
     body = made(shared, match)
     if body is None:
-        raise WrongState("transcript", "not readable", "in the store; an operator has been told")
+        raise WrongState("lost", "The transcript cannot be read from the store; an operator has been told.")
     return answer(request, body)

@@ -11,21 +11,23 @@ from league import service
 router = APIRouter(prefix="/v1", tags=["rulings"])
 
 ORGANISER: dict[int | str, dict[str, object]] = {401: {}, 403: {}, 404: {}, 409: {}}
-AUTHOR: dict[int | str, dict[str, object]] = {401: {}, 404: {}, 409: {}}
+AUTHOR: dict[int | str, dict[str, object]] = {401: {}, 403: {}, 404: {}, 409: {}}
 
 
-@router.post("/matches/{match_id}/void", status_code=204, responses=ORGANISER)
-def void_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> None:
+@router.post("/matches/{match_id}/void", responses=ORGANISER)
+def void_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> shapes.RuledOn:
     """Take a finished match out of the log of results; the ranking follows. Organisers only."""
     with shared.db.transaction() as session:
-        service.void_match(session, asker, match_id, body.reason)
+        changed = service.void_match(session, asker, match_id, body.reason)
+    return shapes.RuledOn(match_id=match_id, changed=changed)
 
 
-@router.post("/matches/{match_id}/restore", status_code=204, responses=ORGANISER)
-def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> None:
+@router.post("/matches/{match_id}/restore", responses=ORGANISER)
+def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> shapes.RuledOn:
     """Take the voiding back; the ranking is then exactly the one of before. Organisers only."""
     with shared.db.transaction() as session:
-        service.restore_match(session, asker, match_id, body.reason)
+        changed = service.restore_match(session, asker, match_id, body.reason)
+    return shapes.RuledOn(match_id=match_id, changed=changed)
 
 
 @router.post("/matches/{match_id}/rejudge", status_code=201, responses=ORGANISER)
@@ -51,14 +53,19 @@ def reinstate(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: sha
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/withdraw", status_code=204, responses=AUTHOR)
-def withdraw(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> None:
-    """One's own bot gets no new matches; those it played count."""
+def withdraw(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shapes.Reason | None = None) -> None:
+    """No new matches; those played count. Authors: their own bots, until the season is frozen; series that wait are
+    played. Organisers, with a reason: any bot, at any time; series that wait are dropped.
+    """
     with shared.db.transaction() as session:
-        service.withdraw(session, asker, season_id, bot_id)
+        if body is None:
+            service.withdraw(session, asker, season_id, bot_id)
+        else:
+            service.take_out(session, asker, season_id, bot_id, body.reason)
 
 
-@router.post("/seasons/{season_id}/entries/{bot_id}/rejoin", status_code=204, responses=AUTHOR)
+@router.post("/seasons/{season_id}/entries/{bot_id}/rejoin", status_code=204, responses={**AUTHOR, 429: {}})
 def rejoin(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> None:
-    """Take one's own withdrawal back."""
+    """Take one's own withdrawal back, until the season is frozen; while it is open not at once."""
     with shared.db.transaction() as session:
         service.rejoin(session, asker, season_id, bot_id)

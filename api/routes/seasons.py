@@ -43,20 +43,33 @@ def get_season(shared: Shared, season_id: Id) -> schemas.SeasonDetail:
     with shared.db.reading() as session:
         season = schemas.Season.model_validate(service.season_info(session, season_id))
         progress = schemas.Progress.model_validate(service.season_progress(session, season_id))
-    return schemas.SeasonDetail(**season.model_dump(), progress=progress)
+        unfinished = schemas.Unfinished.model_validate(service.season_unfinished(session, season_id))
+        waits_for = service.waits_for(session, season_id)
+        finals = [schemas.FinalsProgress.model_validate(one) for one in service.finals_progress(session, season_id)]
+    return schemas.SeasonDetail(
+        **season.model_dump(),
+        progress=progress,
+        unfinished=unfinished,
+        waits_for=waits_for,
+        finals_progress=finals,
+    )
 
 
 @router.patch("/{season_id}", response_model=schemas.Season, responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
 def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.SeasonChange) -> SeasonInfo:
     """Change settings that may still change, open, freeze, begin the finals, close; organisers only.
 
-    Closing drops what nobody has begun. What runs still counts, and the standings are published when it has ended.
+    Closing drops what nobody has begun. What runs still counts, and the standings are published when it has ended. A
+    season in which something is open (appeals, matches, finals) is closed only with `force`.
     """
-    given = body.model_dump(exclude_unset=True, exclude={"state"})
+    given = body.model_dump(exclude_unset=True, exclude={"state", "divisions", "force"})
     with shared.db.transaction() as session:
+        if body.divisions is not None:
+            wanted = [(division.name, division.size) for division in body.divisions]
+            service.change_divisions(session, asker, season_id, wanted)
         season = service.edit_season(session, asker, season_id, **given)
         if body.state is not None:
-            season = service.set_season_state(session, asker, season_id, body.state)
+            season = service.set_season_state(session, asker, season_id, body.state, force=body.force)
     return season
 
 

@@ -56,7 +56,7 @@ def invite(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamRequest)
         return service.invite_to_team(session, asker, team_id, body.name)
 
 
-@router.post("/{team_id}/join", response_model=schemas.Team, responses={401: {}, 404: {}})
+@router.post("/{team_id}/join", response_model=schemas.Team, responses={401: {}, 404: {}, 409: {}})
 def join(shared: Shared, asker: Asker, team_id: Id) -> TeamInfo:
     """Accept an invitation."""
     with shared.db.transaction() as session:

@@ -48,5 +48,5 @@ def checked_person(shared: Services, request: Request, name: str, password: str)
     shared.rates.sign_in(request, name)
     with shared.db.reading() as session:
         person = service.check_password(session, name, password)
-    shared.rates.signed_in(name)
+    shared.rates.signed_in(request, name)
     return person

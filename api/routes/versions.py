@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from typing import Annotated, BinaryIO, cast
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Path, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from api import schemas
@@ -74,9 +75,11 @@ async def upload_version(
     response: Response,
 ) -> VersionInfo:
     """Upload a version. It is built next: poll the address in `Location`."""
-    with tempfile.TemporaryFile() as file:
-        received = await receive_file(request, file, shared.settings.upload_limit_bytes)
-        version = await run_in_threadpool(accept_upload, shared, asker, bot_id, cast(BinaryIO, file), received)
+    async with shared.room.take(asker.id, request):
+        with tempfile.TemporaryFile() as file:
+            received = await receive_file(request, file, shared.settings.upload_limit_bytes)
+            taking_in = partial(accept_upload, shared, asker, bot_id, cast(BinaryIO, file), received)
+            version = await to_thread.run_sync(taking_in, limiter=shared.taking_in)
     response.headers["Location"] = f"/v1/bots/{bot_id}/versions/{version.number}"
     return version
 

@@ -29,9 +29,9 @@ from cli.replays.pages import (
     took,
     who,
 )
-from cli.timing import duration
 from cli.transcripts import players
 from engine.core import NS_PER_MS, Reply, Seat
+from engine.figures import duration
 from engine.games.polyominoes import SHAPES, SIDE
 from engine.transcript import Transcript
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from cli.console import visible
 from cli.replays.pages import Page, View, heading, stack
-from cli.timing import duration
+from engine.figures import duration
 from engine.transcript import Exchange, Transcript
 
 

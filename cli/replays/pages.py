@@ -14,8 +14,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from cli.console import short, visible
-from cli.timing import duration
 from engine.core import Event, Reply, Seat
+from engine.figures import duration
 from engine.transcript import Transcript
 
 NAME_WIDTH = 16

@@ -59,7 +59,7 @@ NOW = (
         4,
     ),
     Panel("Void attempts", "By our doing.", (("avg(deadheat:voids:ratio5m)", ""),), "percentunit", "stat", 4, 4),
-    Panel("Oldest ranking", "Of the open seasons.", (("max(deadheat_ratings_age_seconds)", ""),), "s", "stat", 4, 4),
+    Panel("Oldest ranking", "Of seasons that go on.", (("max(deadheat_ratings_age_seconds)", ""),), "s", "stat", 4, 4),
 )
 
 DEADLINES = (
@@ -96,9 +96,12 @@ DEADLINES = (
 
 FAULTS = (
     Panel(
-        "Time-outs a match, against the last week",
+        "Time-outs a match, against the season's last week",
         "By the bots' own doing.",
-        (("deadheat:timeouts:ratio5m", "{{game}}"), ("deadheat:timeouts:norm", "{{game}} norm")),
+        (
+            ("deadheat:timeouts:ratio5m", "{{game}} {{season}}"),
+            ("deadheat:timeouts:norm", "{{game}} {{season}} norm"),
+        ),
         "percentunit",
     ),
     Panel(
@@ -122,7 +125,7 @@ FAULTS = (
 )
 
 WORK = (
-    Panel("Matches a minute", "Finished.", (("60 * deadheat:matches:rate5m", "{{game}}"),)),
+    Panel("Matches a minute", "Finished.", (("60 * deadheat:matches:rate5m", "{{game}} {{season}}"),)),
     Panel("Queue", "Rows by state.", (("deadheat_queue_rows", "{{queue}} {{state}}"),)),
     Panel(
         "Wait until claimed, 95th percentile",
@@ -148,6 +151,11 @@ WORK = (
         (("sum by (task, cause) (rate(deadheat_task_failures_total[5m]))", "{{task}} {{cause}}"),),
         "ops",
     ),
+    Panel(
+        "People's matches against bots, last day",
+        "By how they ended; what is not the person's doing is ours. Those that wait or run are in the queue.",
+        (("max by (outcome) (deadheat_exhibitions_ended)", "{{outcome}}"),),
+    ),
 )
 
 HOSTS = (
@@ -159,6 +167,18 @@ HOSTS = (
         (("sum by (outcome) (increase(deadheat_canaries_total[1h]))", "{{outcome}}"),),
     ),
     Panel("Last heard of", "Seconds ago.", (("time() - deadheat_host_seen_timestamp_seconds", "{{host}}"),), "s"),
+    Panel(
+        "Room for blobs",
+        "Where they are files. Full, it takes no upload and no result.",
+        (("min(deadheat_blob_free_bytes)", "free"),),
+        "bytes",
+    ),
+    Panel(
+        "Room for blobs, share",
+        "Of its bytes or inodes, whichever is smaller.",
+        (("min(deadheat_blob_free_ratio)", "free"),),
+        "percentunit",
+    ),
 )
 
 WEB = (
@@ -177,13 +197,15 @@ WEB = (
 )
 
 HOURLY_TIMEOUTS = (
-    'sum by (game) (increase(deadheat_faults_total{fault="timeout"}[1h]))'
-    " / (sum by (game) (increase(deadheat_matches_total[1h])) > 0)"
+    'sum by (game, season) (increase(deadheat_faults_total{fault="timeout"}[1h]))'
+    " / (sum by (game, season) (increase(deadheat_matches_total[1h])) > 0)"
 )
 
 SEASON = (
     Panel(
-        "Matches finished today", "By game.", (("sum by (game) (increase(deadheat_matches_total[24h]))", "{{game}}"),)
+        "Matches finished today",
+        "By game and season.",
+        (("sum by (game, season) (increase(deadheat_matches_total[24h]))", "{{game}} {{season}}"),),
     ),
     Panel(
         "Time-outs a match, last hour",
@@ -191,7 +213,7 @@ SEASON = (
         (
             (
                 HOURLY_TIMEOUTS,
-                "{{game}}",
+                "{{game}} {{season}}",
             ),
         ),
         "percentunit",

@@ -5,14 +5,17 @@ or a match under rules of another version, is told event by event.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
+from engine.core import Game
 from engine.games import GAMES
 from engine.scenes import betris_large, liars_dice, yacht_auction
 from engine.scenes.core import MAX_SCENES, Moment, Scene, moments, outcome
 from engine.transcript import Transcript
+from engine.unfinished import Unfinished
 
-__all__ = ["Scene", "document", "scenes"]
+__all__ = ["Scene", "document", "document_so_far", "scenes", "scenes_so_far"]
 
 Director = Callable[[Iterator[Moment], Sequence[str]], Iterator[Scene]]
 """From a verified transcript's events and the names by seat to a scene for each event that a viewer should see."""
@@ -44,10 +47,32 @@ def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:
     return {
         "game": transcript.game,
         "names": list(names),
-        "board": betris_large.shapes() if transcript.game == "betris-large" else {},
+        "board": _board(transcript.game),
         "ranks": list(transcript.result.ranks),
         "scenes": [scene.as_json() for scene in scenes(transcript, names)],
     }
+
+
+def scenes_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> list[Scene]:
+    """A match that is still being played, or just over, as scenes; what is hidden was left out before (`seen_by`)."""
+    told = DIRECTORS.get(game.name, _plainly)(moments(match), names)
+    return list(islice(told, MAX_SCENES))
+
+
+def document_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> dict[str, Any]:
+    """As `document`, of a match that has no ranks yet."""
+    found = scenes_so_far(game, match, names)
+    return {
+        "game": game.name,
+        "names": list(names),
+        "board": _board(game.name),
+        "ranks": None,
+        "scenes": [scene.as_json() for scene in found],
+    }
+
+
+def _board(game: str) -> dict[str, Any]:
+    return betris_large.shapes() if game == "betris-large" else {}
 
 
 def _plainly(happened: Iterator[Moment], _: Sequence[str]) -> Iterator[Scene]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from engine.core import NS_PER_MS, Event, Reply, Seat
 from engine.transcript import Exchange, Transcript
+from engine.unfinished import Unfinished
 
 MAX_SCENES = 20_000
 """Of one match; the longest game in the house has some 3,000."""
@@ -70,12 +71,12 @@ class Moment:
     answers: tuple[Answer, ...] = field(default=())
 
 
-def moments(transcript: Transcript) -> Iterator[Moment]:
+def moments(match: Transcript | Unfinished) -> Iterator[Moment]:
     """Every event. It follows from the answers of the exchange *before* the one that carries it, and these stand with
     the first event that they led to.
     """
     before: Exchange | None = None
-    for number, exchange in enumerate(transcript.exchanges):
+    for number, exchange in enumerate(match.exchanges):
         answers = () if before is None else _answers(before)
         for event in exchange.events:
             theirs = event.get("seat")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -72,27 +73,73 @@ def swiss(
     bye counts what the caller gives for it); `met` who has met whom; `byes` who has sat out, once for each time.
 
     Equal scores play each other, the better half of them against the other half; who finds nobody new there goes down
-    to the next. Of an odd field the last one sits out among those who did so least. Nobody meets anybody again: in a
-    field of n this is always possible for n/2 rounds (rounded down). The first seat goes by lot, for a series changes
-    seats with every match.
+    to the next. Of an odd field the last one sits out among those who did so least, unless the others could then not
+    be paired. Nobody meets anybody again: in a field of n this is always possible for n/2 rounds (rounded down), and
+    after that (or when some have left) searched for. The first seat goes by lot, for a series changes seats with every
+    match.
 
     Raises:
-        NoRound: all who are left over have met; never in the first n/2 rounds.
+        NoRound: whoever sits out, all the others cannot meet somebody new; never in the first n/2 rounds.
     """
     place = {player: number for number, player in enumerate(players)}
     order = sorted(players, key=lambda player: (-scores.get(player, 0), place[player]))
-    bye = None
-    if len(order) % 2:
-        sat_out = list(byes)
-        bye = min(reversed(order), key=sat_out.count)
-        order.remove(bye)
+    pairs: Sequence[tuple[int, int]]
+    for bye in _sitting_out(order, Counter(byes)):
+        try:
+            pairs = _by_score([player for player in order if player != bye], scores, met)
+            break
+        except NoRound:
+            continue
+    else:
+        pairs, bye = _searched(order, _sitting_out(order, Counter(byes)), met)
+    return Round(tuple(_seated(pair, seed) for pair in pairs), bye)
+
+
+def _sitting_out(order: Sequence[int], sat_out: Counter[int]) -> list[int] | list[None]:
+    """Who might sit out, the first choice first: the last of those who did so least. Nobody of an even field."""
+    if len(order) % 2 == 0:
+        return [None]
+    return [player for _, _, player in sorted((sat_out[player], -rank, player) for rank, player in enumerate(order))]
+
+
+def _by_score(order: Sequence[int], scores: Mapping[int, Score], met: AbstractSet[PairKey]) -> list[tuple[int, int]]:
+    """Pairs of an even field, score group by score group."""
     pairs: list[tuple[int, int]] = []
     floating: list[int] = []
     for _, group in groupby(order, key=lambda player: scores.get(player, 0)):
         found, floating = _pair_up([*floating, *group], met)
         pairs += found
-    pairs = _settle(pairs, floating, met)
-    return Round(tuple(_seated(pair, seed) for pair in pairs), bye)
+    return _settle(pairs, floating, met)
+
+
+SEARCH_STEPS = 20_000
+"""Of a search for any round at all: enough for every field of a dozen, and a tenth of a second."""
+
+
+def _searched(
+    order: Sequence[int], sitting_out: Sequence[int | None], met: AbstractSet[PairKey]
+) -> tuple[list[tuple[int, int]], int | None]:
+    """Any pairs in which nobody meets anybody again, neighbours by score where possible, and who sits out."""
+    steps = 0
+
+    def rest(left: Sequence[int]) -> list[tuple[int, int]] | None:
+        nonlocal steps
+        steps += 1
+        if not left or steps > SEARCH_STEPS:
+            return None if left else []
+        first, *others = left
+        for other in others:
+            if pair_key(first, other) not in met:
+                found = rest([player for player in others if player != other])
+                if found is not None:
+                    return [(first, other), *found]
+        return None
+
+    for bye in sitting_out:
+        found = rest([player for player in order if player != bye])
+        if found is not None:
+            return found, bye
+    raise NoRound
 
 
 def _pair_up(group: Sequence[int], met: AbstractSet[PairKey]) -> tuple[list[tuple[int, int]], list[int]]:

@@ -26,7 +26,7 @@ from league.states import Ranks
 ELO_PER_NAT = 400 / math.log(10)
 """173.72 Elo are one unit of natural log-odds."""
 
-METHOD = {"method": "bradley-terry-map", "version": 2}
+METHOD = {"method": "bradley-terry-map", "version": 3}
 """Part of every stored configuration; the number goes up when the same log gives other figures."""
 
 

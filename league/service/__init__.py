@@ -6,6 +6,7 @@ returned. Nothing here talks to the queue, to a sandbox or to a browser.
 
 from __future__ import annotations
 
+from league.service.absence import disqualify, reinstate, rejoin, take_out, withdraw
 from league.service.access import (
     authenticate,
     begin_session,
@@ -33,10 +34,17 @@ from league.service.bots import (
     version_info,
     versions_of,
 )
-from league.service.builds import claim_build, finish_build, release_build, renew_build
+from league.service.builds import (
+    claim_build,
+    claim_next_build,
+    finish_build,
+    note_build_log,
+    release_build,
+    renew_build,
+)
 from league.service.challenges import GateTerms, challenges
 from league.service.conditions import conditions
-from league.service.divisions import assign_division
+from league.service.divisions import assign_division, change_divisions
 from league.service.entries import enter, entries, entry_info
 from league.service.environments import (
     confirm_environment,
@@ -45,24 +53,17 @@ from league.service.environments import (
     record_environment,
 )
 from league.service.exports import export_page
-from league.service.matches import endings, match_detail, matches, transcript_of
-from league.service.operators import ensure_organiser, reset_password, set_role
-from league.service.participation import absences, participation
+from league.service.finals_played import finals_progress
+from league.service.matches import endings, match_detail, matches, own_seats, transcript_of
+from league.service.operators import Standing, ensure_organiser, reset_password, set_role, token_standing
+from league.service.participation import absences, absent_bots, participation
 from league.service.play import claim_series, finish_series, release_series, renew_series
 from league.service.publishing import publish, seasons_to_publish
 from league.service.queues import queues
 from league.service.recount import recount
-from league.service.rulings import (
-    disqualify,
-    reinstate,
-    rejoin,
-    rejudge_match,
-    restore_match,
-    void_match,
-    withdraw,
-)
-from league.service.schedule import tick
-from league.service.season_states import set_season_state
+from league.service.rulings import rejudge_match, restore_match, void_match
+from league.service.schedule import go_on, seasons_going_on
+from league.service.season_states import set_season_state, waits_for
 from league.service.seasons import (
     create_season,
     edit_season,
@@ -81,6 +82,7 @@ from league.service.teams import (
     team_info,
     teams_of,
 )
+from league.service.unfinished import season_unfinished
 from league.service.users import (
     check_password,
     has_password,
@@ -101,8 +103,10 @@ from league.service.workers import (
 
 __all__ = [
     "GateTerms",
+    "Standing",
     "Swept",
     "absences",
+    "absent_bots",
     "add_version",
     "announce",
     "announcements",
@@ -116,9 +120,11 @@ __all__ = [
     "bots_of",
     "build_log",
     "challenges",
+    "change_divisions",
     "change_password",
     "check_password",
     "claim_build",
+    "claim_next_build",
     "claim_series",
     "conditions",
     "confirm_environment",
@@ -136,9 +142,11 @@ __all__ = [
     "entry_info",
     "environment",
     "export_page",
+    "finals_progress",
     "finish_build",
     "finish_series",
     "first_broken",
+    "go_on",
     "hand_over_team",
     "has_password",
     "host_arrives",
@@ -159,8 +167,10 @@ __all__ = [
     "matches",
     "may_upload",
     "newest_snapshot",
+    "note_build_log",
     "note_use",
     "open_appeal",
+    "own_seats",
     "participation",
     "publish",
     "queues",
@@ -182,7 +192,9 @@ __all__ = [
     "rule",
     "season_info",
     "season_progress",
+    "season_unfinished",
     "seasons",
+    "seasons_going_on",
     "seasons_to_publish",
     "seasons_to_refit",
     "set_role",
@@ -192,9 +204,10 @@ __all__ = [
     "sweep",
     "take_canary",
     "take_down",
+    "take_out",
     "team_info",
     "teams_of",
-    "tick",
+    "token_standing",
     "tokens",
     "transcript_of",
     "trial_of",
@@ -203,6 +216,7 @@ __all__ = [
     "version_info",
     "versions_of",
     "void_match",
+    "waits_for",
     "withdraw",
     "withdraw_appeal",
 ]

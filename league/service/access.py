@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -17,10 +18,11 @@ from sqlmodel import Session, col, delete, select, update
 
 from league.database import now, settings_of, surroundings
 from league.errors import BadToken, NotFound, TooMany
-from league.service.audit import record
 from league.service.users import Person, set_password
 from league.states import Scope, TokenKind
 from league.tables import Token, User
+
+log = logging.getLogger(__name__)
 
 SECRET_BYTES = 32
 PREFIX = {TokenKind.TOKEN: "dh_", TokenKind.SESSION: "dhs_"}
@@ -101,7 +103,7 @@ def begin_session(session: Session, user_id: int, label: str, former: str | None
 
 def end_session(session: Session, secret: str) -> None:
     """Sign out; an unknown secret changes nothing."""
-    _revoke(session, col(Token.sha256) == _digest(secret), col(Token.kind) == TokenKind.SESSION)
+    _revoke(session, col(Token.sha256) == digest(secret), col(Token.kind) == TokenKind.SESSION)
 
 
 def authenticate(session: Session, secret: str, kind: TokenKind = TokenKind.TOKEN) -> Person:
@@ -115,7 +117,7 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     Raises:
         BadToken: unknown, of another kind, revoked or expired.
     """
-    mine = (Token.sha256 == _digest(secret), Token.kind == kind)
+    mine = (Token.sha256 == digest(secret), Token.kind == kind)
     found = session.exec(select(Token, User).join(User, col(User.id) == Token.user_id).where(*mine)).first()
     if found is None:
         raise BadToken("this one is unknown")
@@ -156,11 +158,14 @@ def revoke(session: Session, user_id: int, token_id: int) -> None:
 
 
 def change_password(session: Session, person: Person, password: str, tokens_too: bool = False) -> None:
-    """Another password, which ends every session, and every token if so wished."""
+    """Another password, which ends every session, and every token if so wished. Nobody's business but the log's: the
+    audit log is public.
+    """
     set_password(session, person.id, password)
     kinds = tuple(TokenKind) if tokens_too else (TokenKind.SESSION,)
     _revoke(session, col(Token.user_id) == person.id, col(Token.kind).in_(kinds))
-    record(session, person.name, "password-changed", f"user/{person.id}", {"tokens_too": tokens_too})
+    ended = "sessions and tokens" if tokens_too else "sessions"
+    log.info("user %d has another password; all %s are ended", person.id, ended)
 
 
 def _issue(session: Session, user_id: int, kind: TokenKind, label: str, scope: Scope, lasts: timedelta) -> Issued:
@@ -172,7 +177,7 @@ def _issue(session: Session, user_id: int, kind: TokenKind, label: str, scope: S
         kind=kind,
         scope=scope,
         label=label,
-        sha256=_digest(secret),
+        sha256=digest(secret),
         created_at=at,
         expires_at=at + lasts,
     )
@@ -196,5 +201,6 @@ def _revoke(session: Session, *which: ColumnElement[bool]) -> None:
     session.exec(statement.execution_options(synchronize_session=False))
 
 
-def _digest(secret: str) -> str:
+def digest(secret: str) -> str:
+    """What is stored of a secret, in its place."""
     return hashlib.sha256(secret.encode()).hexdigest()

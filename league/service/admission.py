@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import ColumnElement, and_
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, select
 
-from league.errors import NotAdmitted, NotFound, NotReady, TooMany
+from league.errors import NotAdmitted, NotFound, NotReady
 from league.service.audit import record
+from league.service.teams import entries_behind, people_behind, too_many_entries
 from league.service.users import Person
 from league.states import Admission, VersionState
-from league.tables import Bot, BotVersion, Entry, Season, SeasonInvitation, User
+from league.tables import Bot, BotVersion, Season, SeasonInvitation, User
 
 
 def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> None:
-    """Whether the season takes one more entry from whose bot this is.
+    """Whether the season takes one more entry from whose bot this is. The caller has locked season and bot.
 
     Raises:
         NotAdmitted, TooMany.
@@ -33,12 +33,9 @@ def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> 
         raise NotAdmitted("it is for bots of teams")
     if season.entries_per_author is None:
         return
-    theirs: ColumnElement[bool] = col(Bot.team_id) == bot.team_id
-    if bot.team_id is None:
-        theirs = and_(col(Bot.owner_id) == bot.owner_id, col(Bot.team_id).is_(None))
-    count = select(func.count()).select_from(Entry).join(Bot, col(Bot.id) == Entry.bot_id)
-    if session.exec(count.where(Entry.season_id == season.id, theirs)).one() >= season.entries_per_author:
-        raise TooMany("entries of one author or team in this season", season.entries_per_author)
+    for person in people_behind(session, bot):
+        if entries_behind(session, person, season.id) >= season.entries_per_author:
+            raise too_many_entries(person, season)
 
 
 def newest_ready(session: Session, bot_id: int, languages: Collection[str] | None) -> BotVersion | None:
@@ -84,7 +81,7 @@ def invite_to_season(session: Session, organiser: Person, season_id: int, name: 
     if session.get(SeasonInvitation, (season_id, user_id)) is None:
         session.add(SeasonInvitation(season_id=season_id, user_id=user_id))
         session.flush()
-        record(session, organiser.name, "season-invited", f"season/{season_id}", {"name": name})
+        record(session, organiser.name, "season-invited", f"season/{season_id}")  # who is organisers' business
     return invited_to_season(session, organiser, season_id)
 
 
@@ -98,7 +95,7 @@ def uninvite_from_season(session: Session, organiser: Person, season_id: int, na
     if row is not None:
         session.delete(row)
         session.flush()
-        record(session, organiser.name, "season-uninvited", f"season/{season_id}", {"name": name})
+        record(session, organiser.name, "season-uninvited", f"season/{season_id}")
     return invited_to_season(session, organiser, season_id)
 
 

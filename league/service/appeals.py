@@ -18,8 +18,11 @@ from league.database import now
 from league.errors import NotFound, TooMany, WrongState
 from league.service import rulings
 from league.service.audit import record
+from league.service.impartiality import judging
+from league.service.steps import lock_season
 from league.service.storable import evidence_json, storable
 from league.service.teams import owned_by
+from league.service.told import told_findings
 from league.service.users import Person
 from league.states import AppealState, MatchState, SeasonState
 from league.tables import Appeal, Bot, Match, Participant, Season
@@ -27,6 +30,10 @@ from league.words import Remedy
 
 MAX_OPEN = 20
 """Open appeals of one author."""
+
+ALREADY = (
+    "An appeal of this bot against this match is open already; wait for the ruling, or withdraw it and write another."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +70,12 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
     bot_id = session.exec(bots).first()
     match = session.get(Match, match_id)
     if bot_id is None or match is None:
-        raise NotFound("match of a bot of yours", match_id)
+        raise NotFound.own_match(match_id)
     if match.state is not MatchState.DONE:
-        raise WrongState("match", match.state, MatchState.DONE)
+        raise WrongState.of_match(match.state, "an appeal is against a result")
     season = session.get_one(Season, match.season_id)
     if season.state is SeasonState.CLOSED:
-        raise WrongState("season", season.state, "not closed yet")
+        raise WrongState.of_season(season.state, "its results are final, and nobody can appeal any more")
     return bot_id
 
 
@@ -80,6 +87,9 @@ def open_appeal(
     Raises:
         NotFound, WrongState (also: there is an open one), TooMany.
     """
+    match = session.get(Match, match_id)
+    if match is not None:
+        lock_season(session, match.season_id)  # it does not close between the look and the appeal
     bot_id = appealable(session, owner, match_id)
     mine = select(Appeal.id).join(Bot, col(Bot.id) == Appeal.bot_id)
     mine = mine.where(owned_by(owner), Appeal.state == AppealState.OPEN).limit(MAX_OPEN)
@@ -98,7 +108,7 @@ def open_appeal(
     try:
         session.flush()
     except IntegrityError as error:
-        raise WrongState("appeal", AppealState.OPEN, "the only one of this bot about this match") from error
+        raise WrongState(AppealState.OPEN, ALREADY) from error
     verified = bool(findings.get("verified"))
     record(session, owner.name, "appeal-opened", f"match/{match_id}", {"appeal": row.id, "verified": verified})
     return _view(session, row)
@@ -110,13 +120,14 @@ def rule(
     """Decide an open appeal; what is upheld may void the match or have it played again.
 
     Raises:
-        NotAllowed, NotFound, WrongState.
+        NotAllowed, NotFound, OwnMatch, WrongState.
     """
     organiser.must_organise()
     assert uphold or remedy is Remedy.NONE, "looked at where the request comes in"
     row = _open(session, appeal_id)
+    own = judging(session, organiser, row.match_id)
     _close(session, row, AppealState.UPHELD if uphold else AppealState.REJECTED, organiser.name, ruling)
-    data = {"appeal": row.id, "upheld": uphold, "remedy": remedy.value, "ruling": ruling}
+    data = {"appeal": row.id, "upheld": uphold, "remedy": remedy.value, "ruling": ruling, **own}
     record(session, organiser.name, "appeal-ruled", f"match/{row.match_id}", data)
     if remedy is Remedy.VOID:
         rulings.void_match(session, organiser, row.match_id, ruling)
@@ -131,9 +142,10 @@ def withdraw_appeal(session: Session, owner: Person, appeal_id: int) -> AppealIn
     Raises:
         NotFound, WrongState.
     """
-    row = _open(session, appeal_id)
-    if session.exec(select(Bot.id).where(Bot.id == row.bot_id, owned_by(owner))).first() is None:
+    mine = select(Appeal.id).join(Bot, col(Bot.id) == Appeal.bot_id).where(Appeal.id == appeal_id, owned_by(owner))
+    if session.exec(mine).first() is None:
         raise NotFound("appeal", appeal_id)
+    row = _open(session, appeal_id)
     _close(session, row, AppealState.WITHDRAWN, owner.name, "")
     record(session, owner.name, "appeal-withdrawn", f"match/{row.match_id}", {"appeal": row.id})
     return _view(session, row)
@@ -167,7 +179,9 @@ def _open(session: Session, appeal_id: int) -> Appeal:
     if row is None:
         raise NotFound("appeal", appeal_id)
     if row.state is not AppealState.OPEN:
-        raise WrongState("appeal", row.state, AppealState.OPEN)
+        raise WrongState(
+            row.state, f"This appeal is {row.state} already; only an open one can be ruled on or withdrawn."
+        )
     return row
 
 
@@ -192,7 +206,7 @@ def _info(row: Appeal, bot: str) -> AppealInfo:
         bot=bot,
         state=row.state,
         text=row.text,
-        findings=row.findings,
+        findings=told_findings(row.findings),
         opened_at=row.opened_at,
         ruled_at=row.ruled_at,
         ruled_by=row.ruled_by,

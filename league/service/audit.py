@@ -1,13 +1,16 @@
 """The audit log: who decided what, in a chain that shows any later change (`league.chain`).
 
 Nothing is ever changed or removed (the database refuses), so an organiser's corrections appear as further records.
+
+All writers of the log stand in one line, whichever season they are at. So that nobody stands there with a lock in hand
+that others need, records are kept until the transaction commits, and are written as its last act.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlmodel import Session, col, select
 
 from league.chain import GENESIS, AuditEntry, canonical, record_sha256
@@ -17,12 +20,32 @@ from league.tables import AuditRecord
 AUDIT_LOCK = 7_341_553
 """PostgreSQL advisory lock under which records are appended one at a time; SQLite's writers wait anyway."""
 
+WAITING = "audit"
+"""Where a session keeps the records of its transaction."""
+
 SYSTEM = "system"
 """The actor where no person decided."""
 
 
 def record(session: Session, actor: str, action: str, subject: str, data: Mapping[str, object] | None = None) -> None:
-    """Append one record; part of the caller's transaction."""
+    """Append one record when the caller's transaction commits, and only then."""
+    session.info.setdefault(WAITING, []).append((actor, action, subject, canonical(data or {})))
+
+
+@event.listens_for(Session, "before_commit")
+def _append_waiting(session: Session) -> None:
+    if waiting := session.info.pop(WAITING, []):
+        session.flush()  # every other lock comes before the log's
+        for entry in waiting:
+            _append(session, *entry)
+
+
+@event.listens_for(Session, "after_rollback")
+def _forget_waiting(session: Session) -> None:
+    session.info.pop(WAITING, None)
+
+
+def _append(session: Session, actor: str, action: str, subject: str, data: str) -> None:
     if session.get_bind().dialect.name == "postgresql":
         session.connection().execute(text(f"SELECT pg_advisory_xact_lock({AUDIT_LOCK})"))
     previous = session.exec(select(AuditRecord.sha256).order_by(col(AuditRecord.id).desc()).limit(1)).first()
@@ -31,7 +54,7 @@ def record(session: Session, actor: str, action: str, subject: str, data: Mappin
         actor=actor,
         action=action,
         subject=subject,
-        data=canonical(data or {}),
+        data=data,
         prev_sha256=previous or GENESIS,
         sha256="",
     )

@@ -16,6 +16,7 @@ from league.errors import NameTaken, NotFound, TooMany, UnknownGame
 from league.service.audit import record
 from league.service.quotas import check_quotas
 from league.service.teams import give_bot, must_be_member, owned_by
+from league.service.told import told
 from league.service.users import Person
 from league.states import VersionState
 from league.tables import Attempt, Bot, BotVersion, Team, User
@@ -92,6 +93,7 @@ def create_bot(session: Session, owner: Person, game: str, name: str, team_id: i
         raise UnknownGame(game, tuple(sorted(GAMES)))
     if team_id is not None:
         must_be_member(session, owner, team_id)
+    _lock_user(session, owner)
     owned = session.exec(select(func.count()).select_from(Bot).where(Bot.owner_id == owner.id)).one()
     if owned >= MAX_BOTS:
         raise TooMany("bots of one author", MAX_BOTS)
@@ -121,7 +123,7 @@ def own_bot(session: Session, owner: Person, bot_id: int) -> Bot:
     """The bot, if it is the asker's or of a team of theirs. Raises NotFound: for a stranger it does not exist."""
     bot = session.exec(select(Bot).where(Bot.id == bot_id, owned_by(owner))).first()
     if bot is None:
-        raise NotFound("bot of yours", bot_id)
+        raise NotFound("bot", bot_id, f"You have no bot number {bot_id}.")
     return bot
 
 
@@ -154,9 +156,10 @@ def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) ->
         OverQuota.
         TooMany: the bot has `MAX_VERSIONS`.
     """
-    session.exec(select(User.id).where(User.id == owner.id).with_for_update(key_share=True)).one()  # one by one
+    # Uploads of one bot, and of one author, go one by one: quotas are counted and numbers given under these locks.
+    session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
+    _lock_user(session, owner)
     may_upload(session, owner, bot_id)
-    session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update()).one()  # two uploads, two numbers
     last = session.exec(select(func.max(BotVersion.number)).where(BotVersion.bot_id == bot_id)).one() or 0
     if last >= MAX_VERSIONS:
         raise TooMany("versions of one bot", MAX_VERSIONS)
@@ -196,7 +199,7 @@ def build_log(session: Session, owner: Person, bot_id: int, number: int) -> tupl
     """The kept tail of the build's output and every try that we failed, for the author. Raises NotFound."""
     row = _own_version(session, owner, bot_id, number)
     tries = session.exec(select(Attempt).where(Attempt.version_id == row.id).order_by(col(Attempt.id)))
-    return row.log, [BuildTry(t.finished_at, t.cause, t.detail) for t in tries]
+    return row.log, [BuildTry(t.finished_at, t.cause, told(t.cause, t.detail)) for t in tries]
 
 
 def infos(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:
@@ -225,6 +228,11 @@ def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
     if row.trial_sha256 is None:
         raise NotFound("trial match of version", number)
     return row.trial_sha256
+
+
+def _lock_user(session: Session, user: Person) -> None:
+    """What is counted of one user is counted by one transaction after the other."""
+    session.exec(select(User.id).where(User.id == user.id).with_for_update(key_share=True)).one()
 
 
 def _own_version(session: Session, owner: Person, bot_id: int, number: int) -> BotVersion:

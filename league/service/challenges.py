@@ -8,7 +8,9 @@ each the SPRT (`league.sprt`, trinomial) looks at all finished games of the chal
 active. It fails, or the budget of games is spent without a verdict: the old one stays.
 
 These games say nothing about anybody else and there may be hundreds of them, so they are never rated and no ranking
-sees them. What has failed is not tried again against the same version, for whoever tries often enough passes.
+sees them. Whoever tries often enough passes, so there is one test for one program: what has failed against a version is
+not tried again, also not as another upload of the same archive, and a challenge that ended undecided (the season froze,
+the author chose another version) goes on from its games when the same two programs meet at this gate again.
 
 The counts are taken from the matches anew each time, so it does not matter which process looks when. Matches that
 both versions lost by their own fault, or that an organiser voided, count for neither.
@@ -22,8 +24,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, exists, or_, select
+from sqlmodel.sql.expression import SelectOfScalar
 
+from engine.figures import counted
 from engine.games import GAMES
 from league import sprt
 from league.database import now, settings_of
@@ -113,21 +117,19 @@ def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
     return {name: getattr(terms, name) for name in GateTerms.__slots__}
 
 
-def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> bool:
-    """Send a version to the entry's gate; False: it has failed there already, or is there now.
+def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> None:
+    """Send a version to the entry's gate, unless it is there or has failed there already.
 
-    Whoever is at the gate goes home: the newest version is the one that its author wants to know about.
+    Whoever is at the gate goes home: the newest version is the one that its author wants to know about. But a version
+    that is the same program as the active one, or as one that failed, fails at once with a sentence that says so.
     """
     assert entry.gate is not None
-    tried = select(Challenge.id).where(
-        Challenge.entry_id == entry.id,
-        Challenge.candidate_id == candidate.id,
-        Challenge.incumbent_id == entry.version_id,
-        col(Challenge.state).in_([ChallengeState.RUNNING, ChallengeState.FAILED]),
-    )
-    if session.exec(tried).first() is not None:
-        return False
-    end_challenges(session, entry.season_id, f"Version {candidate.number} came.", entry.id)
+    own = _tests(session, entry, candidate.id).where(Challenge.candidate_id == candidate.id)
+    if session.exec(own.where(col(Challenge.state).in_([ChallengeState.RUNNING, ChallengeState.FAILED]))).first():
+        return
+    known = _already_known(session, entry, candidate)
+    if not known:
+        end_challenges(session, entry.season_id, f"Version {candidate.number} came.", entry.id)
     terms = GateTerms(**entry.gate)
     season = session.get_one(Season, entry.season_id)
     row = Challenge(
@@ -146,7 +148,8 @@ def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> bo
     session.flush()
     data = {"bot": entry.bot_id, "candidate": candidate.number}
     record(session, SYSTEM, "challenge-began", f"season/{entry.season_id}", data)
-    return True
+    if known:
+        _end(session, row.id, ChallengeState.FAILED, known)
 
 
 def end_challenges(session: Session, season_id: int, reason: str, entry_id: int | None = None) -> None:
@@ -174,7 +177,7 @@ def plan_challenges(session: Session, season: Season) -> list[int]:
     )
     made = []
     for challenge, entry in session.exec(running).all():
-        count = _count(session, challenge)
+        count = _count(session, challenge, entry)
         if _decide(session, challenge, entry, count) or room <= 0:
             continue
         length = min(season.series_length, challenge.games_limit - count.played)
@@ -203,7 +206,7 @@ def challenges(session: Session, asker: Person, season_id: int, bot_id: int, lim
         own_bot(session, asker, bot_id)
     entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
     if entry is None:
-        raise NotFound("entry of the bot", bot_id)
+        raise NotFound.entry(bot_id)
     found = session.exec(
         select(Challenge).where(Challenge.entry_id == entry.id).order_by(col(Challenge.id).desc()).limit(limit)
     ).all()
@@ -211,6 +214,39 @@ def challenges(session: Session, asker: Person, season_id: int, bot_id: int, lim
     named = select(BotVersion.id, BotVersion.number).where(col(BotVersion.id).in_(ids))
     numbers = dict(session.exec(named).all())
     return [_view(row, numbers) for row in found]
+
+
+def _already_known(session: Session, entry: Entry, candidate: BotVersion) -> str:
+    """Why this program need not be tried against the entry's version; "": it must."""
+    twins = same_program(session, candidate.id)
+    if entry.version_id in twins:
+        number = session.exec(select(BotVersion.number).where(BotVersion.id == entry.version_id)).one()
+        return f"It is the same program as version {number}, which is the one that plays."
+    failed = _tests(session, entry, candidate.id).where(Challenge.state == ChallengeState.FAILED)
+    before = session.exec(failed.order_by(col(Challenge.id)).limit(1)).first()
+    if before is None:
+        return ""
+    numbers = dict(session.exec(select(BotVersion.id, BotVersion.number).where(col(BotVersion.id).in_(twins))).all())
+    return f"It is the same program as version {numbers[before.candidate_id]}, which has failed here: {before.reason}"
+
+
+def _tests(session: Session, entry: Entry, candidate_id: int) -> SelectOfScalar[Challenge]:
+    """All challenges of this program, under whatever number, against the program that plays for the entry."""
+    return select(Challenge).where(
+        Challenge.entry_id == entry.id,
+        col(Challenge.candidate_id).in_(same_program(session, candidate_id)),
+        col(Challenge.incumbent_id).in_(same_program(session, entry.version_id)),
+    )
+
+
+def same_program(session: Session, version_id: int) -> list[int]:
+    """Versions of the bot that are the same program as this one, itself included: equal uploads, or equal builds."""
+    this = session.get_one(BotVersion, version_id)
+    equal = col(BotVersion.source_sha256) == this.source_sha256
+    if this.program_sha256 is not None:
+        equal = or_(equal, col(BotVersion.program_sha256) == this.program_sha256)
+    alike = (BotVersion.bot_id == this.bot_id, BotVersion.language == this.language, BotVersion.entry == this.entry)
+    return list(session.exec(select(BotVersion.id).where(*alike, equal)))
 
 
 def _decide(session: Session, challenge: Challenge, entry: Entry, count: Count) -> bool:
@@ -227,10 +263,10 @@ def _decide(session: Session, challenge: Challenge, entry: Entry, count: Count) 
     if test.verdict is sprt.Verdict.REJECT:
         return _end(session, challenge.id, ChallengeState.FAILED, "It is not stronger.")
     if count.played >= challenge.games_limit:
-        reason = f"{count.played} games did not show that it is stronger."
+        reason = f"{counted(count.played, 'game')} did not show that it is stronger."
         return _end(session, challenge.id, ChallengeState.FAILED, reason)
     if count.abandoned >= challenge.games_limit:
-        reason = f"Our own failure: {count.abandoned} games could not be played."
+        reason = f"Our own failure: {counted(count.abandoned, 'game')} could not be played."
         return _end(session, challenge.id, ChallengeState.ENDED, reason)
     return False
 
@@ -256,30 +292,31 @@ def _end(session: Session, challenge_id: int, state: ChallengeState, reason: str
     return True
 
 
-def _count(session: Session, challenge: Challenge) -> Count:
-    """All games of the challenge so far, from the candidate's side."""
+def _count(session: Session, challenge: Challenge, entry: Entry) -> Count:
+    """All games of the test so far, from the candidate's side; of earlier challenges what was played, too."""
+    tests = {test.id: test for test in session.exec(_tests(session, entry, challenge.candidate_id))}
     statement = (
-        select(Match, Participant)
+        select(Match, Participant, Series.challenge_id)
         .join(Series, col(Series.id) == Match.series_id)
         .join(Participant, col(Participant.match_id) == Match.id)
-        .where(Series.challenge_id == challenge.id, Match.state != MatchState.SCHEDULED)
+        .where(col(Series.challenge_id).in_(list(tests)), Match.state != MatchState.SCHEDULED)
     )
     voided = select(VoidedMatch.match_id).where(VoidedMatch.season_id == challenge.season_id)
-    ranks: dict[int, dict[int, int]] = {}
+    games: dict[int, tuple[Challenge, dict[int, int]]] = {}
     spoiled, faulty, abandoned = set(session.exec(voided).all()), set(), set()
-    for match, seat in session.exec(statement):
+    for match, seat, test_id in session.exec(statement):
         if match.state is MatchState.ABANDONED:
-            abandoned.add(match.id)
+            if test_id == challenge.id:
+                abandoned.add(match.id)
             continue
-        assert seat.rank is not None, "a match that is done has ranks"
-        ranks.setdefault(match.id, {})[seat.version_id] = seat.rank
+        assert seat.rank is not None and test_id is not None, "a match that is done has ranks, and here a challenge"
+        games.setdefault(match.id, (tests[test_id], {}))[1][seat.version_id] = seat.rank
         if seat.fault is not None and match.id in faulty:
             spoiled.add(match.id)
         if seat.fault is not None:
             faulty.add(match.id)
-    counted = [seen for match_id, seen in ranks.items() if match_id not in spoiled]
-    results = [_result(seen, challenge) for seen in counted]
-    return Count(results.count(1), results.count(0), results.count(-1), len(spoiled & ranks.keys()), len(abandoned))
+    results = [_result(ranks, test) for match_id, (test, ranks) in games.items() if match_id not in spoiled]
+    return Count(results.count(1), results.count(0), results.count(-1), len(spoiled & games.keys()), len(abandoned))
 
 
 def _result(ranks: Mapping[int, int], challenge: Challenge) -> int:
@@ -289,15 +326,14 @@ def _result(ranks: Mapping[int, int], challenge: Challenge) -> int:
 
 
 def _busy_ids(season_id: int) -> Any:
-    """Challenges with a series that is not finished."""
-    return select(Series.challenge_id).where(
-        Series.season_id == season_id,
-        Series.purpose == Purpose.CHALLENGE,
-        col(Series.state).in_(UNFINISHED),
-    )
+    """Running challenges with a series that is not finished."""
+    # Found by challenge: by season and state, all that the ladder has waiting would be read.
+    played_for = (col(Series.challenge_id) == Challenge.id, col(Series.state).in_(UNFINISHED))
+    running = (Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
+    return select(Challenge.id).where(*running, exists().where(*played_for))
 
 
-def _busy(session: Session, season_id: int) -> list[int | None]:
+def _busy(session: Session, season_id: int) -> list[int]:
     return list(session.exec(_busy_ids(season_id)).all())
 
 

@@ -7,11 +7,11 @@ last `promoted` of the division above, so every division keeps its size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, delete, func, select
 
 from league.database import now
 from league.errors import BadSetting, NotFound, TooMany, WrongState
@@ -20,10 +20,13 @@ from league.service.audit import SYSTEM, record
 from league.service.counting import taking_part
 from league.service.steps import lock_season, touch_log
 from league.service.users import Person
-from league.states import ENTERABLE
+from league.states import ENTERABLE, SeasonState
 from league.tables import Division, Entry, RatingSnapshot, Season
 
 MAX_DIVISIONS = 20
+
+SINGLE: Sequence[tuple[str, int | None]] = (("Division 1", None),)
+"""What a season has that was not given any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +46,46 @@ def make_divisions(
     if previous_id is not None:
         before = select(Division.name, Division.size).where(Division.season_id == previous_id)
         wanted = [(name, size) for name, size in session.exec(before.order_by(col(Division.number)))]
-    if len(wanted) > MAX_DIVISIONS:
-        raise BadSetting("divisions", f"there may be at most {MAX_DIVISIONS}")
-    if len({name.lower() for name, _ in wanted}) < len(wanted):
-        raise BadSetting("divisions", "each needs a name of its own")
-    for number, (name, size) in enumerate(wanted or [("Division 1", None)], 1):
+    _check(wanted)
+    for number, (name, size) in enumerate(wanted or SINGLE, 1):
         session.add(Division(season_id=season_id, number=number, name=name, size=size))
     session.flush()
+
+
+def change_divisions(
+    session: Session, organiser: Person, season_id: int, wanted: Sequence[tuple[str, int | None]]
+) -> None:
+    """Other divisions for a season that waits to be opened, the highest first; none: a single one of any size.
+
+    Entries stay in the division of their number; where there are fewer than before, the rest join the lowest.
+
+    Raises:
+        NotAllowed, NotFound.
+        BadSetting: the season has been opened, or a division holds more entries than its new size.
+    """
+    organiser.must_organise()
+    season = lock_season(session, season_id)
+    new = list(wanted or SINGLE)
+    if new == [(division.name, division.size) for division in divisions_of(session, [season_id])[season_id]]:
+        return
+    if season.state is not SeasonState.SCHEDULED:
+        raise BadSetting("divisions", f"they cannot be changed any more, for the season is {season.state.value}")
+    _check(wanted)
+    entries = session.exec(select(Entry).where(Entry.season_id == season_id)).all()
+    for number, (name, size) in enumerate(new, 1):
+        session.merge(Division(season_id=season_id, number=number, name=name, size=size))
+    session.flush()
+    for entry in entries:
+        entry.division = min(entry.division, len(new))
+    session.flush()
+    session.exec(delete(Division).where(col(Division.season_id) == season_id, col(Division.number) > len(new)))
+    session.expire_all()
+    for division in divisions_of(session, [season_id])[season_id]:
+        if division.size is not None and division.entries > division.size:
+            raise BadSetting("divisions", f"{division.name} would hold {division.entries} entries")
+    data = {str(number): {"name": name, "size": size} for number, (name, size) in enumerate(new, 1)}
+    record(session, organiser.name, "divisions-changed", f"season/{season_id}", {"divisions": data})
+    touch_log(session, season_id)
 
 
 def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionInfo]]:
@@ -100,10 +136,10 @@ def assign_division(session: Session, organiser: Person, season_id: int, bot_id:
     organiser.must_organise()
     season = lock_season(session, season_id)
     if season.state not in ENTERABLE:
-        raise WrongState("season", season.state, "scheduled or open")
+        raise WrongState.of_season(season.state, "bots change divisions only while it is scheduled or open")
     entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
     if entry is None:
-        raise NotFound("entry of the bot", bot_id)
+        raise NotFound.entry(bot_id)
     if entry.division == number:
         return
     make_room(session, season_id, number)
@@ -114,14 +150,23 @@ def assign_division(session: Session, organiser: Person, season_id: int, bot_id:
     touch_log(session, season_id)
 
 
-def moved(orders: Sequence[Sequence[int]], promoted: int) -> list[list[int]]:
+def _check(wanted: Sequence[tuple[str, int | None]]) -> None:
+    if len(wanted) > MAX_DIVISIONS:
+        raise BadSetting("divisions", f"there may be at most {MAX_DIVISIONS}")
+    if len({name.lower() for name, _ in wanted}) < len(wanted):
+        raise BadSetting("divisions", "each needs a name of its own")
+
+
+def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]) -> list[list[int]]:
     """Divisions after promotion and relegation: `orders` are the final orders, the highest division first, best first.
 
-    At most half of a division goes up and at most half goes down, so nobody does both.
+    At most half of a division goes up and at most half goes down, so nobody does both; and nobody goes up who is not
+    `placed`, for want of a game.
     """
     after = [list(order) for order in orders]
     for above, below in pairwise(range(len(orders))):
-        count = min(promoted, len(orders[above]) // 2, len(orders[below]) // 2)
+        risen = sum(bot in placed for bot in orders[below])
+        count = min(promoted, risen, len(orders[above]) // 2, len(orders[below]) // 2)
         down, up = orders[above][len(orders[above]) - count :], orders[below][:count]
         after[above] = [bot for bot in after[above] if bot not in down] + list(up)
         after[below] = [bot for bot in after[below] if bot not in up] + list(down)
@@ -138,7 +183,9 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
     final = select(RatingSnapshot.standings).where(
         RatingSnapshot.season_id == previous.id, col(RatingSnapshot.final).is_(True)
     )
-    places = {row["bot_id"]: place for place, row in enumerate(session.exec(final).one()["rows"], 1)}
+    rows = session.exec(final).one()["rows"]
+    places = {row["bot_id"]: place for place, row in enumerate(rows, 1)}
+    placed = {row["bot_id"] for row in rows if row["rank"] is not None}
     numbers = range(1, len(divisions_of(session, [season.id])[season.id]) + 1)
     orders = [
         sorted(
@@ -147,7 +194,8 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
         )
         for number in numbers
     ]
-    for number, bot_ids in enumerate(moved(orders, previous.promoted), 1):
+    after = moved(orders, previous.promoted, placed)
+    for number, bot_ids in enumerate(after, 1):
         for bot_id in bot_ids:
             before = entries[bot_id]
             newest = newest_ready(session, bot_id, season.languages) if before.follows else None
@@ -163,5 +211,5 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
                 )
             )
     session.flush()
-    data = {str(number): order for number, order in enumerate(moved(orders, previous.promoted), 1)}
+    data = {str(number): order for number, order in enumerate(after, 1)}
     record(session, SYSTEM, "entries-carried-over", f"season/{season.id}", {"from": previous.id, "divisions": data})

@@ -10,7 +10,8 @@ from sqlmodel import Session, col, select
 
 from league.database import now
 from league.errors import NotFound, WrongGame, WrongState
-from league.service.admission import check_admission, version_to_enter
+from league.service.absence import absent_entries, must_take_part
+from league.service.admission import check_admission, newest_ready, version_to_enter
 from league.service.audit import record
 from league.service.bots import own_bot
 from league.service.challenges import GateTerms, begin_challenge, end_challenges, gate_as_json
@@ -18,7 +19,7 @@ from league.service.divisions import lowest_division
 from league.service.steps import lock_season, touch_log
 from league.service.teams import team_names
 from league.service.users import Person
-from league.states import ENTERABLE, ChallengeState
+from league.states import ENTERABLE, Absence, ChallengeState, SeasonState, VersionState
 from league.tables import Bot, BotVersion, Challenge, Entry, Season, User
 
 Gate = GateTerms | Literal["keep", "none"]
@@ -27,7 +28,9 @@ Gate = GateTerms | Literal["keep", "none"]
 
 @dataclass(frozen=True, slots=True)
 class EntryInfo:
-    """A bot in a season. `challenger`: the version at its promotion gate, if one is there now."""
+    """A bot in a season. `challenger`: the version at its promotion gate, if one is there now. `absence` None: it takes
+    part; of an author's own withdrawal there is no reason.
+    """
 
     bot_id: int
     bot: str
@@ -40,6 +43,8 @@ class EntryInfo:
     finals_seed: int | None
     gated: bool
     challenger: int | None
+    absence: Absence | None
+    absence_reason: str
 
 
 def enter(
@@ -51,15 +56,17 @@ def enter(
     has passed the entry's gate. A number is the author's own decision, and no gate stands in its way.
 
     Raises:
-        NotFound, WrongState, WrongGame, NotReady, BadSetting (about the gate).
+        NotFound, WrongGame, NotReady, BadSetting (about the gate).
+        WrongState: the season takes no entries any more, or the bot is withdrawn or disqualified there.
         NotAdmitted, TooMany: the season's entry rules.
     """
     season = lock_season(session, season_id)
     bot = _bot(session, who, bot_id)
     if season.state not in ENTERABLE:
-        raise WrongState("season", season.state, "scheduled or open")
+        raise WrongState.of_season(season.state, "bots enter, and change versions, only while it is scheduled or open")
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
+    must_take_part(session, season_id, bot_id)
     version = version_to_enter(session, season, bot, number)
     entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
     is_new = entry is None
@@ -92,7 +99,7 @@ def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
     """One entry. Raises NotFound."""
     found = _views(session, season_id, col(Entry.bot_id) == bot_id)
     if not found:
-        raise NotFound("entry of the bot", bot_id)
+        raise NotFound.entry(bot_id)
     return found[0]
 
 
@@ -102,20 +109,31 @@ def offer_version(session: Session, version_id: int) -> None:
     Not where a newer one is ready already, and not in a season that does not take its language or no more versions.
     """
     version = session.get_one(BotVersion, version_id, populate_existing=True)
-    follows = (Entry.bot_id == version.bot_id, col(Entry.follows).is_(True), BotVersion.number < version.number)
-    statement = (
-        select(Entry)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .join(Season, col(Season.id) == Entry.season_id)
-        .where(*follows, col(Season.state).in_(ENTERABLE))
-        .execution_options(populate_existing=True)
-    )
-    for season_id in sorted(entry.season_id for entry in session.exec(statement)):
-        season = lock_season(session, season_id)  # it may be freezing now, or the author choosing another version
+    follows = (Entry.bot_id == version.bot_id, col(Entry.follows).is_(True), Entry.version_id < version.id)
+    statement = select(Entry).where(*follows).execution_options(populate_existing=True)
+    going_on = col(Entry.season_id).in_(select(Season.id).where(Season.state != SeasonState.CLOSED))
+    for season_id in sorted(entry.season_id for entry in session.exec(statement.where(going_on))):
+        season = lock_season(session, season_id)  # it may be freezing or thawing now, or the author choosing a version
         entry = session.exec(statement.where(Entry.season_id == season_id)).first()
-        if entry is not None and (season.languages is None or version.language in season.languages):
+        takes = season.state in ENTERABLE and (season.languages is None or version.language in season.languages)
+        if entry is not None and takes:
             _choose(session, season, entry, version, by_gate=True)
             touch_log(session, season.id)
+
+
+def offer_newest(session: Session, season: Season) -> None:
+    """What became ready while the season was frozen is offered to the entries that follow their bots, now that it is
+    open again. The caller has locked the season.
+    """
+    newer = select(BotVersion.id).where(
+        BotVersion.bot_id == Entry.bot_id, BotVersion.id > Entry.version_id, BotVersion.state == VersionState.READY
+    )
+    follows = select(Entry).where(Entry.season_id == season.id, col(Entry.follows).is_(True), newer.exists())
+    for entry in session.exec(follows.order_by(col(Entry.id)).execution_options(populate_existing=True)).all():
+        version = newest_ready(session, entry.bot_id, season.languages)
+        if version is not None and version.id > entry.version_id:
+            _choose(session, season, entry, version, by_gate=True)
+    touch_log(session, season.id)
 
 
 def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> None:
@@ -154,7 +172,7 @@ def _views(session: Session, season_id: int, condition: ColumnElement[bool], lim
     )
     found = session.exec(statement).all()
     teams = team_names(session, [entry.bot_id for entry, *_ in found])
-    challengers = _challengers(session, season_id)
+    challengers, absent = _challengers(session, season_id), absent_entries(session, season_id)
     return [
         EntryInfo(
             bot_id=entry.bot_id,
@@ -168,6 +186,8 @@ def _views(session: Session, season_id: int, condition: ColumnElement[bool], lim
             finals_seed=entry.finals_seed,
             gated=entry.gate is not None,
             challenger=challengers.get(entry.id),
+            absence=absent[entry.bot_id].absence if entry.bot_id in absent else None,
+            absence_reason=absent[entry.bot_id].reason if entry.bot_id in absent else "",
         )
         for entry, bot, author, number in found
     ]

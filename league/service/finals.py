@@ -5,29 +5,31 @@ Theory of operation
 `plan_finals` looks at the database anew each time and does the next thing that can be done:
 
 1. Ladder series that were running when the finals began are waited for, and for a ranking that has seen them.
-2. In each division the first `finals_top` of that ranking get their seeds (`Entry.finals_seed`).
+2. In each division the first `finals_top` of that ranking get their seeds (`Entry.finals_seed`). Who has not played
+   has no place and is not among them; where all qualify they do too, as the last.
 3. The rounds. Round robin: every pair of finalists meets for `finals_games` matches, in the order of Berger's table,
    as many series at a time as there is room for. Swiss: a round when the one before has ended. With more than two
    seats a round seats neighbours by score at tables; who is left over sits out.
 4. While neighbours in the ranking are not told apart with 95 % confidence and `finals_extra_games` are not spent,
    such neighbours play each other again, as many series at once as pairs need it; then the ranking is made anew.
-5. Then the finals are over, and the season closes if `closes_when_done`.
+5. Then the finals are over, and the season closes if `closes_when_done` and nothing in it is open
+   (`league.service.season_states`).
 
 Finalists are ranked by ratings like everybody (`Season.finals_log` says from which matches) and come before all who
-did not qualify; points of rounds serve the Swiss pairing alone. A series that we fail to play is not made up for by
-another: the ratings take unequal numbers of games in their stride. Who leaves during the finals is not paired any
-more.
+did not qualify; points of rounds serve the Swiss pairing alone. A series of a round that we fail to play is not made
+up for by another: the ratings take unequal numbers of games in their stride. Further games that we fail to play cost
+the budget nothing. Who leaves during the finals is not paired any more. A Swiss has its rounds all the same, as long
+as everybody finds somebody new; a round in which somebody had no table that counts (nobody to play, an opponent who
+was disqualified since, our failure) is as good as won.
 """
 
 from __future__ import annotations
 
 import logging
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any
 
 from sqlmodel import Session, col, func, select
@@ -36,27 +38,25 @@ from league.database import now, settings_of
 from league.pairing import Gap, NoRound, berger, pair_key, share_out, swiss
 from league.pairing.separation import games_to_part
 from league.service.audit import SYSTEM, record
-from league.service.counting import counts, taking_part
+from league.service.counting import taking_part
+from league.service.finals_played import (
+    Field,
+    Played,
+    extra_games,
+    fields,
+    played,
+    qualified,
+    rounds_of,
+    scores,
+    times_sat,
+)
 from league.service.planning import add_series
-from league.service.season_states import change_state
+from league.service.season_states import turn_season
 from league.service.steps import touch_log
-from league.states import UNFINISHED, FinalsFormat, Purpose, Ranks, SeasonState
-from league.tables import Entry, Match, Participant, RatingSnapshot, Season, Series
+from league.states import UNFINISHED, FinalsFormat, Purpose, SeasonState
+from league.tables import Entry, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
-
-Field = Sequence[int]
-"""The finalists' versions of one division, the best seed first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """A series of the finals. `round` None: of the games after the rounds."""
-
-    round: int | None
-    versions: frozenset[int]
-    matches: int
-    finished: bool
 
 
 def plan_finals(session: Session, season: Season) -> list[int]:
@@ -69,18 +69,14 @@ def plan_finals(session: Session, season: Season) -> list[int]:
     room = settings_of(session).open_series_limit - _unfinished(session, season.id, Purpose.FINALS)
     made: list[int] = []
     is_over = True
-    for field in _fields(session, season).values():
-        ids, done = _plan_division(session, season, field, max(room - len(made), 0))
+    many = qualified(session, season.id)
+    for division, field in fields(session, season).items():
+        ids, done = _plan_division(session, season, field, many[division], max(room - len(made), 0))
         made += ids
         is_over = is_over and done
     if is_over:
         _finish(session, season)
     return made
-
-
-def swiss_rounds(chosen: int | None, finalists: int) -> int:
-    """How many rounds Swiss finals have: as chosen, or as many as halving the field down to one takes."""
-    return chosen or math.ceil(math.log2(finalists))
 
 
 def tables(players: Field, scores: Mapping[int, Fraction], byes: Counter[int], seats: int) -> list[tuple[int, ...]]:
@@ -106,9 +102,9 @@ def _qualify(session: Session, season: Season) -> bool:
     present = select(Entry).where(Entry.season_id == season.id, taking_part(season.id))
     entries = {entry.version_id: entry for entry in session.exec(present)}
     chosen: dict[int, list[int]] = {}
-    for row in sorted(snapshot.standings["rows"], key=_place):
+    for row in snapshot.standings["rows"]:  # the best of each division first
         entry = entries.get(row["version_id"])
-        if entry is None:
+        if entry is None or (season.finals_top is not None and row["rank"] is None):
             continue
         seeded = chosen.setdefault(entry.division, [])
         if season.finals_top is None or len(seeded) < season.finals_top:
@@ -120,10 +116,6 @@ def _qualify(session: Session, season: Season) -> bool:
     record(session, SYSTEM, "finalists", f"season/{season.id}", data)
     touch_log(session, season.id)
     return True
-
-
-def _place(row: Mapping[str, Any]) -> tuple[int, float]:
-    return row["rank"], -row["elo"]
 
 
 def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
@@ -138,34 +130,23 @@ def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
 # Playing ------------------------------------------------------------------------------------------------------------
 
 
-def _fields(session: Session, season: Season) -> dict[int, list[int]]:
-    """The finalists of each division that are still there, if they are enough for a table."""
-    statement = select(Entry.division, Entry.version_id).where(
-        Entry.season_id == season.id, col(Entry.finals_seed).is_not(None), taking_part(season.id)
-    )
-    fields: dict[int, list[int]] = {}
-    for division, version in session.exec(statement.order_by(col(Entry.division), col(Entry.finals_seed))):
-        fields.setdefault(division, []).append(version)
-    return {division: field for division, field in fields.items() if len(field) >= season.seats}
-
-
-def _plan_division(session: Session, season: Season, field: Field, room: int) -> tuple[list[int], bool]:
-    """The next series of one division, and whether it has played enough."""
-    played = _played(session, season.id, field)
-    rounds = _next_tables(session, season, field, played)
+def _plan_division(session: Session, season: Season, field: Field, finalists: int, room: int) -> tuple[list[int], bool]:
+    """The next series of one division, and whether it has played enough; `finalists`: how many qualified."""
+    before = played(session, season.id, field)
+    rounds = _next_tables(session, season, field, finalists, before)
     if rounds:
         wanted = rounds if season.finals is FinalsFormat.SWISS else rounds[:room]  # a Swiss round is planned whole
         return [_add(session, season, versions, season.finals_games, number) for number, versions in wanted], False
-    if not all(series.finished for series in played):
+    if not all(series.finished for series in before):
         return [], False
-    return _extra_games(session, season, field, played)
+    return _extra_games(session, season, field, before)
 
 
 def _next_tables(
-    session: Session, season: Season, field: Field, played: Sequence[Played]
+    session: Session, season: Season, field: Field, finalists: int, before: Sequence[Played]
 ) -> list[tuple[int, tuple[int, ...]]]:
     """Tables of the rounds that can be played now and are not planned yet, each with its round."""
-    of_rounds = [series for series in played if series.round is not None]
+    of_rounds = [series for series in before if series.round is not None]
     if season.finals is FinalsFormat.ROUND_ROBIN:
         planned = {series.versions for series in of_rounds}
         return [
@@ -175,7 +156,7 @@ def _next_tables(
             if frozenset(pair) not in planned
         ]
     last = max((series.round or 0 for series in of_rounds), default=0)
-    if last >= swiss_rounds(season.finals_rounds, len(field)) or not all(series.finished for series in of_rounds):
+    if last >= rounds_of(season, finalists) or not all(series.finished for series in of_rounds):
         return []
     return [(last + 1, table) for table in _swiss_round(session, season, field, of_rounds, last)]
 
@@ -183,43 +164,45 @@ def _next_tables(
 def _swiss_round(
     session: Session, season: Season, field: Field, before: Sequence[Played], rounds: int
 ) -> list[tuple[int, ...]]:
-    """The tables of the next round; none where everybody has met everybody."""
-    # A rejudged match is one more series of its round, and nobody sits in a round twice.
-    sat_in = Counter(version for version, _ in {(who, series.round) for series in before for who in series.versions})
-    byes = Counter({version: rounds - sat_in[version] for version in field})
-    scores = _scores(session, season)
+    """The tables of the next round; none where nobody is left to meet anybody new."""
+    sat = times_sat(before)
+    byes = Counter({version: rounds - sat[version] for version in field})
+    points = scores(session, season)
     for version in field:  # sitting out is as good as winning, as usual
-        scores[version] = scores.get(version, Fraction()) + byes[version] * season.finals_games
+        points[version] = points.get(version, Fraction()) + byes[version] * season.finals_games
     if season.seats > 2:
-        return tables(field, scores, byes, season.seats)
+        return tables(field, points, byes, season.seats)
     met = {pair_key(*sorted(series.versions)) for series in before}
     try:
-        found = swiss(field, scores, met, list(byes.elements()), season.pairing_seed or b"")
+        found = swiss(field, points, met, list(byes.elements()), season.pairing_seed or b"")
     except NoRound:
         return []
     return list(found.pairs)
 
 
-def _extra_games(session: Session, season: Season, field: Field, played: Sequence[Played]) -> tuple[list[int], bool]:
+def _extra_games(session: Session, season: Season, field: Field, before: Sequence[Played]) -> tuple[list[int], bool]:
     """Series between neighbours that are not told apart; True: there are none, or no games left for them."""
-    spent = sum(series.matches for series in played if series.round is None)
-    budget = season.finals_extra_games - spent
+    _, budget = extra_games(before, season.finals_extra_games)
     if budget <= 0:
         return [], True
     snapshot = _current_ranking(session, season)
     if snapshot is None:
         return [], False
     rows = {row["version_id"]: row for row in snapshot.standings["rows"]}
-    order = sorted((version for version in field if version in rows), key=lambda version: _place(rows[version]))
+    order = [version for version in rows if version in field]  # in the ranking's own order, which `gap_se` follows
     shared = share_out(_gaps(order, rows, budget), budget, season.finals_games)
     ids = [_add(session, season, _neighbours(order, gap, season.seats), gap.games, None) for gap in shared]
     return ids, not ids
 
 
 def _gaps(order: Field, rows: Mapping[int, Mapping[str, Any]], most_games: int) -> list[Gap]:
-    """Neighbours that need more games, best places first. A row's `gap_se` is of its distance to the next one's."""
+    """Neighbours that need more games, best places first. A row's `gap_se` is of its distance to the next one's; who
+    comes before others by rule has none.
+    """
     gaps = []
     for above, below in pairwise(order):
+        if rows[above]["gap_se"] is None:
+            continue
         difference = rows[above]["elo"] - rows[below]["elo"]
         games = games_to_part(difference, rows[above]["gap_se"] ** 2, most_games)
         if games > 0:
@@ -239,66 +222,7 @@ def _finish(session: Session, season: Season) -> None:
     session.flush()
     record(session, SYSTEM, "finals-done", f"season/{season.id}")
     log.info("season %d: the finals are over", season.id)
-    if season.closes_when_done:
-        change_state(session, season.id, SeasonState.FINALS, SeasonState.CLOSED)
-
-
-# What has been played -------------------------------------------------------------------------------------------------
-
-
-def _played(session: Session, season_id: int, field: Field) -> list[Played]:
-    """Series of the finals in which one of these versions sits."""
-    statement = (
-        select(Series, Match.id, Participant.version_id)
-        .join(Match, col(Match.series_id) == Series.id)
-        .join(Participant, col(Participant.match_id) == Match.id)
-        .where(Series.season_id == season_id, Series.purpose == Purpose.FINALS)
-        .order_by(col(Series.id))
-    )
-    series: dict[int, Series] = {}
-    versions: dict[int, set[int]] = {}
-    matches: dict[int, set[int]] = {}
-    for row, match_id, version in session.exec(statement):
-        series[row.id] = row
-        versions.setdefault(row.id, set()).add(version)
-        matches.setdefault(row.id, set()).add(match_id)
-    return [
-        Played(row.round, frozenset(versions[row.id]), len(matches[row.id]), row.state not in UNFINISHED)
-        for row in series.values()
-        if versions[row.id] & set(field)
-    ]
-
-
-def _scores(session: Session, season: Season) -> dict[int, Fraction]:
-    """Points in the finals' rounds: a match gives one to whoever beats everyone at the table."""
-    statement = (
-        select(Participant.match_id, Participant.version_id, Participant.rank)
-        .join(Match, col(Match.id) == Participant.match_id)
-        .join(Series, col(Series.id) == Match.series_id)
-        .where(*counts(season.id), Series.purpose == Purpose.FINALS, col(Series.round).is_not(None))
-    )
-    matches: dict[int, dict[int, int]] = {}
-    for match_id, version, rank in session.exec(statement):
-        assert rank is not None, "a match that counts has ranks"
-        matches.setdefault(match_id, {})[version] = rank
-    scores: dict[int, Fraction] = {}
-    for ranks in matches.values():
-        for version, points in _points(ranks, season.ranks).items():
-            scores[version] = scores.get(version, Fraction()) + points
-    return scores
-
-
-def _points(ranks: Mapping[int, int], what: Ranks) -> dict[int, Fraction]:
-    """Of one match: the share of opponents beaten, or (where wins count) the share of the win."""
-    if what is Ranks.WINS:
-        winners = [version for version, rank in ranks.items() if rank == 1]
-        return {version: Fraction(1, len(winners)) for version in winners}
-    points = dict.fromkeys(ranks, Fraction())
-    for one, other in combinations(ranks, 2):
-        share = Fraction(1 + (ranks[one] < ranks[other]) - (ranks[one] > ranks[other]), 2)
-        points[one] += share / (len(ranks) - 1)
-        points[other] += (1 - share) / (len(ranks) - 1)
-    return points
+    turn_season(session, season)
 
 
 def _unfinished(session: Session, season_id: int, purpose: Purpose) -> int:

@@ -1,4 +1,4 @@
-"""Rating histories: of each ranking one point for each bot, thinned as a season ages so that they stay bounded.
+"""Rating histories: of each ranking one point for each bot with a place, thinned as a season ages to stay bounded.
 
 A season's age is cut into spans of a power of two seconds, as short as leaves at most `MOST_POINTS` of them, and of
 each span the last ranking is kept. When the season has grown so old that the spans double, every other point goes.
@@ -41,6 +41,7 @@ def remember(session: Session, snapshot: RatingSnapshot) -> None:
         {"season_id": season_id, "second": second}
         | {name: row[name] for name in ("bot_id", "version_id", "elo", "low", "high", "rank")}
         for row in snapshot.standings["rows"]
+        if row["rank"] is not None
     ]
     insert_rows(session, RatingPoint, rows)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlmodel import Session, col, func, select
 
+from league.service.rules_played import rules_played
 from league.states import SeasonState
 from league.tables import RatingSnapshot, Season
 
@@ -16,7 +18,10 @@ MOST_SEASONS = 50
 
 @dataclass(frozen=True, slots=True)
 class Honesty:
-    """One season. `totals`: see `league.service.standings`; empty, as the rest, before the first ranking."""
+    """One season. `totals`: see `league.service.ranking`; empty, as the rest, before the first ranking.
+
+    `rules`: the versions of the game's rules under which it was played, and since when.
+    """
 
     season_id: int
     name: str
@@ -25,6 +30,7 @@ class Honesty:
     totals: dict[str, Any]
     log_sha256: str | None
     ranked_at: datetime | None
+    rules: tuple[tuple[int, datetime], ...]
 
 
 def honesty(session: Session, limit: int = MOST_SEASONS) -> list[Honesty]:
@@ -34,10 +40,13 @@ def honesty(session: Session, limit: int = MOST_SEASONS) -> list[Honesty]:
     newest = select(func.max(RatingSnapshot.id)).where(of_these).group_by(col(RatingSnapshot.season_id))
     rankings = session.exec(select(RatingSnapshot).where(col(RatingSnapshot.id).in_(newest)))
     snapshots = {snapshot.season_id: snapshot for snapshot in rankings}
-    return [_honesty(season, snapshots.get(season.id)) for season in seasons]
+    rules: dict[int, list[tuple[int, datetime]]] = {}
+    for row in rules_played(session, [season.id for season in seasons]):
+        rules.setdefault(row.season_id, []).append((row.rules_version, row.first_at))
+    return [_honesty(season, snapshots.get(season.id), rules.get(season.id, [])) for season in seasons]
 
 
-def _honesty(season: Season, snapshot: RatingSnapshot | None) -> Honesty:
+def _honesty(season: Season, snapshot: RatingSnapshot | None, rules: Sequence[tuple[int, datetime]]) -> Honesty:
     return Honesty(
         season_id=season.id,
         name=season.name,
@@ -46,4 +55,5 @@ def _honesty(season: Season, snapshot: RatingSnapshot | None) -> Honesty:
         totals={} if snapshot is None else snapshot.standings["totals"],
         log_sha256=None if snapshot is None else snapshot.log_sha256,
         ranked_at=None if snapshot is None else snapshot.created_at,
+        rules=tuple(rules),
     )

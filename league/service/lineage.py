@@ -40,12 +40,23 @@ def priors_of(session: Session, season: Season, version_ids: Collection[int], co
 
 
 def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, float]]:
-    """How each bot ended the season before: with which version, rating and error. Final standings never change."""
+    """How each bot ended the season before: with which version, rating and error. Final standings never change.
+
+    Always by the whole season's log. Finals that alone rank the finalists start everyone from the centre anew: their
+    ratings have a scale of their own, and would tell nothing of who stayed behind.
+    """
     if season.previous_id is None:
         return {}
-    final = select(RatingSnapshot.standings).where(
+    final = select(RatingSnapshot).where(
         RatingSnapshot.season_id == season.previous_id, col(RatingSnapshot.final).is_(True)
     )
-    standings = session.exec(final).first()
-    rows = [] if standings is None else standings["rows"]
-    return {row["bot_id"]: (row["version_id"], row["elo"], row["se"]) for row in rows}
+    snapshot = session.exec(final).first()
+    rows = [] if snapshot is None else snapshot.standings["rows"]
+    apart = snapshot is not None and "finals_log" in snapshot.config
+    found = {}
+    for row in rows:
+        if row.get("season_elo") is not None:
+            found[row["bot_id"]] = (row["version_id"], row["season_elo"], row["season_se"])
+        elif not (apart and row["finalist"] and "season_elo" not in row):  # published before it was kept
+            found[row["bot_id"]] = (row["version_id"], row["elo"], row["se"])
+    return found

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import ColumnElement, exists, or_
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from engine.core import Fault
-from league.errors import NotFound, WrongState
+from league.errors import BadCursor, NotFound, WrongState
 from league.service.teams import owned_by
+from league.service.told import told, told_evidence
+from league.service.uncounted import Bearing, Uncounted, bearings, why_not_played
 from league.service.users import Person
 from league.states import MatchState
 from league.tables import (
@@ -53,7 +57,11 @@ class SeatInfo:
 
 @dataclass(frozen=True, slots=True)
 class MatchInfo:
-    """One line of a list. `seed` (hexadecimal) is None until the match is done."""
+    """One line of a list. `seed` (hexadecimal) is None until the match is done.
+
+    `uncounted`: why a match that is done is not in the log of results; None: it is, or it is not done. `repeats_id`:
+    the match that was ruled out and in whose place this one is played.
+    """
 
     id: int
     season_id: int
@@ -67,6 +75,8 @@ class MatchInfo:
     created_at: datetime
     finished_at: datetime | None
     seats: tuple[SeatInfo, ...]
+    uncounted: Uncounted | None
+    repeats_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +105,10 @@ class LatencyInfo:
 
 @dataclass(frozen=True, slots=True)
 class MatchDetail:
-    """A match with everything that everyone may see."""
+    """A match with everything that everyone may see. `not_played`: why it was abandoned, or empty."""
 
     match: MatchInfo
+    not_played: str
     attempts: tuple[AttemptInfo, ...]
     latencies: tuple[LatencyInfo, ...]
 
@@ -122,27 +133,65 @@ def matches(
     *,
     season_id: int | None = None,
     bot_id: int | None = None,
+    opponent_id: int | None = None,
     state: MatchState | None = None,
+    finished_since: datetime | None = None,
     before: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
-    """The newest matches first, those with an id below `before`."""
+    """The newest matches first, those with an id below `before`. `opponent_id`: only those of `bot_id` against it.
+
+    With `finished_since`, those that ended at that instant or later, done or abandoned, the last to end first: whole
+    series end at once, and in any order. There `before` names the match after which to go on. A result is seen a moment
+    after the end that it tells, so who follows looks back a little.
+
+    Raises:
+        BadCursor: with `finished_since`, if `before` is no match that has ended.
+    """
     statement = select(Match, Season.game).join(Season, col(Season.id) == Match.season_id)
     if bot_id is not None:
         statement = statement.join(Participant, col(Participant.match_id) == Match.id)
         statement = statement.where(Participant.bot_id == bot_id)
-        if before is not None:
+        statement = statement.where(~_another_seat(bot_id, lambda seat, other: other < seat))  # versions of one meet
+        if before is not None and finished_since is None:
             statement = statement.where(Participant.match_id < before)
+    if opponent_id is not None:
+        statement = statement.where(_another_seat(opponent_id, lambda seat, other: other != seat))
     if season_id is not None:
         statement = statement.where(Match.season_id == season_id)
     if state is not None:
         statement = statement.where(Match.state == state)
-    if before is not None:
-        statement = statement.where(Match.id < before)
-    order = col(Match.id) if bot_id is None else col(Participant.match_id)  # whichever has an index
-    rows = session.exec(statement.order_by(order.desc()).limit(limit)).all()
+    if finished_since is not None:
+        statement = statement.where(*_ended(session, finished_since, before))
+        statement = statement.order_by(col(Match.finished_at).desc(), col(Match.id).desc())
+    else:
+        order = col(Match.id) if bot_id is None else col(Participant.match_id)  # whichever has an index
+        statement = statement.order_by(order.desc())
+        if before is not None:
+            statement = statement.where(Match.id < before)
+    rows = session.exec(statement.limit(limit)).all()
     seats = _seats(session, [row.id for row, _ in rows])
-    return [_view(row, game, seats[row.id]) for row, game in rows]
+    known = bearings(session, [row for row, _ in rows])
+    return [_view(row, game, seats[row.id], known[row.id]) for row, game in rows]
+
+
+def _another_seat(bot_id: int, where: Callable[[Any, Any], ColumnElement[bool]]) -> ColumnElement[bool]:
+    """Whether a bot has another seat of the participant's match, by its number and the participant's."""
+    other = aliased(Participant)
+    there = (col(other.match_id) == col(Participant.match_id), col(other.bot_id) == bot_id)
+    return exists().where(*there, where(col(Participant.seat), col(other.seat)))
+
+
+def _ended(session: Session, since: datetime, after: int | None) -> list[ColumnElement[bool]]:
+    """Of a list by end: what ended since, and (`after` a match) what comes after it."""
+    ended = col(Match.finished_at)
+    conditions: list[ColumnElement[bool]] = [ended >= since]
+    if after is not None:
+        last = session.exec(select(ended).where(Match.id == after)).first()
+        if last is None:
+            raise BadCursor
+        conditions += [ended <= last, or_(ended < last, col(Match.id) < after)]
+    return conditions
 
 
 def match_detail(session: Session, match_id: int) -> MatchDetail:
@@ -156,7 +205,9 @@ def match_detail(session: Session, match_id: int) -> MatchDetail:
     whole = (col(Attempt.series_id) == row.series_id) & col(Attempt.match_id).is_(None)
     ledger = select(Attempt).where((col(Attempt.match_id) == match_id) | whole).order_by(col(Attempt.id)).limit(200)
     attempts = tuple(
-        AttemptInfo(a.match_id, a.cause, a.detail, a.evidence, a.started_at, a.finished_at)
+        AttemptInfo(
+            a.match_id, a.cause, told(a.cause, a.detail), told_evidence(a.evidence), a.started_at, a.finished_at
+        )
         for a in session.exec(ledger)
     )
     times = select(LatencySummary).where(LatencySummary.match_id == match_id)
@@ -164,7 +215,12 @@ def match_detail(session: Session, match_id: int) -> MatchDetail:
         LatencyInfo(t.seat, t.command, t.limit_ns, t.prompts, t.total_ns // max(t.prompts, 1), t.worst_ns)
         for t in session.exec(times.order_by(col(LatencySummary.seat), col(LatencySummary.command)))
     )
-    return MatchDetail(_view(row, game, _seats(session, [row.id])[row.id]), attempts, latencies)
+    bearing = bearings(session, [row])[row.id]
+    not_played = ""
+    if row.state is MatchState.ABANDONED:
+        not_played = why_not_played([(attempt.cause, attempt.detail) for attempt in attempts], bearing.rejudged_id)
+    view = _view(row, game, _seats(session, [row.id])[row.id], bearing)
+    return MatchDetail(view, not_played, attempts, latencies)
 
 
 def transcript_of(session: Session, match_id: int) -> str:
@@ -177,12 +233,12 @@ def transcript_of(session: Session, match_id: int) -> str:
     if row is None:
         raise NotFound("match", match_id)
     if row.transcript_sha256 is None:
-        raise WrongState("match", row.state, "done")
+        raise WrongState.of_match(row.state, "there is a transcript only of one that was played to its end")
     return row.transcript_sha256
 
 
-def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
-    """How the asker's own bots' processes ended, with their stderr.
+def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple[str, int]]:
+    """The seats of the asker's own bots, each with the bot's name and the version's number.
 
     Raises:
         NotFound: there is no such match, or none of the asker's bots is in it.
@@ -192,10 +248,17 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
         .join(Bot, col(Bot.id) == Participant.bot_id)
         .join(BotVersion, col(BotVersion.id) == Participant.version_id)
         .where(Participant.match_id == match_id, owned_by(owner))
+        .order_by(col(Participant.seat))
     )
     seated = {seat: (name, number) for seat, name, number in session.exec(mine)}
     if not seated:
-        raise NotFound("match of a bot of yours", match_id)
+        raise NotFound.own_match(match_id)
+    return seated
+
+
+def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
+    """How the asker's own bots' processes ended, with their stderr. Raises NotFound, as `own_seats` does."""
+    seated = own_seats(session, owner, match_id)
     chosen = (Ending.match_id == match_id, col(Ending.seat).in_(list(seated)))
     return [
         EndingInfo(
@@ -231,7 +294,7 @@ def _seats(session: Session, match_ids: Sequence[int]) -> dict[int, tuple[SeatIn
     return seats
 
 
-def _view(row: Match, game: str, seats: tuple[SeatInfo, ...]) -> MatchInfo:
+def _view(row: Match, game: str, seats: tuple[SeatInfo, ...], bearing: Bearing) -> MatchInfo:
     return MatchInfo(
         id=row.id,
         season_id=row.season_id,
@@ -245,4 +308,6 @@ def _view(row: Match, game: str, seats: tuple[SeatInfo, ...]) -> MatchInfo:
         created_at=row.created_at,
         finished_at=row.finished_at,
         seats=seats,
+        uncounted=bearing.uncounted,
+        repeats_id=bearing.repeats_id,
     )

@@ -8,6 +8,7 @@ from datetime import datetime
 import sqlalchemy
 from sqlmodel import Session, col, func, select
 
+from league.service.live import live_matches
 from league.states import SeriesState, VersionState
 from league.tables import Bot, BotVersion, Match, Participant, Season, Series, User
 
@@ -27,7 +28,9 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True)
 class RunningSeries:
-    """Matches that a worker plays now. `bots`: ids and names, in the first match's seats."""
+    """Matches that a worker plays now. `bots`: ids and names, in the first match's seats; `live_match_id`: the one
+    that can be watched at this moment, if any.
+    """
 
     id: int
     season_id: int
@@ -37,6 +40,7 @@ class RunningSeries:
     matches: int
     first_match_id: int
     bots: tuple[tuple[int, str], ...]
+    live_match_id: int | None = None
 
 
 def running_series(session: Session, limit: int) -> list[RunningSeries]:
@@ -61,11 +65,47 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
     bots: dict[int, tuple[tuple[int, str], ...]] = {}
     for match_id, bot_id, name in session.exec(seated):
         bots[match_id] = (*bots.get(match_id, ()), (bot_id, name))
+    live = live_matches(session, list(counted))
     return [
-        RunningSeries(series.id, season.id, season.name, season.game, series.started_at, count, first, bots[first])
+        RunningSeries(
+            id=series.id,
+            season_id=season.id,
+            season=season.name,
+            game=season.game,
+            started_at=series.started_at,
+            matches=count,
+            first_match_id=first,
+            bots=bots[first],
+            live_match_id=live.get(series.id),
+        )
         for series, season in running
         for first, count in (counted[series.id],)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyBot:
+    """A bot that can play, with its newest version that is ready."""
+
+    bot_id: int
+    bot: str
+    author: str
+    number: int
+
+
+def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
+    """Those whose newest version that is ready came last."""
+    newest = func.max(BotVersion.number)
+    statement = (
+        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), newest)
+        .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
+        .join(User, col(User.id) == col(Bot.owner_id))
+        .where(col(Bot.game) == game, col(BotVersion.state) == VersionState.READY)
+        .group_by(col(Bot.id), col(Bot.name), col(User.name))
+        .order_by(func.max(BotVersion.id).desc())
+        .limit(limit)
+    )
+    return [ReadyBot(*row) for row in session.connection().execute(statement)]
 
 
 def newest_versions(session: Session, game: str | None, limit: int) -> list[NewVersion]:

@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
-from sqlmodel import Session, col, update
+from enum import Enum, auto
+
+from sqlmodel import Session, col, select, update
 
 from league.database import now
-from league.service.access import change_password, issue_token
+from league.service.access import change_password, digest, issue_token
 from league.service.audit import SYSTEM, record
 from league.service.users import Person, existing_user, insert_user, user_named
-from league.states import Role
-from league.tables import Token
+from league.states import Role, Scope, TokenKind
+from league.tables import Token, User
+
+
+class Standing(Enum):
+    """What the secret that an operator keeps for the organiser is worth."""
+
+    GOOD = auto()
+    LOST = auto()
+    """Unknown, as after a restore, or expired: nobody took it away, so there may be another."""
+    REVOKED = auto()
+    DEMOTED = auto()
+    """The account organises no more, whatever became of the token."""
+
+
+def token_standing(session: Session, name: str, secret: str) -> Standing:
+    """Of a secret (empty: there is none) that should be a token for the organiser of that name, or for another."""
+    with_user = select(Token, User).join(User, col(User.id) == Token.user_id)
+    found = session.exec(with_user.where(Token.sha256 == digest(secret), Token.kind == TokenKind.TOKEN)).first()
+    if found is not None:
+        token, user = found
+        if user.role is Role.AUTHOR:
+            return Standing.DEMOTED
+        if token.revoked_at is not None:
+            return Standing.REVOKED
+        if token.expires_at > now(session) and token.scope.allows(Scope.FULL):
+            return Standing.GOOD
+    named = user_named(session, name)
+    return Standing.DEMOTED if named is not None and named.role is Role.AUTHOR else Standing.LOST
 
 
 def ensure_organiser(session: Session, name: str) -> str:

@@ -9,10 +9,12 @@ from typing import cast
 from sqlalchemy import and_
 from sqlmodel import Session, col, or_, select
 
+from league.service.absence import absent_entries
 from league.service.bots import own_bot
+from league.service.challenges import ChallengeInfo, challenges
 from league.service.users import Person
 from league.states import ENTERABLE, Absence, SeasonState
-from league.tables import AbsentEntry, BotVersion, Entry, Season
+from league.tables import AbsentEntry, Bot, BotVersion, Entry, Season
 
 MOST_SEASONS = 50
 
@@ -29,6 +31,7 @@ class Participation:
     follows: bool
     absence: Absence | None
     reason: str
+    challenge: ChallengeInfo | None  # the newest at the entry's gate
 
 
 def participation(session: Session, owner: Person, bot_id: int) -> list[Participation]:
@@ -58,12 +61,28 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
             follows=entry is not None and entry.follows,
             absence=None if absent is None else absent.absence,
             reason="" if absent is None else absent.reason,
+            challenge=next(iter(challenges(session, owner, season.id, bot_id, 1)), None) if entry else None,
         )
         for season, entry, number, absent in rows
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class AbsentBot:
+    """An entered bot that does not take part (any more)."""
+
+    bot_id: int
+    bot: str
+    absence: Absence
+
+
+def absent_bots(session: Session, season_id: int) -> list[AbsentBot]:
+    """Who has entered a season and does not take part, by name; why an organiser did it is in the audit log."""
+    statement = select(AbsentEntry, Bot.name).join(Bot, col(Bot.id) == AbsentEntry.bot_id)
+    statement = statement.where(AbsentEntry.season_id == season_id).order_by(col(Bot.name_key), col(Bot.id))
+    return [AbsentBot(row.bot_id, name, row.absence) for row, name in session.exec(statement)]
+
+
 def absences(session: Session, season_id: int) -> dict[int, tuple[Absence, str]]:
     """Which entered bots do not take part, and why."""
-    rows = session.exec(select(AbsentEntry).where(AbsentEntry.season_id == season_id))
-    return {row.bot_id: (row.absence, row.reason) for row in rows}
+    return {bot_id: (row.absence, row.reason) for bot_id, row in absent_entries(session, season_id).items()}

@@ -24,16 +24,19 @@ from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import Any
 
-from sqlmodel import Session, col, select, update
+from sqlmodel import Session, col, func, select, update
 
 from engine.core import NS_PER_S, Points
 from league.database import now, settings_of
 from league.jobs import AttemptRecord, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from league.service.audit import SYSTEM, record
+from league.service.live import forget
 from league.service.response_times import add_response_times
+from league.service.rules_played import note_rules
 from league.service.steps import insert_rows, move, touch_log
 from league.service.storable import evidence_json, storable, storable_tail
-from league.service.workers import count_series, found_unfit, may_judge, unfit_reasons
+from league.service.told import HOST_UNFIT
+from league.service.workers import count_series, doubt_host, found_unfit, may_judge, unfit_reasons
 from league.states import MatchState, Purpose, SeriesState
 from league.tables import (
     Attempt,
@@ -55,9 +58,18 @@ log = logging.getLogger(__name__)
 PLAYED = "played"
 """The cause of the one attempt at a match that became its result."""
 
-HOST_UNFIT = "host-unfit"
-"""The cause of a series whose machine was found unfit while it was played, and its key in the evidence of a match that
-was judged all the same (`DEADHEAT_JUDGE_UNFIT`)."""
+BROKEN_HOST = frozenset({"engine", "no-engine", "no-image", "no-runtime"})
+"""Causes that say of a machine that nothing can be played there at present."""
+
+HANDED_BACK = "worker-stopped"
+"""The cause of a series whose worker was told to end (see `workers.stopping`); others may play it at once."""
+
+BLAMELESS = BROKEN_HOST | {HANDED_BACK, HOST_UNFIT, "blobs-away", "database-away"}
+"""Causes that say nothing about the series: the next one would have failed as well. It waits until they have passed,
+however long that takes; whatever else goes wrong may be its own doing, and it is given up after some attempts."""
+
+LONGEST_PAUSE = timedelta(minutes=1)
+"""Between two tries at a series that we fail: what made us fail may be over at any time."""
 
 
 def claim_series(session: Session, series_id: int, worker: str, host: Host) -> SeriesJob | None:
@@ -117,12 +129,15 @@ def finish_series(session: Session, job: SeriesJob, worker: str, outcomes: Seque
     ):
         log.info("series %d: attempt %d came too late, its results are dropped", job.series_id, job.attempt)
         return False
+    forget(session, job.series_id)
     found = select(Series.season_id, Series.purpose).where(Series.id == job.series_id)
     season_id, purpose = session.exec(found).one()
     _write_results(session, outcomes, at, may_rate=purpose is not Purpose.CHALLENGE)
     _put_back(session, [outcome.match_id for outcome in outcomes if outcome.result is None])
     _write_details(session, outcomes)
     add_response_times(session, season_id, job, outcomes)
+    if purpose is not Purpose.CHALLENGE:
+        note_rules(session, season_id, outcomes, at)
     tried = [(outcome.match_id, attempt) for outcome in outcomes for attempt in outcome.attempts]
     _write_ledger(session, job, worker, season_id, tried)
     count_series(session, job.host, sum(attempt.cause != PLAYED for _, attempt in tried))
@@ -142,17 +157,23 @@ def release_series(
     detail: str,
     evidence: Mapping[str, object],
     tried: Sequence[tuple[int, AttemptRecord]] = (),
-) -> None:
-    """We failed: back to the queue for the sweeper to enqueue after a pause; nothing where the lease is lost.
+) -> int:
+    """We failed: back to the queue for the sweeper to enqueue after a pause; nothing where the lease is lost. How many
+    matches are given up because it failed too often.
 
     `tried` are attempts at its matches by id; those that were void stay in the ledger.
     """
-    if give_back_series(session, job.series_id, job.attempt, worker, cause, detail, evidence):
-        season_id = session.exec(select(Series.season_id).where(Series.id == job.series_id)).one()
-        voids = [(match_id, attempt) for match_id, attempt in tried if attempt.cause != PLAYED]
-        _write_ledger(session, job, worker, season_id, voids)
-        if voids:
-            touch_log(session, season_id)  # the ranking tells their number
+    if cause in BROKEN_HOST:
+        doubt_host(session, job.host)
+    given_up = give_back_series(session, job.series_id, job.attempt, worker, cause, detail, evidence)
+    if given_up is None:
+        return 0
+    season_id = session.exec(select(Series.season_id).where(Series.id == job.series_id)).one()
+    voids = [(match_id, attempt) for match_id, attempt in tried if attempt.cause != PLAYED]
+    _write_ledger(session, job, worker, season_id, voids)
+    if voids:
+        touch_log(session, season_id)  # the ranking tells their number
+    return given_up
 
 
 def give_back_series(
@@ -163,20 +184,24 @@ def give_back_series(
     cause: str,
     detail: str,
     evidence: Mapping[str, object],
-) -> bool:
-    """Back to `queued`, or abandoned after too many attempts; noted in the ledger. False: too late."""
+) -> int | None:
+    """Back to `queued`, or abandoned after too many attempts that it may have spoiled itself; noted in the ledger.
+    How many matches are given up with it; None: too late.
+    """
     settings = settings_of(session)
     at = now(session)
     mine = col(Series.attempt) == attempt
-    if attempt < settings.series_attempts:
+    if _spoiled(session, series_id) + (cause not in BLAMELESS) < settings.series_attempts:
         after = SeriesState.QUEUED
-        pause = timedelta(seconds=settings.retry_seconds * attempt)
+        seconds = 0 if cause == HANDED_BACK else settings.retry_seconds * attempt
+        pause = min(timedelta(seconds=seconds), LONGEST_PAUSE)
         values: dict[str, Any] = {"queued_at": at, "nudge_at": at + pause, "worker": None}
     else:
         after = SeriesState.ABANDONED
         values = {"finished_at": at}
     if not move(session, Series, series_id, SeriesState.RUNNING, after, mine, lease_until=None, **values):
-        return False
+        return None
+    forget(session, series_id)
     series = session.get_one(Series, series_id, populate_existing=True)
     note = Attempt(
         season_id=series.season_id,
@@ -190,29 +215,43 @@ def give_back_series(
         finished_at=at,
     )
     session.add(note)
-    if after is SeriesState.ABANDONED:
-        abandon_matches(session, series_id, at)
-        record(session, SYSTEM, "series-abandoned", f"series/{series_id}", {"cause": cause, "attempts": attempt})
-        log.error("series %d abandoned after %d attempts: %s: %s", series_id, attempt, cause, detail)
-        touch_log(session, series.season_id)
-    return True
+    if after is SeriesState.QUEUED:
+        return 0
+    given_up = abandon_matches(session, series_id, at)
+    record(session, SYSTEM, "series-abandoned", f"series/{series_id}", {"cause": cause, "attempts": attempt})
+    log.error("series %d abandoned after %d attempts: %s: %s", series_id, attempt, cause, detail)
+    touch_log(session, series.season_id)
+    return given_up
 
 
-def abandon_matches(session: Session, series_id: int, at: datetime) -> None:
-    """No match of the series will be played any more."""
+def _spoiled(session: Session, series_id: int) -> int:
+    """Attempts at the series so far that failed as a whole, by a cause that may be its own."""
+    of_series = (Attempt.series_id == series_id, col(Attempt.match_id).is_(None))
+    counted = select(func.count()).select_from(Attempt).where(*of_series, col(Attempt.cause).not_in(BLAMELESS))
+    return session.exec(counted).one()
+
+
+def abandon_matches(session: Session, series_id: int, at: datetime) -> int:
+    """No match of the series will be played any more; how many those are."""
     waiting = (col(Match.series_id) == series_id, col(Match.state) == MatchState.SCHEDULED)
     _put_back(session, session.exec(select(Match.id).where(*waiting)).all())
-    session.exec(update(Match).where(*waiting).values(state=MatchState.ABANDONED, finished_at=at))
+    return session.exec(update(Match).where(*waiting).values(state=MatchState.ABANDONED, finished_at=at)).rowcount
 
 
 def _put_back(session: Session, abandoned: Sequence[int]) -> None:
-    """A match whose repetition will not be played counts again: a result is never lost to a rejudgement."""
+    """A match whose repetition will not be played counts again: a result is never lost to a rejudgement. One that was
+    void before it was to be repeated stays so.
+    """
     if not abandoned:
         return
     for voided in session.exec(select(VoidedMatch).where(col(VoidedMatch.rejudged_id).in_(abandoned))).all():
+        if voided.at < session.get_one(Match, voided.rejudged_id).created_at:
+            voided.rejudged_id = None
+            continue
         session.delete(voided)
-        data = {"season": voided.season_id, "reason": f"match {voided.rejudged_id} in its place was not played"}
-        record(session, SYSTEM, "match-restored", f"match/{voided.match_id}", data)
+        if session.get_one(Match, voided.match_id).state is MatchState.DONE:  # or both were abandoned
+            data = {"season": voided.season_id, "reason": f"match {voided.rejudged_id} in its place was not played"}
+            record(session, SYSTEM, "match-restored", f"match/{voided.match_id}", data)
     session.flush()
 
 
@@ -279,15 +318,17 @@ def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJo
         series_id=series_id,
         attempt=series.attempt,
         game=game,
-        programs=_programs(session, {version for seated in seats.values() for version in seated}),
+        programs=programs_of(session, {version for seated in seats.values() for version in seated}),
         matches=tuple(MatchJob(match_id, seed, tuple(seats[match_id])) for match_id, seed in matches),
         host=host,
         unfit=unfit_reasons(session, host),
         waited_seconds=(at - series.queued_at).total_seconds(),
+        season_id=series.season_id,
     )
 
 
-def _programs(session: Session, version_ids: set[int]) -> dict[int, ProgramRef]:
+def programs_of(session: Session, version_ids: set[int]) -> dict[int, ProgramRef]:
+    """The programs of these versions, which are ready."""
     statement = (
         select(BotVersion, Bot.name, User.name)
         .join(Bot, col(Bot.id) == BotVersion.bot_id)

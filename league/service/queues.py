@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from sqlmodel import Session, col, func, select
 
+from engine.core import Fault
 from league.database import now
-from league.states import SeasonState, SeriesState, VersionState
-from league.tables import BotVersion, RatingSnapshot, Season, Series
+from league.service.exhibiting import NO_WORKER
+from league.service.exhibitions import LEFT
+from league.states import ExhibitionState, SeasonState, SeriesState, VersionState
+from league.tables import BotVersion, Exhibition, RatingSnapshot, Season, Series
+
+RANKED = (SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FINALS)
+"""States in which results come in, and rankings follow."""
+
+
+ENDED_WITHIN = timedelta(days=1)
+"""Matches of people that ended are told of for so long."""
+
+ENDS: Mapping[str | None, str] = {None: "played", Fault.EXITED: "resigned", Fault.TIMEOUT: "late"}
+"""Of a match that was played, by what the person did wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +38,59 @@ class QueueInfo:
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """All queues, and how old the newest ranking of each open season is."""
+    """All queues, and how old the newest ranking of each season is that goes on; `behind`: those whose log of results
+    has changed since theirs. `exhibitions_ended`: how people's matches of the last day ended: played, resigned, late,
+    left (before it began), no-worker, or a cause of ours.
+    """
 
     queues: tuple[QueueInfo, ...]
     ranking_age_seconds: Mapping[int, float]
+    behind: frozenset[int]
+    exhibitions_ended: Mapping[str, int]
 
 
 def queues(session: Session) -> Queues:
-    """How things stand now. Only unfinished and abandoned rows are counted: their number stays small."""
+    """How things stand now. Of a league's own jobs only unfinished and abandoned rows are counted, of people's matches
+    those of a day: their number stays small.
+    """
     at = now(session)
+    last = select(func.max(RatingSnapshot.id)).where(RatingSnapshot.season_id == Season.id)
     newest = (
-        select(Season.id, func.max(RatingSnapshot.created_at))
-        .join(RatingSnapshot, col(RatingSnapshot.season_id) == Season.id)
-        .where(Season.state == SeasonState.OPEN)
-        .group_by(col(Season.id))
+        select(Season, RatingSnapshot.created_at)
+        .join(RatingSnapshot, col(RatingSnapshot.id) == last.correlate(Season).scalar_subquery())
+        .where(col(Season.state).in_(RANKED))
     )
-    ages = {season_id: (at - created_at).total_seconds() for season_id, created_at in session.exec(newest)}
+    ages, behind = {}, set()
+    for season, created_at in session.exec(newest):
+        ages[season.id] = (at - created_at).total_seconds()
+        if season.log_serial != season.rated_serial:
+            behind.add(season.id)
     builds = (VersionState.UPLOADED, VersionState.BUILDING)
     series = (SeriesState.QUEUED, SeriesState.RUNNING, SeriesState.ABANDONED)
-    return Queues((_queue(session, "build", BotVersion, builds, at), _queue(session, "play", Series, series, at)), ages)
+    exhibitions = (ExhibitionState.QUEUED, ExhibitionState.RUNNING)
+    queued = (
+        _queue(session, "build", BotVersion, builds, at),
+        _queue(session, "play", Series, series, at),
+        _queue(session, "exhibition", Exhibition, exhibitions, at),
+    )
+    return Queues(queued, ages, frozenset(behind), _ended(session, at))
+
+
+def _ended(session: Session, at: datetime) -> dict[str, int]:
+    lately = col(Exhibition.finished_at) > at - ENDED_WITHIN
+    counted = select(Exhibition.state, Exhibition.fault, Exhibition.cause, func.count()).where(lately)
+    by = (col(Exhibition.state), col(Exhibition.fault), col(Exhibition.cause))
+    ended = dict.fromkeys((*ENDS.values(), LEFT, NO_WORKER), 0)
+    for state, fault, cause, count in session.exec(counted.group_by(*by)):
+        end = ENDS.get(fault, str(fault)) if state is ExhibitionState.DONE else cause
+        ended[end] = ended.get(end, 0) + count
+    return ended
 
 
 def _queue(
     session: Session,
     name: str,
-    table: type[BotVersion] | type[Series],
+    table: type[BotVersion] | type[Series] | type[Exhibition],
     counted: tuple[StrEnum, ...],
     at: datetime,
 ) -> QueueInfo:

@@ -1,15 +1,15 @@
 """A ranking, made from a season's log of results: ratings, and beside them what people want to know of each bot.
 
 Its `standings` are JSON: ``rows``, one for each bot that takes part, by its active version, in the order of their
-places; ``unranked``, the other versions with games (earlier ones, and those of bots that left); ``totals``; and what
-tells how far to trust it all: ``fit``, ``seats`` and ``pairs`` (see `league.ratings`). Together with ``config`` it can
-be made again from the log, and is, by `league.service.recount`.
+places, those that have none (they have not played) last; ``unranked``, the other versions with games (earlier ones,
+and those of bots that left); ``totals``; and what tells how far to trust it all: ``fit``, ``seats`` and ``pairs`` (see
+`league.ratings`). Together with ``config`` it can be made again from the log, and is, by `league.service.recount`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict
 from typing import Any
 
@@ -22,9 +22,10 @@ from league.ratings.quality import PAIR_TABLE_PLAYERS
 from league.ratings.table import by_rating
 from league.service.counting import happened
 from league.service.lineage import priors_of
-from league.service.places import Field, fields_of, with_places_before
+from league.service.places import Field, fields_of, set_apart, with_places_before
 from league.service.play import PLAYED
 from league.service.results import season_log
+from league.service.rules_played import rules_played
 from league.service.seasons import season_progress
 from league.service.teams import team_names
 from league.states import FinalsLog, Purpose
@@ -90,10 +91,13 @@ def _ranked(
 ) -> RatingSnapshot:
     active = {version_id for field in fields for version_id in field.version_ids}
     priors = priors_of(session, season, active | {int(player) for player in results.players}, config)
-    table = rate(results, config, priors, [_players(field) for field in fields], start)
+    apart = season_log(session, season.id, Purpose.FINALS) if season.finals_log is FinalsLog.FINALS else None
+    in_finals = None if apart is None else {int(player) for player in apart.players}
+    fields = set_apart(fields, _played(session, active, results), in_finals)
+    table = rate(results, config, priors, [_players(field) for field in fields if field.ranked], start)
     ratings = {entry.player: entry for entry in table.entries}
-    if season.finals_log is FinalsLog.FINALS:
-        ratings |= _by_the_finals_alone(session, season.id, config, fields)
+    if apart is not None:
+        ratings |= _by_the_finals_alone(apart, config, fields)
     known = _known(session, season.id, table, ratings, priors)
     rows = [row for field, before in with_places_before(fields) for row in _placed(field, before, ratings, known)]
     others = [known[int(entry.player)] for entry in table.entries if int(entry.player) not in active]
@@ -108,6 +112,7 @@ def _ranked(
             "fit": asdict(table.fit()),
             "seats": [asdict(effect) for effect in table.seats()],
             "pairs": _pairs(table, rows),
+            "rules": [one.rules_version for one in rules_played(session, [season.id])],
         },
         created_at=now(session),
     )
@@ -117,15 +122,23 @@ def _players(field: Field) -> list[str]:
     return [str(version_id) for version_id in field.version_ids]
 
 
-def _by_the_finals_alone(
-    session: Session, season_id: int, config: RatingConfig, fields: Sequence[Field]
-) -> dict[str, Rating]:
-    """The finalists, rated by the finals' matches alone: a fresh start for everyone."""
-    finalists = [_players(field) for field in fields if field.finalists]
+def _played(session: Session, active: Set[int], results: Log) -> set[int]:
+    """Of the active versions those whose bots have played, be it with an earlier version."""
+    logged = {int(player) for player in results.players}
+    statement = select(BotVersion.id, BotVersion.bot_id).where(col(BotVersion.id).in_(active | logged))
+    bots = dict(session.exec(statement).all())
+    played = {bots[version_id] for version_id in logged}
+    return {version_id for version_id in active if bots[version_id] in played}
+
+
+def _by_the_finals_alone(finals: Log, config: RatingConfig, fields: Sequence[Field]) -> dict[str, Rating]:
+    """Finalists who played in the finals, rated by those matches alone: a fresh start for everyone."""
+    there = set(finals.players)
+    finalists = [_players(field) for field in fields if field.finalists and there.issuperset(_players(field))]
     everyone = {player: Prior() for field in finalists for player in field}
     if not everyone:
         return {}
-    table = rate(season_log(session, season_id, Purpose.FINALS), config, everyone, finalists)
+    table = rate(finals, config, everyone, finalists)
     return {entry.player: entry for entry in table.entries if entry.player in everyone}
 
 
@@ -136,13 +149,13 @@ def _placed(field: Field, before: int, ratings: Mapping[str, Rating], known: Map
     rows = []
     for entry in entries:
         place = entry.place
-        assert place is not None, "a field was ranked"
+        assert (place is not None) == field.ranked, "who has played has a place"
         row = {
-            "rank": before + place.rank,
-            "tied": shared[place.rank] > 1,
-            "rank_low": before + place.low,
-            "rank_high": before + place.high,
-            "gap_se": place.gap_se,
+            "rank": None if place is None else before + place.rank,
+            "tied": place is not None and shared[place.rank] > 1,
+            "rank_low": None if place is None else before + place.low,
+            "rank_high": None if place is None else before + place.high,
+            "gap_se": None if place is None else place.gap_se,
             "division": field.division,
             "finalist": field.finalists,
         }
@@ -162,6 +175,7 @@ def _known(
     teams = team_names(session, list({version["bot_id"] for version in versions.values()}))
     faults = _faults(session, season_id)
     linked = _linked(table)
+    seasonal = {entry.player: entry for entry in table.entries}
     bot_games: Counter[int] = Counter()
     for entry in ratings.values():
         bot_games[versions[int(entry.player)]["bot_id"]] += entry.games
@@ -171,7 +185,7 @@ def _known(
             **versions[version_id],
             "team": teams.get(versions[version_id]["bot_id"]),
             "part": linked[version_id],
-            **_figures(ratings[str(version_id)], priors[str(version_id)]),
+            **_figures(ratings[str(version_id)], seasonal[str(version_id)], priors[str(version_id)]),
             "bot_games": bot_games[versions[version_id]["bot_id"]],
             **faults.get(version_id, NO_FAULTS),
         }
@@ -179,11 +193,16 @@ def _known(
     }
 
 
-def _figures(entry: Rating, prior: Prior) -> Row:
-    """A rating, and what was known of it beforehand."""
+def _figures(entry: Rating, seasonal: Rating, prior: Prior) -> Row:
+    """A rating; where it is of the finals alone, that of the whole season beside it, for the two have no common scale;
+    and what was known beforehand.
+    """
+    apart = entry is not seasonal
     return {
         "elo": entry.elo,
         "se": entry.se,
+        "season_elo": seasonal.elo if apart else None,
+        "season_se": seasonal.se if apart else None,
         "low": entry.low,
         "high": entry.high,
         "plackett_luce": entry.plackett_luce,

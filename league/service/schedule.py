@@ -1,4 +1,4 @@
-"""Making new series: one call, `tick`, whenever the scheduler likes.
+"""Making new series: one call, `go_on`, for each season, whenever the scheduler likes.
 
 Few series are open at a time (`open_series_limit` of each season), so the queue stays short whatever the field's
 size, a new version waits for minutes and not for days, and nothing need be withdrawn when a season closes.
@@ -22,13 +22,13 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, or_, select
 
 from engine.chance import SEED_BYTES
-from league.database import settings_of, surroundings
+from league.database import now, settings_of, surroundings
 from league.pairing import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Terms, parts, propose
 from league.service.challenges import plan_challenges
 from league.service.counting import taking_part
 from league.service.finals import plan_finals
 from league.service.planning import add_series, whole_groups
-from league.service.season_states import turn_seasons
+from league.service.season_states import past_its_close, turn_season
 from league.service.steps import lock_season
 from league.states import PLAYING, UNFINISHED, Purpose, SeasonState, SeriesState, VersionState
 from league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
@@ -42,28 +42,36 @@ MARGIN = timedelta(minutes=2)
 """A series that finished so shortly before a ranking may be missing in it: its log was read earlier, clocks differ."""
 
 
-def tick(session: Session) -> list[int]:
-    """Let seasons go on whose date has come, and plan series; returns the new series, to be enqueued."""
-    turn_seasons(session)
+def seasons_going_on(session: Session) -> list[int]:
+    """All that are not closed, the oldest first."""
+    going_on = select(Season.id).where(Season.state != SeasonState.CLOSED)
+    return list(session.exec(going_on.order_by(col(Season.id))).all())
+
+
+def go_on(session: Session, season_id: int) -> list[int]:
+    """Turn a season whose date has come, and plan its series; returns the new ones, to be enqueued."""
+    season = session.get_one(Season, season_id)
+    turn_season(session, season)
+    if season.state not in {*PLAYING, SeasonState.FINALS}:
+        return []
+    # Two schedulers at once would both see room: the season's row lets one in after the other (SQLite: any writer).
+    season = lock_season(session, season_id)
     planned: list[int] = []
-    going_on = col(Season.state).in_([*PLAYING, SeasonState.FINALS])
-    for season_id in session.exec(select(Season.id).where(going_on).order_by(col(Season.id))).all():
-        # Two schedulers at once would both see room: the season's row lets one in after the other (SQLite: any writer).
-        season = lock_season(session, season_id)
-        if season.state in PLAYING:
-            planned += _plan(session, season)
-        if season.state is SeasonState.OPEN:
-            planned += plan_challenges(session, season)
-        if season.state is SeasonState.FINALS:
-            planned += plan_finals(session, season)
+    if season.state in PLAYING and not past_its_close(season, now(session)):
+        planned += _plan(session, season)
+    if season.state is SeasonState.OPEN:
+        planned += plan_challenges(session, season)
+    if season.state is SeasonState.FINALS:
+        planned += plan_finals(session, season)
     return planned
 
 
 def _plan(session: Session, season: Season) -> list[int]:
     """Fill the room for open series of a season that is locked."""
-    waiting = select(func.count(col(Series.id))).where(Series.season_id == season.id, col(Series.state).in_(UNFINISHED))
-    open_series = session.exec(waiting.where(Series.purpose == Purpose.LADDER)).one()
-    room = settings_of(session).open_series_limit - open_series
+    limit = settings_of(session).open_series_limit
+    waiting = select(Series.id).where(Series.season_id == season.id, col(Series.state).in_(UNFINISHED))
+    waiting = waiting.where(Series.purpose == Purpose.LADDER).limit(limit)  # however long a queue is, more matter not
+    room = limit - session.exec(select(func.count()).select_from(waiting.subquery())).one()
     if room <= 0:
         return []
     if season.pairing_seed is None:

@@ -185,6 +185,7 @@ def edit_season(
     """
     organiser.must_organise()
     row = lock_season(session, season_id)
+    renamed = {"name": name} if name is not None and name != row.name else {}
     if name is not None:
         row.name, row.name_key = name, name.lower()
     before = {setting: getattr(row, setting) for setting in settings}
@@ -196,8 +197,7 @@ def edit_season(
         setattr(row, setting, value)
     _check(row)
     _flush_named(session, row)
-    if name is not None or changed:
-        renamed = {} if name is None else {"name": name}
+    if renamed or changed:
         record(session, organiser.name, "season-edited", f"season/{season_id}", _noted({**renamed, **changed}))
     return season_info(session, season_id)
 
@@ -278,7 +278,7 @@ def _noted(values: Mapping[str, object]) -> dict[str, object]:
 def _published(session: Session, season_id: int) -> Season:
     row = _season(session, season_id)
     if _finals(session, [season_id]).get(season_id) is None:
-        raise WrongState("season", row.state, "closed, with its standings published")
+        raise WrongState.of_season(row.state, "another can follow it once it is closed and its standings are published")
     return row
 
 

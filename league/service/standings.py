@@ -21,6 +21,7 @@ from league.errors import NotFound
 from league.service.history import remember
 from league.service.ranking import ranking_if_new
 from league.service.response_times import latency_by_version
+from league.service.snapshots import thin
 from league.tables import RatingSnapshot, Season
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,7 @@ NOTHING_RANKED: Mapping[str, Any] = {
     "seats": [],
     "pairs": None,
     "latency": {},
+    "rules": [],
 }
 
 
@@ -80,6 +82,7 @@ def refit(session: Session, season_id: int) -> bool:
     session.add(snapshot)
     session.flush()
     remember(session, snapshot)
+    thin(session, season_id)
     log.info("season %d ranked: log %s", season_id, snapshot.log_sha256[:12])
     return True
 

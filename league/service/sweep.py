@@ -7,6 +7,8 @@ One sweep is bounded (`sweep_limit`) and asks two indexes; its cost does not gro
 from __future__ import annotations
 
 import logging
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,9 +17,10 @@ from sqlmodel import Session, col, select, update
 
 from league.database import now, settings_of
 from league.service.builds import give_back_build
+from league.service.exhibiting import sweep_exhibitions
 from league.service.play import give_back_series
 from league.states import SeriesState, VersionState
-from league.tables import BotVersion, Series
+from league.tables import BotVersion, Season, Series
 
 log = logging.getLogger(__name__)
 
@@ -27,31 +30,43 @@ LEASE_EXPIRED = "lease-expired"
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """Rows that wait and must be enqueued (again)."""
+    """Rows that wait and must be enqueued (again), and how many matches were given up, by game."""
 
     build_ids: list[int]
     series_ids: list[int]
+    exhibition_ids: list[int]
+    abandoned: Mapping[str, int]
 
 
 def sweep(session: Session) -> Swept:
     """Take expired leases back and say what to enqueue, after the commit. Doubled messages harm nothing."""
     at = now(session)
     _take_back_builds(session, at)
-    _take_back_series(session, at)
-    return Swept(_due(session, BotVersion, VersionState.UPLOADED, at), _due(session, Series, SeriesState.QUEUED, at))
+    abandoned = _take_back_series(session, at)
+    return Swept(
+        build_ids=_due(session, BotVersion, VersionState.UPLOADED, at),
+        series_ids=_due(session, Series, SeriesState.QUEUED, at),
+        exhibition_ids=sweep_exhibitions(session),
+        abandoned=abandoned,
+    )
 
 
-def _take_back_series(session: Session, at: datetime) -> None:
+def _take_back_series(session: Session, at: datetime) -> Counter[str]:
     expired = (
-        select(Series.id, Series.attempt, Series.worker)
+        select(Series.id, Series.attempt, Series.worker, Season.game)
+        .join(Season, col(Season.id) == Series.season_id)
         .where(Series.state == SeriesState.RUNNING, col(Series.lease_until) < at)
         .order_by(col(Series.lease_until))
         .limit(settings_of(session).sweep_limit)
     )
-    for series_id, attempt, worker in session.exec(expired).all():
+    abandoned: Counter[str] = Counter()
+    for series_id, attempt, worker, game in session.exec(expired).all():
         detail = f"worker {worker} did not renew its lease in time"
-        if give_back_series(session, series_id, attempt, worker, LEASE_EXPIRED, detail, {}):
+        given_up = give_back_series(session, series_id, attempt, worker, LEASE_EXPIRED, detail, {})
+        if given_up is not None:
             log.warning("series %d taken back: %s", series_id, detail)
+            abandoned[game] += given_up
+    return abandoned
 
 
 def _take_back_builds(session: Session, at: datetime) -> None:
@@ -77,7 +92,8 @@ def _due(session: Session, table: type[BotVersion] | type[Series], waiting: Any,
     )
     ids = list(session.exec(due).all())
     if ids:
+        # Whatever was claimed in this moment may be changed too: who gives it back sets this anew. (With the state as a
+        # condition, SQLite reads all that waits instead of these rows.)
         again = at + timedelta(seconds=settings.requeue_seconds)
-        chosen = (col(table.id).in_(ids), col(table.state) == waiting)
-        session.exec(update(table).where(*chosen).values(nudge_at=again))
+        session.exec(update(table).where(col(table.id).in_(ids)).values(nudge_at=again))
     return ids

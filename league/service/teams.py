@@ -2,7 +2,10 @@
 
 A bot that belongs to a team is every member's: each may upload versions, choose which one plays, and read logs and
 stderr; whoever is no member any more may not, even if the bot was theirs once. A bot changes hands only between
-seasons, so that nobody gets round a season's rules by way of a team.
+seasons, so that nobody gets round a season's rules by way of a team. A season counts the entries of people, not of
+teams: whoever is in one has a hand in its entries, which is looked at when a bot enters and when somebody joins.
+
+Rows are locked in the order season, bot, team, user, so that two who count at once wait for each other.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from league.database import now
 from league.errors import NameTaken, NotCaptain, NotFound, TooMany, WrongState
 from league.service.audit import record
 from league.service.users import Person
-from league.states import SeasonState
+from league.states import ENTERABLE, SeasonState
 from league.tables import Bot, Entry, Season, Team, TeamMember, User
 
 MAX_MEMBERS = 12
@@ -48,12 +51,34 @@ def owned_by(person: Person) -> ColumnElement[bool]:
     return or_(alone, col(Bot.team_id).in_(theirs))
 
 
+def people_behind(session: Session, bot: Bot) -> list[Person]:
+    """Who has a hand in a bot: its maker, or its team's members. Until the transaction ends nobody joins that team, and
+    nothing is entered for any of them elsewhere.
+    """
+    user_ids = [bot.owner_id]
+    if bot.team_id is not None:
+        _lock_team(session, bot.team_id)
+        joined = (TeamMember.team_id == bot.team_id, col(TeamMember.joined_at).is_not(None))
+        user_ids = list(session.exec(select(TeamMember.user_id).where(*joined)))
+    rows = select(User).where(col(User.id).in_(user_ids)).order_by(col(User.id)).with_for_update(key_share=True)
+    return [Person(row.id, row.name, row.role) for row in session.exec(rows)]
+
+
+def entries_behind(session: Session, person: Person, season_id: int) -> int:
+    """In how many of a season's entries somebody has a hand, alone and in teams; bots that are out again count too."""
+    count = select(func.count()).select_from(Entry).join(Bot, col(Bot.id) == Entry.bot_id)
+    return session.exec(count.where(Entry.season_id == season_id, owned_by(person))).one()
+
+
 def create_team(session: Session, captain: Person, name: str) -> TeamInfo:
     """A team of one.
 
     Raises:
-        NameTaken, TooMany.
+        NameTaken: by another team, or by a person, whom the team's bots would seem to be of.
+        TooMany.
     """
+    if session.exec(select(User.id).where(User.name_key == name.lower())).first() is not None:
+        raise NameTaken("user", name)
     led = session.exec(select(func.count()).select_from(Team).where(Team.captain_id == captain.id)).one()
     if led >= MAX_TEAMS:
         raise TooMany("teams of one captain", MAX_TEAMS)
@@ -113,16 +138,22 @@ def invite_to_team(session: Session, captain: Person, team_id: int, name: str) -
             raise TooMany("members of one team", MAX_MEMBERS)
         session.add(TeamMember(team_id=team_id, user_id=user_id, invited_at=now(session)))
         session.flush()
-        record(session, captain.name, "team-invited", f"team/{team_id}", {"name": name})
+        record(session, captain.name, "team-invited", f"team/{team_id}")  # who is told to members alone
     return team_info(session, team_id, captain)
 
 
 def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
-    """Accept an invitation. Raises NotFound: there is none."""
+    """Accept an invitation.
+
+    Raises:
+        NotFound: there is none.
+        TooMany: with the team's entries the asker would have a hand in more than a season allows.
+    """
     row = session.get(TeamMember, (team_id, asker.id))
     if row is None:
-        raise NotFound("invitation to the team", team_id)
+        raise NotFound("invitation", team_id, f"Nobody has invited you to a team number {team_id}.")
     if row.joined_at is None:
+        _check_entries(session, asker, team_id)
         row.joined_at = now(session)
         session.flush()
         record(session, asker.name, "team-joined", f"team/{team_id}")
@@ -143,12 +174,13 @@ def leave_team(session: Session, asker: Person, team_id: int, name: str) -> Team
         raise NotCaptain(team.name)
     row = session.get(TeamMember, (team_id, user.id))
     if row is None:
-        raise NotFound("member of the team", name)
+        raise NotFound("member", name, f"{name} is not a member of the team.")
     if user.id == team.captain_id:
-        raise WrongState("team", f"led by {user.name}", "handed over to another member first")
+        raise WrongState("led", f"{user.name} is the captain; somebody else in the team must become that first.")
     session.delete(row)
     session.flush()
-    record(session, asker.name, "team-left", f"team/{team_id}", {"name": user.name})
+    if row.joined_at is not None:
+        record(session, asker.name, "team-left", f"team/{team_id}", {"name": user.name})
     return team_info(session, team_id, asker)
 
 
@@ -162,7 +194,7 @@ def hand_over_team(session: Session, captain: Person, team_id: int, name: str) -
     successor = _user(session, name)
     row = session.get(TeamMember, (team_id, successor.id))
     if row is None or row.joined_at is None:
-        raise NotFound("member of the team", name)
+        raise NotFound("member", name, f"{name} is not a member of the team.")
     team.captain_id = successor.id
     session.flush()
     record(session, captain.name, "team-handed-over", f"team/{team_id}", {"captain": successor.name})
@@ -173,7 +205,7 @@ def must_be_member(session: Session, asker: Person, team_id: int) -> Team:
     """The team, for who is in it. Raises NotFound."""
     row = session.get(TeamMember, (team_id, asker.id))
     if row is None or row.joined_at is None:
-        raise NotFound("team of yours", team_id)
+        raise NotFound("team", team_id, f"You are not in a team number {team_id}.")
     return session.get_one(Team, team_id)
 
 
@@ -197,7 +229,7 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
     going_on = going_on.where(Entry.bot_id == bot.id, Season.state != SeasonState.CLOSED).limit(1)
     season = session.exec(going_on).first()
     if season is not None:
-        raise WrongState("bot", f"in the season {season}", "in no season that goes on")
+        raise WrongState("entered", f"The bot is in season {season!r}, and changes hands only when that is closed.")
     bot.team_id = team_id
     try:
         session.flush()
@@ -210,6 +242,37 @@ def team_names(session: Session, bot_ids: Sequence[int]) -> dict[int, str]:
     """The team of each of these bots that has one."""
     statement = select(Bot.id, Team.name).join(Team, col(Team.id) == Bot.team_id).where(col(Bot.id).in_(bot_ids))
     return dict(session.exec(statement).all())
+
+
+def _check_entries(session: Session, asker: Person, team_id: int) -> None:
+    """Whether the seasons that the team plays in let the asker have a hand in its entries too. Raises TooMany."""
+    _lock_team(session, team_id)
+    session.exec(select(User.id).where(User.id == asker.id).with_for_update(key_share=True)).one()
+    count = func.count()
+    entered = (
+        select(Season, count)
+        .join(Entry, col(Entry.season_id) == Season.id)
+        .join(Bot, col(Bot.id) == Entry.bot_id)
+        .where(Bot.team_id == team_id, col(Season.state).in_(ENTERABLE), col(Season.entries_per_author).is_not(None))
+        .group_by(col(Season.id))
+        .order_by(col(Season.id))
+    )
+    for season, of_team in session.exec(entered).all():
+        assert season.entries_per_author is not None
+        own = entries_behind(session, asker, season.id)
+        if own and own + of_team > season.entries_per_author:
+            raise too_many_entries(asker, season)
+
+
+def too_many_entries(person: Person, season: Season) -> TooMany:
+    """The refusal where somebody would have a hand in more entries than the season allows."""
+    assert season.entries_per_author is not None
+    what = f"entries in {season.name} that one author has a hand in, alone and in teams; {person.name} has as many"
+    return TooMany(what, season.entries_per_author)
+
+
+def _lock_team(session: Session, team_id: int) -> None:
+    session.exec(select(Team.id).where(Team.id == team_id).with_for_update(key_share=True)).one()
 
 
 def _team(session: Session, team_id: int) -> Team:

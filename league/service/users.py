@@ -19,7 +19,7 @@ from league.database import now
 from league.errors import NameTaken, NarrowToken, NotAllowed, NotFound, WrongCredentials
 from league.service.audit import SYSTEM
 from league.states import Role, Scope
-from league.tables import User
+from league.tables import Team, User
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
 """OWASP's second choice (19 MiB, 2 passes): about 25 ms here; many at once must not exhaust a small host."""
@@ -123,7 +123,9 @@ def existing_user(session: Session, name: str) -> User:
 
 
 def insert_user(session: Session, name: str, password_hash: str | None, role: Role) -> Person:
-    """A new row. Raises NameTaken."""
+    """A new row. Raises NameTaken: by another person, or by a team, whose bots would look like this person's."""
+    if session.exec(select(Team.id).where(Team.name_key == name.lower())).first() is not None:
+        raise NameTaken("team", name)
     row = User(name=name, name_key=name.lower(), password_hash=password_hash, role=role, created_at=now(session))
     session.add(row)
     try:

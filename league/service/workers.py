@@ -16,6 +16,7 @@ elsewhere. Only `DEADHEAT_JUDGE_UNFIT` lets an unfit machine judge, and then eac
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -30,13 +31,16 @@ from league.database import now, settings_of
 from league.jobs import Host, SeriesJob
 from league.service.storable import evidence_json, storable
 from league.service.users import Person
-from league.states import Fitness, SeriesState
-from league.tables import Series, WorkerHost
+from league.states import ExhibitionState, Fitness, SeriesState
+from league.tables import Exhibition, Machine, Series, WorkerHost
 
 log = logging.getLogger(__name__)
 
 FORGET_DAYS = 30
 """A machine that was not seen for so long is forgotten: containers bring a new name with each start."""
+
+Judged = type[Series] | type[Exhibition]
+"""What only a fit machine may take."""
 
 MAX_REASONS = 20
 NOT_SEEN = "its keeper was not heard of lately"
@@ -45,9 +49,10 @@ NOT_SEEN = "its keeper was not heard of lately"
 @dataclass(frozen=True, slots=True)
 class HostInfo:
     """One machine. `judges`: it would be given a series now. `report`: see `sandbox.fitness`; `evidence`: of the
-    newest canary match that went wrong.
+    newest canary match that went wrong. `number`: what everybody else knows it by.
     """
 
+    number: int
     name: str
     image: str
     fitness: Fitness
@@ -87,6 +92,7 @@ def host_arrives(session: Session, host: Host, image: str) -> None:
         "last_seen_at": at,
         "check_due_at": at,
     }
+    _give_number(session, host.name)
     if _change(session, col(WorkerHost.name) == host.name, **known):
         return
     try:
@@ -94,6 +100,12 @@ def host_arrives(session: Session, host: Host, image: str) -> None:
             session.add(WorkerHost(name=host.name, first_seen_at=at, **known))
     except IntegrityError:  # two keepers of one machine start together
         _change(session, col(WorkerHost.name) == host.name, **known)
+
+
+def _give_number(session: Session, name: str) -> None:
+    if session.exec(select(Machine.id).where(Machine.name == name)).first() is None:
+        with contextlib.suppress(IntegrityError), session.begin_nested():  # two keepers of one machine start together
+            session.add(Machine(name=name))
 
 
 def host_seen(session: Session, host: Host, steal_share: float = 0.0) -> bool:
@@ -113,7 +125,7 @@ def record_check(
 ) -> None:
     """What a check found: fit where there are no `reasons`. An unfit machine is checked again after that pause.
 
-    Series that were turned away while nobody was fit are told of at once.
+    What was turned away while nobody was fit is told of at once.
     """
     at = now(session)
     fitness = Fitness.UNFIT if reasons else Fitness.FIT
@@ -121,8 +133,18 @@ def record_check(
     found = {"report": evidence_json(report), "checked_at": at, "canary_at": at, "series_since_canary": 0}
     _become(session, host, fitness, reasons, again_at, **found)
     if fitness is Fitness.FIT:
-        waiting = (col(Series.state) == SeriesState.QUEUED, col(Series.nudge_at) > at)
-        session.exec(update(Series).where(*waiting).values(nudge_at=at).execution_options(synchronize_session=False))
+        _tell_again(session, Series, col(Series.state) == SeriesState.QUEUED, col(Series.nudge_at) > at)
+        _tell_again(session, Exhibition, col(Exhibition.state) == ExhibitionState.QUEUED, col(Exhibition.nudge_at) > at)
+
+
+def _tell_again(session: Session, table: Judged, *waiting: ColumnElement[bool]) -> None:
+    again = update(table).where(*waiting).values(nudge_at=now(session))
+    session.exec(again.execution_options(synchronize_session=False))
+
+
+def doubt_host(session: Session, host: Host) -> None:
+    """A machine could not even try: it is given nothing until it has been checked, lest all that waits fail there."""
+    _become(session, host, Fitness.UNCHECKED, (), now(session))
 
 
 def take_canary(session: Session, host: Host) -> int | None:
@@ -167,7 +189,7 @@ def may_judge(session: Session, host: Host) -> ColumnElement[bool]:
 
 
 def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
-    """Why a machine should not judge; empty: it is fit."""
+    """Why a machine should not judge, in words for operators and the ledger (see `told`); empty: it is fit."""
     row = session.exec(select(WorkerHost).where(_is(host))).first()
     if row is None:
         return (NOT_SEEN,)
@@ -181,20 +203,26 @@ def turn_away(session: Session, series_id: int, host: Host) -> bool:
 
     Where none is there the message may be forgotten: the next check that passes has the series told of again.
     """
-    at = now(session)
-    if (
-        session.exec(select(may_judge(session, host))).one()
-        or not session.exec(select(exists().where(_able(session)))).one()
-    ):
+    return _turn_away(session, host, Series, col(Series.id) == series_id, col(Series.state) == SeriesState.QUEUED)
+
+
+def turn_away_exhibition(session: Session, exhibition_id: int, host: Host) -> bool:
+    """The same of a person's match."""
+    waits = (col(Exhibition.id) == exhibition_id, col(Exhibition.state) == ExhibitionState.QUEUED)
+    return _turn_away(session, host, Exhibition, *waits)
+
+
+def _turn_away(session: Session, host: Host, table: Judged, *waits: ColumnElement[bool]) -> bool:
+    able = session.exec(select(may_judge(session, host))).one()
+    if able or not session.exec(select(exists().where(_able(session)))).one():
         return False
-    again = at + timedelta(seconds=settings_of(session).requeue_seconds)
-    waits = (col(Series.id) == series_id, col(Series.state) == SeriesState.QUEUED)
-    told = update(Series).where(*waits).values(nudge_at=again).execution_options(synchronize_session=False)
+    again = now(session) + timedelta(seconds=settings_of(session).requeue_seconds)
+    told = update(table).where(*waits).values(nudge_at=again).execution_options(synchronize_session=False)
     return session.exec(told).rowcount == 1
 
 
 def found_unfit(session: Session, job: SeriesJob) -> tuple[str, ...]:
-    """Why the results of a job cannot be taken: its machine was found unfit since it was claimed."""
+    """The same of a job whose results cannot be taken: its machine was found unfit since it was claimed."""
     if settings_of(session).judge_unfit:
         return ()
     begun = select(Series.started_at).where(Series.id == job.series_id).scalar_subquery()
@@ -215,11 +243,12 @@ def count_series(session: Session, host: Host, voids: int) -> None:
 def hosts(session: Session) -> list[HostInfo]:
     """All machines that are not forgotten, those seen last first."""
     able = set(session.exec(select(WorkerHost.name).where(_able(session))))
-    rows = session.exec(select(WorkerHost).order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name)))
-    stored = [field.name for field in fields(HostInfo) if field.name not in ("judges", "reasons")]
+    numbered = select(WorkerHost, Machine.id).join(Machine, col(Machine.name) == WorkerHost.name)
+    rows = session.exec(numbered.order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name)))
+    stored = {field.name for field in fields(HostInfo)} - {"number", "judges", "reasons"}
     return [
-        HostInfo(**row.model_dump(include=set(stored)), judges=row.name in able, reasons=tuple(row.reasons))
-        for row in rows
+        HostInfo(**row.model_dump(include=stored), number=number, judges=row.name in able, reasons=tuple(row.reasons))
+        for row, number in rows
     ]
 
 

@@ -10,6 +10,8 @@
  *   "start"              ->    fork, become the bot's user, exec the command
  *                        <-    "started"                        from now on the host may write prompts
  *   (the match; init takes no part in it)
+ *   "tell"               ->    send the stderr kept so far; the host reads it before its next order (builds only: in
+ *                        <-    "told"                               a match, init would take the bot's own processor)
  *   "stop MS"            ->    wait up to MS for the bot to exit, kill everything, reap everything, empty /tmp and
  *                              the bot's stdin, wait for its sockets to go, send the kept stderr
  *                        <-    "done HOW CODE STDERR_BYTES DIRTY"
@@ -302,6 +304,10 @@ static void obey(char **command) {
     line[got] = '\0';
     if (strncmp(line, "start\n", 6) == 0 && bot == 0 && !stopping) {
         start(command);
+    } else if (strncmp(line, "tell\n", 5) == 0 && !stopping) {
+        drain_stderr(4);
+        send_stderr();
+        send_all(ack_fd, "told\n", 5);
     } else if (strncmp(line, "stop ", 5) == 0 && !stopping) {
         stopping = 1;
         stop_at_ms = now_ms() + atoi(line + 5);

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 
 @contextmanager
-def served(app: FastAPI) -> Iterator[str]:
-    """The address of a server on a free port of this machine."""
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="off"))
+def served(app: ASGIApp, protocol: type[asyncio.Protocol] | None = None) -> Iterator[str]:
+    """The address of a server on a free port of this machine; `protocol`: the server's own, or a guarded one."""
+    config = uvicorn.Config(
+        app, host="127.0.0.1", port=0, http=protocol or "auto", log_level="error", lifespan="off", ws="none"
+    )
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -27,12 +27,18 @@ class NotedQueue:
 
     def __init__(self) -> None:
         self.builds: list[int] = []
+        self.exhibitions: list[int] = []
         self.broken = False
 
     def enqueue_build(self, version_id: int) -> None:
         if self.broken:
             raise ConnectionError("no broker")
         self.builds.append(version_id)
+
+    def enqueue_exhibition(self, exhibition_id: int) -> None:
+        if self.broken:
+            raise ConnectionError("no broker")
+        self.exhibitions.append(exhibition_id)
 
     def check(self) -> None:
         if self.broken:

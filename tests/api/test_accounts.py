@@ -248,6 +248,21 @@ def test_a_new_password_ends_every_other_session(ada: Browser, browser: Callable
     site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
 
 
+def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(
+    ada: Browser, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", "league.service.access"):
+        ada.get("/account")
+        ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD)
+        with site.world.db.transaction() as session:
+            service.reset_password(session, "ada", PASSWORD)
+    assert "password" not in site.client.get("/v1/audit").text
+    assert [record.message.partition(" has ")[2] for record in caplog.records] == [
+        "another password; all sessions are ended",
+        "another password; all sessions and tokens are ended",
+    ]
+
+
 def test_a_team_is_made_joined_handed_over_and_left(ada: Browser, browser: Callable[[], Browser]) -> None:
     bob = browser().sign_up("bob")
     ada.submit("/account/teams", name="lovelace")
@@ -262,8 +277,8 @@ def test_a_team_is_made_joined_handed_over_and_left(ada: Browser, browser: Calla
 
 
 @pytest.mark.parametrize("count", [3])
-def test_guessing_a_password_is_slowed_down_wherever_it_comes_from(site: Site, count: int) -> None:
-    slow = Site(site.world.settings.data_dir / "slow", sign_ins_per_name=count)
+def test_guessing_a_password_is_slowed_down_and_keeps_nobody_else_out(site: Site, count: int) -> None:
+    slow = Site(site.world.settings.data_dir / "slow", sign_ins_per_name=count, trusted_proxies="127.0.0.1")
     try:
         slow.author("ada")
         for _ in range(count):
@@ -275,6 +290,8 @@ def test_guessing_a_password_is_slowed_down_wherever_it_comes_from(site: Site, c
         assert answer.status_code == 429
         assert "retry-after" in answer.headers
         slow.author("bob")
+        elsewhere = {"X-Forwarded-For": "192.0.2.7"}
+        slow.ok(201, slow.client.post("/v1/tokens", json={"name": "ada", "password": PASSWORD}, headers=elsewhere))
     finally:
         slow.close()
 
@@ -314,6 +331,39 @@ def test_one_address_changes_only_so_much_and_reads_on(site: Site) -> None:
         slow.problem(429, answer, "over-quota")
         assert "retry-after" in answer.headers
         slow.ok(200, slow.client.get("/v1/seasons"))
+    finally:
+        slow.close()
+
+
+def test_one_user_changes_only_so_much_from_however_many_addresses(site: Site) -> None:
+    slow = Site(site.world.settings.data_dir / "slow", writes_per_minute=5, trusted_proxies="127.0.0.1")
+    try:
+        ada, bob = slow.author("ada"), slow.author("bob")
+        answers = [
+            slow.client.post("/v1/bots", json={}, headers={**who, "X-Forwarded-For": f"192.0.2.{number}"})
+            for number, who in enumerate([*[ada] * 6, bob])
+        ]
+        assert [answer.status_code for answer in answers] == [*[422] * 5, 429, 422]
+    finally:
+        slow.close()
+
+
+def test_one_address_has_only_so_much_worked_out_and_what_is_in_memory_is_free(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.services.FRESH_SECONDS", 3600)
+    slow = Site(site.world.settings.data_dir / "slow", reads_per_minute=3)
+    try:
+        for _ in range(5):
+            assert slow.client.get("/").status_code == 200
+            assert slow.client.get("/static/site.css").status_code == 200
+            assert slow.client.get("/healthz").status_code == 200
+        for _ in range(2):
+            slow.ok(200, slow.client.get("/v1/matches"))
+        answer = slow.client.get("/v1/matches")
+        slow.problem(429, answer, "over-quota")
+        assert int(answer.headers["retry-after"]) >= 1
+        assert slow.client.get("/").status_code == 200
     finally:
         slow.close()
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 
+from api import schemas
 from league import service
 from league.states import Role
 from tests.api.browser import OURS, Browser
@@ -13,6 +15,7 @@ from tests.api.site import Site
 from tests.api.test_matches import Played
 from tests.league.world import GAME
 
+SETTLED_ONCE_OPEN = {"ranks", "seats", "opens_at", "divisions"}
 HOSTILE = "<script>alert(1)</script>\u202e\x1b[31m"
 
 
@@ -45,7 +48,7 @@ def clean(browser: Browser) -> None:
     assert "\x1b" not in browser.answer.text
 
 
-@pytest.mark.parametrize("path", ["/desk", "/desk/seasons/1", "/operator"])
+@pytest.mark.parametrize("path", ["/desk", "/desk/seasons/new", "/desk/seasons/1", "/operator"])
 def test_an_author_has_no_desk(ada: Browser, site: Site, path: str) -> None:
     ada.get(path, 403)
     stranger = Browser(site)
@@ -62,6 +65,7 @@ def test_an_author_has_no_desk(ada: Browser, site: Site, path: str) -> None:
         ("/desk/seasons/1/settings", {"series_length": "5"}),
         ("/desk/seasons/1/invitations", {"name": "ada"}),
         ("/desk/seasons/1/entries/2/disqualify", {"reason": "mine is better"}),
+        ("/desk/seasons/1/entries/2/division", {"division": "1"}),
         ("/desk/matches", {"match": "2", "verb": "void", "reason": "I lost"}),
         ("/desk/announcements", {"title": "t", "text": "t"}),
         ("/desk/announcements/1/take-down", {}),
@@ -76,7 +80,7 @@ def test_an_author_decides_nothing(ada: Browser, path: str, fields: dict[str, st
 
 
 def test_a_season_is_made_changed_opened_and_closed(boss: Browser) -> None:
-    boss.get("/desk")
+    boss.get("/desk/seasons/new")
     boss.submit("/desk/seasons", name="Winter", game=GAME, series_length="4", closes_at="2099-01-02T03:04:05")
     assert boss.page.text.count("Winter")
     path = boss.answer.url.path
@@ -97,12 +101,150 @@ def test_a_season_is_made_changed_opened_and_closed(boss: Browser) -> None:
     assert "It is over" in boss.get(path).text
 
 
-def test_what_is_wrong_with_a_season_is_said_and_what_was_typed_stays(boss: Browser) -> None:
-    boss.get("/desk")
-    boss.submit("/desk/seasons", 422, name="Winter", game=GAME, seats="7", opens_at="2030-01-01T00:00:00")
-    assert "is played by" in boss.page.text
+def test_what_is_wrong_with_a_season_is_said_beside_its_field_and_what_was_typed_stays(boss: Browser) -> None:
+    boss.get("/desk/seasons/new")
+    typed = {"name": "Winter", "seats": "7", "opens_at": "2030-01-01T00:00:00", "divisions": "First, 4\nSecond"}
+    boss.submit("/desk/seasons", 422, game=GAME, **typed)
+    assert 'id="season-seats-wrong">Yacht-auction is played by' in boss.answer.text
+    assert 'aria-invalid="true" aria-describedby="season-seats-note season-seats-wrong"' in boss.answer.text
     fields = boss.form("/desk/seasons").fields
-    assert (fields["name"], fields["seats"], fields["opens_at"]) == ("Winter", "7", "2030-01-01T00:00:00")
+    assert {name: fields[name] for name in typed} == typed
+    boss.submit("/desk/seasons", 422, seats="2", name="!", finals_top="1", divisions="First, 4\nSecond, 1")
+    for name, text in (("name", "Use letters"), ("finals_top", "It should be"), ("divisions", "Number 2: It should")):
+        assert f'id="season-{name}-wrong">{text}' in boss.answer.text
+    boss.submit("/desk/seasons", name="Winter", finals_top="8", divisions="First, 4\n\nSecond")
+    page = boss.get("/desk/seasons/new")
+    page = boss.submit("/desk/seasons", 409, name="winter", game=GAME)
+    assert "There is one of this name already" in page.text
+
+
+def test_the_form_takes_all_that_the_api_takes(boss: Browser) -> None:
+    """And gives back what it took."""
+    boss.get("/desk/seasons/new")
+    given = set(boss.form("/desk/seasons").fields) - {"csrf"}
+    assert given == set(schemas.SeasonRequest.model_fields) - {"previous_id"}
+    everything = {
+        "name": "All",
+        "game": GAME,
+        "divisions": "First, 8\nSecond",
+        "ranks": "wins",
+        "seats": "2",
+        "series_length": "4",
+        "games_per_pair": "12",
+        "opens_at": "2099-01-01T00:00:00",
+        "finals": "swiss",
+        "freezes_at": "2099-01-02T00:00:00",
+        "finals_at": "2099-01-03T00:00:00",
+        "closes_at": "2099-01-04T00:00:00",
+        "finals_top": "6",
+        "finals_games": "5",
+        "finals_rounds": "3",
+        "finals_extra_games": "40",
+        "finals_log": "finals",
+        "closes_when_done": "false",
+        "promoted": "1",
+        "admission": "invited",
+        "entries_per_author": "2",
+        "teams_only": "true",
+        "languages": "c, python",
+        "uploads_per_hour": "9",
+        "versions_per_day": "8",
+        "challenge_games": "0",
+    }
+    assert set(everything) == given
+    boss.submit("/desk/seasons", 200, **everything)
+    shown = boss.form(f"{boss.answer.url.path}/settings").fields
+    assert set(shown) - {"csrf"} == set(schemas.SeasonChange.model_fields) - {"state", "force"}
+    assert {name: everything[name] for name in shown if name in everything} == {
+        name: value for name, value in shown.items() if name != "csrf"
+    }
+    season = boss.api("GET", "/v1/seasons/1").json()
+    assert [(division["name"], division["size"]) for division in season["divisions"]] == [
+        ("First", 8),
+        ("Second", None),
+    ]
+    assert (season["languages"], season["opens_at"], season["challenge_games"]) == (
+        ["c", "python"],
+        "2099-01-01T00:00:00Z",
+        0,
+    )
+
+
+def test_divisions_are_changed_until_the_season_opens(boss: Browser) -> None:
+    boss.get("/desk/seasons/new")
+    boss.submit("/desk/seasons", name="Winter", game=GAME, divisions="First, 8\nSecond")
+    settings = f"{boss.answer.url.path}/settings"
+    assert boss.form(settings).fields["divisions"] == "First, 8\nSecond"
+    boss.submit(settings, name="Winter", divisions="Top\nMiddle, 8\nLow")
+    assert boss.form(settings).fields["divisions"] == "Top\nMiddle, 8\nLow"
+    boss.submit("/desk/seasons/1/state", state="open")
+    assert "divisions" not in boss.form(settings).fields
+
+
+def test_saving_what_is_unchanged_decides_nothing(boss: Browser) -> None:
+    boss.get("/desk/seasons/new")
+    boss.submit("/desk/seasons", name="Winter", game=GAME, divisions="First, 4\nSecond")
+    form = "/desk/seasons/1/settings"
+    decided = len(boss.client.get("/v1/audit").json()["items"])
+    boss.submit(form)
+    assert len(boss.client.get("/v1/audit").json()["items"]) == decided
+    boss.submit(form, 422, divisions="Same\nsame")
+    assert 'id="settings-divisions-wrong">Each needs a name of its own.' in boss.answer.text
+    boss.submit(form, divisions="")
+    assert boss.form(form).fields["divisions"] == "Division 1"
+
+
+def test_what_is_settled_cannot_be_typed_in(boss: Browser) -> None:
+    boss.get("/desk/seasons/new")
+    boss.submit("/desk/seasons", name="Winter", game=GAME)
+    path = boss.answer.url.path
+    boss.client.post(f"{path}/state", data={"state": "open", "csrf": boss.page.token}, headers=OURS)
+    boss.get(path)
+    tag = re.search(r'<input id="settings-opens_at".*?>', boss.answer.text, re.DOTALL)
+    assert tag is not None
+    assert tag[0].endswith(" disabled>")
+    assert "Settled" in boss.page.text
+    sent = {
+        name: value for name, value in boss.form(f"{path}/settings").fields.items() if name not in SETTLED_ONCE_OPEN
+    }
+    answer = boss.client.post(f"{path}/settings", data={**sent, "promoted": "3"}, headers=OURS)
+    assert answer.status_code == 303
+    assert boss.api("GET", "/v1/seasons/1").json()["promoted"] == 3
+
+
+def test_a_season_continues_another_with_its_settings_and_divisions(boss: Browser, site: Site) -> None:
+    boss.get("/desk/seasons/new")
+    boss.submit("/desk/seasons", name="Winter", game=GAME, series_length="7", divisions="First, 4\nSecond")
+    for state in ("open", "closed"):
+        boss.client.post("/desk/seasons/1/state", data={"state": state, "csrf": boss.page.token}, headers=OURS)
+    site.world.clock.turn(60)
+    with site.world.db.transaction() as session:
+        service.refit(session, 1)
+        service.publish(session, 1)
+    assert "/desk/seasons/new?previous=1" in boss.get("/desk").text or "previous=1" in boss.answer.text
+    boss.get("/desk/seasons/new?previous=1")
+    fields = boss.form("/desk/seasons").fields
+    assert (fields["previous_id"], fields["series_length"]) == ("1", "7")
+    assert "game" not in fields
+    boss.submit("/desk/seasons", 409, name="Winter")
+    assert boss.form("/desk/seasons").fields["previous_id"] == "1"
+    boss.submit("/desk/seasons", name="Spring")
+    assert "Second" in boss.page.text
+    boss.get("/desk/seasons/new?previous=99", 404)
+
+
+def test_an_entry_is_put_into_another_division(boss: Browser, site: Site) -> None:
+    boss.get("/desk/seasons/new")
+    boss.submit("/desk/seasons", name="Winter", game=GAME, divisions="First, 4\nSecond")
+    owner, bot_id = site.world.bot("climber")
+    with site.world.db.transaction() as session:
+        service.enter(session, owner, 1, bot_id)
+    boss.get("/desk/seasons/1")
+    move = f"/desk/seasons/1/entries/{bot_id}/division"
+    assert boss.form(move).fields["division"] == "2"
+    boss.submit(move, division="1")
+    assert boss.form(move).fields["division"] == "1"
+    boss.submit(move, 404, division="3")
 
 
 def test_an_entry_is_disqualified_with_a_reason_and_reinstated(boss: Browser, played: Played) -> None:
@@ -179,12 +321,29 @@ def test_an_announcement_is_made_and_taken_down(boss: Browser) -> None:
     assert "Take down" not in boss.page.text
 
 
+def test_an_operator_of_a_league_without_matches_reads_of_no_span(boss: Browser) -> None:
+    assert "host faults, of 0 attempts-\n" in boss.get("/operator").text
+
+
 def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, played: Played, site: Site) -> None:
     page = boss.get("/operator")
     assert "oldest waits" in page.text
     assert "machine" in page.text
     assert "timeout 1" in page.text
-    assert "host faults, of" in page.text
+    assert "host faults, of 6 attempts in the last 0 s" in page.text  # their worker's clock is ahead of ours
+    assert "matches of the last day" not in page.text
+    boss.get("/play?bot=1")
+    boss.submit("/play")
+    boss.get("/operator")
+    assert "exhibition: waiting</dt><dd>1</dd>" in boss.answer.text
+    site.world.clock.turn(9000)
+    page = boss.get("/operator")
+    assert "host faults, of 6 attempts in the last 2.5 h" in page.text
+    assert "time-outs, in 2 matches in the last 2.5 h" in page.text
+    (exhibition_id,) = site.queue.exhibitions
+    boss.get(f"/play/{exhibition_id}")
+    boss.submit(f"/play/{exhibition_id}/resign")
+    assert "matches of the last day: left 1." in boss.get("/operator").text
     assert "Operator" in boss.get("/account").text
     with site.world.db.transaction() as session:
         service.set_role(session, "chief", Role.ORGANISER)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
+
 import pytest
 
-from api.services import FRESH_SECONDS, Bodies, Body
+from api.services import CACHED_BODIES, FRESH_SECONDS, Bodies, Body
 from league import service
 from league.database import Database
 from tests.api.site import Site
@@ -101,6 +104,26 @@ def test_bodies_are_kept_for_a_moment_and_in_bounded_number() -> None:
     for number in range(1000):
         bodies.keep(number, body)
     assert len(bodies._kept) < 300
+
+
+def test_threads_that_keep_answers_at_once_drop_none_under_each_others_hands() -> None:
+    bodies = Bodies()
+    body = Body(1, '"1"', b"x", "text/plain")
+    others = threading.Thread(target=lambda: [bodies.keep(number, body) for number in range(CACHED_BODIES)])
+
+    class Interrupted(OrderedDict[object, tuple[float, Body]]):
+        """Others have their turn as soon as one answer is in it; a lock keeps them waiting."""
+
+        def __setitem__(self, key: object, value: tuple[float, Body]) -> None:
+            super().__setitem__(key, value)
+            if key == "mine":
+                others.start()
+                others.join(0.3)
+
+    bodies._kept = Interrupted()
+    assert bodies.keep("mine", body) is body
+    others.join()
+    assert len(bodies._kept) == CACHED_BODIES
 
 
 def test_what_is_remembered_is_given_for_its_address_alone_and_measured_as_its_route(

@@ -7,11 +7,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 import pytest
 
+from engine.core import Fault, Result
 from league import service
+from league.room import Room
+from league.service import exhibiting, exhibitions
+from league.service.users import Person
+from league.states import FinalsFormat, SeasonState
 from tests.api.site import PROBLEM, Site
 
 
@@ -53,6 +59,26 @@ def test_requests_are_counted_by_route(site: Site) -> None:
     assert 'route="/v1/bots/{bot_id}/versions"' in text or "versions" not in text
 
 
+def test_room_for_blobs_is_measured_where_they_are_files(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(site.world.settings.data_dir) / "blobs"
+    folder.mkdir(exist_ok=True)
+    asked: list[Path] = []
+
+    def room_at(asked_of: Path) -> Room:
+        asked.append(asked_of)
+        return Room(free_bytes=300, size_bytes=1000, free_files=20, size_files=100)
+
+    monkeypatch.setattr("api.metrics.room_at", room_at)
+    assert metric(site, "deadheat_blob_free_bytes") == 300
+    assert metric(site, "deadheat_blob_free_ratio") == 0.2
+    assert {*asked} == {folder.absolute()}
+    monkeypatch.undo()
+    assert metric(site, "deadheat_blob_free_bytes") == pytest.approx(disk_usage(folder).free, rel=0.2)
+    folder.rmdir()
+    assert "deadheat_blob" not in site.client.get("/metrics").text
+    assert metric(site, 'deadheat_queue_oldest_seconds{queue="play"}') == 0
+
+
 def test_the_queues_are_measured(site: Site) -> None:
     assert metric(site, 'deadheat_queue_oldest_seconds{queue="play"}') == 0
     season = site.world.season(3, games_per_pair=2)
@@ -67,6 +93,64 @@ def test_the_queues_are_measured(site: Site) -> None:
         service.refit(session, season)
     site.world.clock.turn(5)
     assert metric(site, f'deadheat_ratings_age_seconds{{season="{season}"}}') == 5
+
+
+def test_peoples_matches_are_measured_while_they_wait_and_by_how_they_ended(site: Site) -> None:
+    world = site.world
+    _, bot_id = world.bot()
+
+    def sit() -> tuple[Person, int]:
+        person = world.author()
+        with world.db.transaction() as session:
+            return person, exhibitions.take_seat(session, person, bot_id, seat=1)
+
+    def end(fault: Fault | None) -> None:
+        _, exhibition_id = sit()
+        with world.db.transaction() as session:
+            job = exhibiting.claim_exhibition(session, exhibition_id, "w1", world.host)
+            assert job is not None
+            result = Result((1, 2), None, {} if fault is None else {1: fault})
+            assert exhibiting.finish_exhibition(session, job, result, "c" * 64)
+
+    for fault in (None, Fault.EXITED, None, Fault.TIMEOUT):
+        end(fault)
+    person, exhibition_id = sit()
+    with world.db.transaction() as session:
+        exhibitions.resign(session, person, exhibition_id)
+    sit()
+    world.clock.turn(12)
+    assert metric(site, 'deadheat_queue_rows{queue="exhibition",state="queued"}') == 1
+    assert metric(site, 'deadheat_queue_oldest_seconds{queue="exhibition"}') == 12
+    assert ended(site) == {"played": 2, "resigned": 1, "late": 1, "left": 1, "no-worker": 0}
+    world.clock.turn(exhibiting.QUEUE_SECONDS)
+    with world.db.transaction() as session:
+        service.sweep(session)
+    assert ended(site) == {"played": 2, "resigned": 1, "late": 1, "left": 1, "no-worker": 1}
+    world.clock.turn(86_401)
+    assert set(ended(site).values()) == {0}
+
+
+def ended(site: Site) -> dict[str, float]:
+    line = r'^deadheat_exhibitions_ended\{outcome="([\w-]+)"\} (\S+)$'
+    found = re.findall(line, site.client.get("/metrics").text, re.MULTILINE)
+    return {how: float(count) for how, count in found}
+
+
+def test_rankings_are_watched_until_their_season_closes(site: Site) -> None:
+    season = site.world.season(2, games_per_pair=2, finals=FinalsFormat.ROUND_ROBIN)
+    age, behind = (f'deadheat_ratings_{what}{{season="{season}"}}' for what in ("age_seconds", "behind"))
+    site.world.play_all()
+    with site.world.db.transaction() as session:
+        service.refit(session, season)
+    for state, changed in ((SeasonState.OPEN, 0), (SeasonState.FROZEN, 0), (SeasonState.FINALS, 1)):
+        with site.world.db.transaction() as session:
+            service.set_season_state(session, site.world.boss, season, state)
+        site.world.clock.turn(5)
+        assert metric(site, behind) == changed
+        assert metric(site, age) > 0
+    with site.world.db.transaction() as session:
+        service.set_season_state(session, site.world.boss, season, SeasonState.CLOSED, force=True)
+    assert behind not in site.client.get("/metrics").text
 
 
 def test_processes_of_one_host_add_up_their_metrics(tmp_path: Path) -> None:

@@ -129,6 +129,23 @@ def test_how_the_ratings_are_made_is_told(site: Site) -> None:
     assert "table" in found.tags
 
 
+@pytest.mark.parametrize(
+    ("name", "link"),
+    [("authors", "/about/players"), ("players", "/games/liars-dice"), ("organisers", "/about/ratings")],
+)
+def test_what_people_should_know_has_a_page_whose_links_lead_somewhere(site: Site, name: str, link: str) -> None:
+    assert f"/about/{name}" in page(site, "/").links
+    found = page(site, f"/about/{name}")
+    assert link in found.links
+    for address in found.links:
+        assert site.client.get(address, headers=HTML).status_code in {200, 303}, address
+
+
+def test_there_is_no_page_of_another_name(site: Site) -> None:
+    for name in ("decisions", "..%2Fpyproject", "security"):
+        page(site, f"/about/{name}", 404)
+
+
 def test_a_page_that_did_not_change_is_304(site: Site) -> None:
     season = site.world.season(0)
     for path in ("/", f"/seasons/{season}"):
@@ -216,7 +233,7 @@ def test_the_audit_page_shows_faults_failures_and_decisions(site: Site) -> None:
         service.refit(session, played.season)
     boss = site.organiser()
     why = {"reason": "<b>the host</b> \u202e"}
-    site.ok(204, site.client.post(f"/v1/matches/{played.ids[0]}/void", json=why, headers=boss))
+    site.ok(200, site.client.post(f"/v1/matches/{played.ids[0]}/void", json=why, headers=boss))
     title = {"title": "<i>News</i>", "text": "one\ntwo"}
     site.ok(201, site.client.post("/v1/announcements", json=title, headers=boss))
     page = site.client.get("/audit").text

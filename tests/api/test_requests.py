@@ -50,6 +50,12 @@ def test_a_field_that_is_wrong_or_unknown_is_named(site: Site, body: object, whe
     assert PASSWORD not in str(problem)
 
 
+def test_the_sentence_about_a_wrong_field_is_for_people(site: Site) -> None:
+    problem = site.problem(422, site.client.post("/v1/users", json={"name": "", "role": "boss"}), "invalid")
+    name = "name: Use letters, digits, and marks such as - and _; begin with a letter or a digit."
+    assert problem["detail"] == f"{name} password: It is needed. role: There is no such field."
+
+
 def test_lone_surrogates_do_no_harm(site: Site) -> None:
     for body in (b'{"name": "\\ud800", "password": "1234567890"}', b'{"\\ud800": 1, "name": "ada", "password": "12"}'):
         answer = site.client.post("/v1/users", content=body, headers={"Content-Type": "application/json"})
@@ -191,6 +197,7 @@ def test_entering(site: Site) -> None:
     site.problem(422, site.client.put(path, json={"versoin": 1}, headers=ada), "invalid")
     entry = {"bot_id": bot_id, "bot": "greedy", "author": "ada", "team": None, "version": 1, "follows": True}
     entry |= {"division": 1, "finals_seed": None, "gated": False, "challenger": None}
+    entry |= {"absence": None, "absence_reason": ""}
     assert site.ok(200, site.client.put(path, headers=ada)) == entry
     assert site.ok(200, site.client.put(path, json={"version": 1}, headers=ada)) == entry | {"follows": False}
     listed = site.ok(200, site.client.get(f"/v1/seasons/{season}/entries"))

@@ -28,12 +28,43 @@ def test_an_organiser_voids_restores_and_rejudges(played: Played) -> None:
     site, boss = played.site, organiser(played)
     match = played.ids[0]
     for verb in ("void", "restore"):
-        site.ok(204, site.client.post(f"/v1/matches/{match}/{verb}", json=WHY, headers=boss))
+        for changed in (True, False):
+            ruled = site.ok(200, site.client.post(f"/v1/matches/{match}/{verb}", json=WHY, headers=boss))
+            assert ruled == {"match_id": match, "changed": changed}
     again = site.ok(201, site.client.post(f"/v1/matches/{match}/rejudge", json=WHY, headers=boss))["match_id"]
     assert site.ok(200, site.client.get(f"/v1/matches/{again}"))["state"] == "scheduled"
     site.problem(409, site.client.post(f"/v1/matches/{match}/rejudge", json=WHY, headers=boss), "wrong-state")
     log = site.ok(200, site.client.get("/v1/audit", params={"subject": f"match/{match}"}))["items"]
     assert [record["action"] for record in log] == ["match-rejudged", "match-restored", "match-voided"]
+    why = site.ok(200, site.client.get(f"/v1/matches/{match}"))["uncounted"]
+    assert why == {
+        "cause": "rejudged",
+        "sentence": f"An organiser has it played again, as match {again}: the host was overloaded",
+        "rejudged_id": again,
+    }
+    listed = site.ok(200, site.client.get("/v1/matches", params={"season": played.season}))["items"]
+    assert {item["id"]: item["repeats_id"] for item in listed}[again] == match
+
+
+def test_a_page_says_first_that_a_match_does_not_count(played: Played) -> None:
+    site, boss = played.site, organiser(played)
+    voided, appealed, abandoned = played.ids
+    assert "does not count" not in page_of(played, voided)
+    site.ok(200, site.client.post(f"/v1/matches/{voided}/void", json=WHY, headers=boss))
+    title, *_ = page_of(played, voided).split("</h1>")
+    assert "does not count" in title
+    why = "Does not count.</strong> An organiser took it out of the log of results: the host was overloaded"
+    assert why in page_of(played, voided)
+    assert "does not count" in site.client.get(f"/seasons/{played.season}").text, "the list says so as well"
+    made = site.ok(201, site.client.post(f"/v1/matches/{appealed}/appeals", json={"text": "x"}, headers=played.ada))
+    body = {"uphold": False, "ruling": "it was late"}
+    site.ok(200, site.client.post(f"/v1/appeals/{made['id']}/ruling", json=body, headers=boss))
+    assert "<strong>Appeal rejected</strong> by boss" in page_of(played, appealed)
+    assert "the last time by host-starved" in page_of(played, abandoned)
+
+
+def page_of(played: Played, match_id: int) -> str:
+    return played.site.client.get(f"/matches/{match_id}").text
 
 
 @pytest.mark.parametrize("verb", ["void", "restore", "rejudge"])
@@ -51,10 +82,20 @@ def test_an_entry_leaves_and_comes_back(played: Played) -> None:
     entry = f"/v1/seasons/{played.season}/entries/{played.bots[0]}"
     site.ok(204, site.client.post(f"{entry}/withdraw", headers=played.ada))
     site.problem(404, site.client.post(f"{entry}/rejoin", headers=played.bob))
+    answer = site.client.post(f"{entry}/rejoin", headers=played.ada)
+    assert site.problem(429, answer, "too-soon")["retry_after_seconds"] == 3600
+    assert answer.headers["Retry-After"] == "3600"
+    site.world.clock.turn(3600)
     site.ok(204, site.client.post(f"{entry}/rejoin", headers=played.ada))
+    site.problem(403, site.client.post(f"{entry}/withdraw", json=WHY, headers=played.ada))
+    site.ok(204, site.client.post(f"{entry}/withdraw", json=WHY, headers=boss))
+    site.problem(409, site.client.post(f"{entry}/rejoin", headers=played.ada))
+    site.ok(204, site.client.post(f"{entry}/reinstate", json=WHY, headers=boss))
     site.problem(403, site.client.post(f"{entry}/disqualify", json=WHY, headers=played.ada))
     site.ok(204, site.client.post(f"{entry}/disqualify", json=WHY, headers=boss))
     site.problem(409, site.client.post(f"{entry}/rejoin", headers=played.ada))
+    refusal = site.problem(409, site.client.put(entry, headers=played.ada), "wrong-state")
+    assert refusal["detail"].startswith("The bot was disqualified by an organiser;")
     site.ok(204, site.client.post(f"{entry}/reinstate", json=WHY, headers=boss))
 
 

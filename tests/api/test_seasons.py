@@ -10,6 +10,7 @@ import pytest
 
 from league import service
 from league.jobs import BuildOutcome
+from league.states import FinalsFormat, SeasonState
 from tests.api.site import Site
 from tests.league.world import GAME
 
@@ -95,6 +96,36 @@ def test_final_standings_are_told_apart_from_others(site: Site) -> None:
     assert season["log_sha256"] in page
 
 
+def test_a_season_in_which_something_is_open_is_closed_only_by_force(site: Site) -> None:
+    boss = site.organiser()
+    path = f"/v1/seasons/{site.world.season(2, games_per_pair=2, finals=FinalsFormat.SWISS)}"
+    site.world.tick()
+    found = site.ok(200, site.client.get(path))
+    assert found["unfinished"] == {"appeals": 0, "matches": 2, "rejudged": 0, "finals": True}
+    assert (found["waits_for"], found["finals_progress"]) == ([], [])
+    refused = site.problem(409, site.client.patch(path, json={"state": "closed"}, headers=boss), "unsettled")
+    assert refused["left"] == ["2 matches still to be played", "finals that are not over"]
+    assert "`force` closes it" in refused["detail"]
+    body = {"state": "closed", "force": True}
+    assert site.ok(200, site.client.patch(path, json=body, headers=boss))["state"] == "closed"
+    assert site.ok(200, site.client.get(path))["unfinished"]["finals"] is False
+    assert "unplayed" in site.client.get("/audit", headers={"accept": "text/html"}).text
+
+
+def test_the_page_of_a_season_tells_how_far_its_finals_are(site: Site) -> None:
+    season_id = site.world.season(3, games_per_pair=2, finals=FinalsFormat.ROUND_ROBIN, finals_extra_games=7)
+    site.world.play_all()
+    with site.world.db.transaction() as session:
+        service.set_season_state(session, site.world.boss, season_id, SeasonState.FINALS)
+    with site.world.db.transaction() as session:
+        service.refit(session, season_id)
+    site.world.tick()
+    (told,) = site.ok(200, site.client.get(f"/v1/seasons/{season_id}"))["finals_progress"]
+    assert (told["finalists"], told["finished"], told["series"], told["extra_left"]) == (3, 0, 3, 7)
+    page = " ".join(site.client.get(f"/seasons/{season_id}", headers={"accept": "text/html"}).text.split())
+    assert "3 finalists, round 3 of 3, <strong>0 of 3</strong> series played; 0 further games" in page
+
+
 def test_who_may_enter_is_a_list_of_the_organisers(site: Site) -> None:
     boss, ada = site.organiser(), site.author()
     season_id = made(site, boss, admission="invited")["id"]
@@ -124,7 +155,7 @@ def test_a_gate_is_asked_for_kept_and_given_up(site: Site) -> None:
     bot_id = ready_bot(site, ada)
     entry = f"/v1/seasons/{season_id}/entries/{bot_id}"
     assert site.ok(200, site.client.put(entry, json={"gate": {"elo1": 50}}, headers=ada))["gated"]
-    site.world.build(site.ok(202, site.upload(ada, bot_id, b"print()"))["id"])
+    site.world.build(site.ok(202, site.upload(ada, bot_id, b"print(2)"))["id"])
     kept = site.ok(200, site.client.put(entry, json={}, headers=ada))
     assert (kept["gated"], kept["version"], kept["challenger"]) == (True, 1, 2)
     (challenge,) = site.ok(200, site.client.get(f"{entry}/challenges", headers=ada))["items"]

@@ -254,10 +254,11 @@ def test_a_build_that_we_failed_is_told_to_its_author(site: Site) -> None:
     with site.world.db.transaction() as session:
         job = service.claim_build(session, made["id"], "w1")
         assert job is not None
-        service.release_build(session, job, "no-engine", "the engine does not answer")
+        service.release_build(session, job, "no-engine", "no answer at /run/docker.sock")
     log = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1/log", headers=ada))
     assert [(attempt["cause"], attempt["detail"]) for attempt in log["tries"]] == [
-        ("no-engine", "the engine does not answer")
+        ("no-engine", "A machine's container engine did not answer.")
     ]
     version = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1", headers=ada))
     assert version["state"] == VersionState.UPLOADED
+    assert version["reason"].endswith("which is tried again: A machine's container engine did not answer.")

@@ -33,6 +33,7 @@ def test_an_organiser_sees_who_is_there_and_why_somebody_may_not_judge(site: Sit
     assert found["machine"]["judges"]
     assert found["machine"]["reasons"] == []
     second = found["second"]
+    assert (found["machine"]["number"], second["number"]) == (1, 2)
     assert (second["fitness"], second["judges"]) == ("unfit", False)
     assert second["reasons"] == ["No clock."]
     assert second["remarks"] == ["This host swaps."]

@@ -8,7 +8,8 @@ import pytest
 from sqlmodel import update
 
 from league import service
-from league.states import SeasonState, VersionState
+from league.service.users import Person
+from league.states import Role, SeasonState, VersionState
 from league.tables import BotVersion
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
@@ -129,3 +130,21 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
         service.set_season_state(session, world.boss, season, SeasonState.OPEN)
         service.set_season_state(session, world.boss, season, SeasonState.CLOSED)
     assert [form.action for form in ada.get("/bots/1/upload").forms if "seasons" in form.action] == []
+
+
+def test_the_workshop_tells_how_a_version_fares_at_its_gate(ada: Browser, site: Site) -> None:
+    world = site.world
+    with world.db.transaction() as session:
+        season = service.create_season(session, world.boss, name="S", game=GAME).id
+    owner = Person(2, "ada", Role.AUTHOR)
+    for content in ("one", "two"):
+        world.build(world.upload(owner, 1, content))
+        with world.db.transaction() as session:
+            service.enter(session, owner, season, 1, gate=service.GateTerms())
+    assert "Version 2 against 1 at the promotion gate: running 0 won" in " ".join(
+        ada.get("/bots/1/upload").text.split()
+    )
+    world.build(world.upload(owner, 1, "one"))
+    text = " ".join(ada.get("/bots/1/upload").text.split())
+    assert "Version 3 against 1 at the promotion gate: failed" in text
+    assert "It is the same program as version 1, which is the one that plays." in text

@@ -25,10 +25,21 @@ class PrivateEngine:
         """`group`: in which it and its containers are; `runtimes`: as in the engine's daemon.json."""
         self._folder = Path(tempfile.mkdtemp(prefix="deadheat-engine-"))
         self.url = f"unix://{self._folder}/engine.sock"
+        self._group = group
         outer = dict(os.environ)
         configuration = self._folder / "daemon.json"
         configuration.write_text(json.dumps({"runtimes": runtimes or {}}))
-        with (self._folder / "log").open("wb") as log:
+        self.start()
+        save = subprocess.Popen(["docker", "save", image], env=outer, stdout=subprocess.PIPE)
+        subprocess.run(
+            ["docker", "--host", self.url, "load", "--quiet"], stdin=save.stdout, check=True, capture_output=True
+        )
+        assert save.wait() == 0
+
+    def start(self) -> None:
+        """Again, after `stop`; with all that it had."""
+        group = self._group
+        with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
                     "dockerd",
@@ -36,7 +47,7 @@ class PrivateEngine:
                     f"--data-root={self._folder}/data",
                     f"--exec-root={self._folder}/exec",
                     f"--pidfile={self._folder}/pid",
-                    f"--config-file={configuration}",
+                    f"--config-file={self._folder}/daemon.json",
                     *([f"--cgroup-parent=/{group.name}/containers"] if group else []),
                     "--exec-opt=native.cgroupdriver=cgroupfs",  # systemd's driver takes no such parent
                     "--bridge=none",
@@ -49,11 +60,11 @@ class PrivateEngine:
                 preexec_fn=(lambda: group.join("engine")) if group else None,  # noqa: PLW1509  we have one thread
             )
         self._wait()
-        save = subprocess.Popen(["docker", "save", image], env=outer, stdout=subprocess.PIPE)
-        subprocess.run(
-            ["docker", "--host", self.url, "load", "--quiet"], stdin=save.stdout, check=True, capture_output=True
-        )
-        assert save.wait() == 0
+
+    def stop(self) -> None:
+        """In order: it ends its containers first."""
+        self._process.terminate()
+        self._process.wait(60)
 
     def _wait(self) -> None:
         give_up_at = time.monotonic() + START_SECONDS
@@ -66,6 +77,5 @@ class PrivateEngine:
 
     def close(self) -> None:
         """Stop it and delete everything of it."""
-        self._process.terminate()
-        self._process.wait(60)
+        self.stop()
         shutil.rmtree(self._folder, ignore_errors=True)

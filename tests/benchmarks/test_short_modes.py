@@ -38,6 +38,13 @@ def test_what_the_way_to_a_container_costs() -> None:
         assert f"\n{row}" in f"\n{table}"
 
 
+@pytest.mark.containers
+def test_what_a_cluster_plays_and_a_long_queue_costs() -> None:
+    lines = short("cluster").splitlines()
+    assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)"]
+    assert sum(line.strip().startswith(("SQLite: ", "PostgreSQL: ", "Redis: ")) for line in lines) == 11
+
+
 def test_how_pairing_spends_its_games() -> None:
     lines = short("pairing").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)", "(d)"]

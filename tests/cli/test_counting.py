@@ -9,8 +9,9 @@ import pytest
 from cli import report
 from cli.console import plain, short, visible
 from cli.score import Score, elo
-from cli.timing import LABELS, Clock, Times, duration, limit
+from cli.timing import LABELS, Clock, Times
 from engine.core import Fault, Message, Reply, Result
+from engine.figures import duration, limit
 from engine.transcript import Exchange, Transcript
 
 MS = 1_000_000

@@ -11,9 +11,9 @@ import pytest
 
 from cli.recorded import script
 from cli.recorded_bot import kind
-from cli.verdicts import VERDICTS, hint
 from engine.core import Fault, Message, Reply
 from engine.transcript import Prompt
+from engine.verdicts import VERDICTS, hint
 from tests.cli.command import GAME, RANDOM, ROOT, deadheat, invoke, play, played, read
 
 EXAMPLE = ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl"

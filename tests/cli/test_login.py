@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli import profiles
+from cli.client import private
 from tests.api.served import served
 from tests.api.site import PASSWORD, Site
 from tests.cli.command import assert_one_sentence, deadheat, invoke
@@ -123,3 +124,23 @@ def test_in_ci_the_environment_is_enough_and_nothing_is_written(site: Site, serv
     done = deadheat("whoami", DEADHEAT_SERVER=server, DEADHEAT_TOKEN=token, HOME=str(tmp_path / "nowhere"))
     assert (done.returncode, done.stdout) == (0, f"ada (author) at {server}\n"), done.stderr
     assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("server", ["http://league.example", "http://192.0.2.7:8080", "http://127.0.0.1.example"])
+def test_no_password_or_token_goes_out_in_clear_unasked(server: str, settings: Path) -> None:
+    told_of = f"would go to {server} in clear"
+    assert_one_sentence(login("ada", server), f"your password {told_of}", 2)
+    assert_one_sentence(invoke("login", "--server", server, "--token", "dh_x"), f"your token {told_of}", 2)
+    assert not settings.exists()
+
+
+def test_in_clear_is_what_others_can_read() -> None:
+    for server in ("https://league.example", "http://localhost:8080", "http://127.1.2.3", "http://[::1]:8080"):
+        assert private(server)
+    assert not private("http://[2001:db8::1]")
+
+
+def test_whoever_says_so_logs_in_in_clear(server: str) -> None:
+    port = server.rpartition(":")[2]
+    assert not private(f"http://0.0.0.0:{port}")
+    assert "You are ada" in login("ada", f"http://0.0.0.0:{port}", "--sign-up", "--insecure").stdout

@@ -44,14 +44,24 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 def test_results_and_entries_are_ruled_on(desk: Desk) -> None:
     match, (bot, _), season = desk.played.ids[0], desk.played.bots, desk.played.season
     why = ("--reason", "the host was overloaded")
+    assert "done, counts" in desk.says("ada", "matches", match)
     assert "does not count any more" in desk.says("boss", "organise", "void", match, *why)
+    assert "was void already; nothing was changed" in desk.says("boss", "organise", "void", match, *why)
+    told = desk.says("ada", "matches", match)
+    assert "does not count (voided)" in told.splitlines()[0]
+    assert "took it out of the log of results: the host was overloaded" in told
+    assert "does not count: voided" in " ".join(desk.says("ada", "matches").split())
     assert "counts again" in desk.says("boss", "organise", "restore", match, *why)
+    assert "was not voided; nothing was changed" in desk.says("boss", "organise", "restore", match, *why)
     assert "is played in its place" in desk.says("boss", "organise", "rejudge", match, *why)
-    assert "gets no more matches" in desk.says("ada", "withdraw", season, bot)
-    assert "takes part" in desk.says("ada", "rejoin", season, bot)
+    assert f"in the place of match {match}" in desk.says("ada", "matches", max(desk.played.ids) + 1)
+    assert "the last time by host-starved" in desk.says("ada", "matches", desk.played.ids[2])
     assert "is disqualified" in desk.says("boss", "organise", "disqualify", season, bot, *why)
-    assert_one_sentence(desk.run("ada", "rejoin", season, bot), "disqualified", 1)
+    for verb in ("rejoin", "enter"):
+        assert_one_sentence(desk.run("ada", verb, bot, "--season", season), "disqualified by an organiser", 1)
     assert "again" in desk.says("boss", "organise", "reinstate", season, bot, *why)
+    assert "its matches count" in desk.says("boss", "organise", "withdraw", season, bot, *why)
+    assert_one_sentence(desk.run("ada", "rejoin", bot, "--season", season), "withdrawn by an organiser", 1)
     assert_one_sentence(desk.run("ada", "organise", "void", match, *why), "Only an organiser may do this.", 1)
 
 

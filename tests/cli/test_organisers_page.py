@@ -57,7 +57,7 @@ def test_the_commands_of_the_page_run_a_season(site: Site) -> None:
     for words in commands():
         if words[1] == "assign":
             with site.world.db.transaction() as session:
-                service.enter(session, site.world.boss, int(words[2]), int(words[-1]))
+                service.enter(session, site.world.boss, int(words[2]), bots[0])
         done = invoke(*words)
         assert done.returncode == 0, (words, done.stderr)
         told[" ".join(words[1:3])] = done.stdout

@@ -166,6 +166,9 @@ def test_what_is_not_there(world: World, tmp_path: Path, monkeypatch: pytest.Mon
     assert_one_sentence(invoke("rate", "--season", "9"), "There is no season 9.")
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "elsewhere"))
     assert_one_sentence(invoke("rate", "--season", "1", "--check"), "there is no database at ")
+    told = " ".join(invoke("rate", "--season", "1", "--check").stderr.split())
+    assert "set DEADHEAT_DATA_DIR" in told
+    assert "--check --server URL" in told
     assert not (tmp_path / "elsewhere").exists()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "deadheat.sqlite3").touch()

@@ -16,6 +16,7 @@ from tests.cli.command import deadheat
     ids=" ".join,
 )
 def test_a_runtime_that_the_engine_does_not_have_is_refused_in_a_sentence(arguments: list[str], tmp_path: Path) -> None:
+    deadheat("migrate", DEADHEAT_DATA_DIR=str(tmp_path))  # a worker looks at its database first
     done = deadheat(*arguments, DEADHEAT_RUNTIME="nobodys", DEADHEAT_DATA_DIR=str(tmp_path), DEADHEAT_PORT="0")
     assert done.returncode == 1, done.stderr
     assert "the Docker Engine has no runtime 'nobodys'" in done.stderr

@@ -26,7 +26,7 @@ class Desk:
 
     def run(self, who: str, *words: object) -> subprocess.CompletedProcess[str]:
         token = self.headers[who]["Authorization"].removeprefix("Bearer ")
-        public = words[0] == "season" and words[1] in {"list", "show", "settings"}
+        public = words[0] == "season" and words[1] in {"list", "show", "settings", "entries"}
         where = ("--server", self.server) if words[1] != "settings" else ()
         return invoke(*map(str, words), *where, *(() if public else ("--token", token)))
 
@@ -46,8 +46,8 @@ class Desk:
         if bot:
             self.upload(name, self.site.bot(self.headers[name], bot))
 
-    def upload(self, name: str, bot_id: int) -> None:
-        version = self.site.ok(202, self.site.upload(self.headers[name], bot_id, b"print()"))
+    def upload(self, name: str, bot_id: int, content: bytes = b"print()") -> None:
+        version = self.site.ok(202, self.site.upload(self.headers[name], bot_id, content))
         self.site.world.build(version["id"])
 
     def play(self) -> None:
@@ -87,12 +87,16 @@ def test_a_season_from_its_making_to_its_final_standings(desk: Desk) -> None:
     assert "Season 1 is frozen" in desk.says("boss", "season", "freeze", 1)
     assert "Season 1 is finals" in desk.says("boss", "season", "finals", 1)
     assert "finals=round-robin" in desk.says("boss", "season", "show", 1)
+    assert "finals that are not over. `force` closes it" in " ".join(
+        desk.run("boss", "season", "close", 1).stderr.split()
+    )
     for _ in range(3):
         desk.play()
     found = desk.json("boss", "season", "show", 1)
     assert (found["state"], bool(found["published_at"])) == ("closed", True)
     shown = desk.says("boss", "season", "show", 1)
     assert "closed, standings published" in shown
+    assert "Finals: 2 finalists, round 1 of 1, 1 of 1 series played" in shown
     assert f"log {found['log_sha256']}" in shown
     assert "Winter" in desk.says("boss", "season", "list")
     assert "Season 2" in desk.says("boss", "season", "create", "Spring", "--from", 1)
@@ -110,6 +114,13 @@ def test_divisions_and_invitations(desk: Desk) -> None:
     assert desk.json("ada", "enter", "swift", "--season", 1)["division"] == 2
     assert "swift plays in division 1" in desk.says("boss", "season", "assign", 1, 1, 1)
     assert "1. First: 1 of 4 bots" in desk.says("boss", "season", "show", 1)
+    told = desk.says("boss", "season", "edit", 1, "--divisions", "Top:4,Middle,Low")
+    assert "1. Top: 1 of 4 bots 2. Middle: 0 bots 3. Low: 0 bots" in told
+    assert "1. Division 1: 1 bot" in desk.says("boss", "season", "edit", 1, "--divisions", "none")
+    desk.says("boss", "season", "open", 1)
+    late = desk.run("boss", "season", "edit", 1, "--divisions", "Top,Low")
+    assert_one_sentence(late, "divisions: they cannot be changed any more, for the season is open.", 1)
+    assert_one_sentence(desk.run("boss", "season", "edit", 1), "say what to change", 2)
     assert desk.json("boss", "season", "invite", 1, "ada", "--remove") == {"invited": []}
 
 
@@ -141,16 +152,59 @@ def test_a_gate_from_the_authors_side(desk: Desk) -> None:
     assert "newer versions pass the gate first" in desk.says(
         "ada", "enter", "swift", "--season", 1, "--gate", "0,50,100"
     )
-    desk.upload("ada", 1)
+    desk.upload("ada", 1, b"print(2)")
     assert "Version 2 is at the gate" in desk.says("ada", "enter", "swift", "--season", 1)
     desk.play()
     challenge = desk.json("ada", "gate", "swift", "--season", 1)
     assert (challenge["candidate"], challenge["state"]) == (2, "failed")
     assert "100 games did not show that it is stronger." in desk.says("ada", "gate", "swift", "--season", 1)
+    desk.upload("ada", 1, b"print(2)")
+    told = desk.says("ada", "enter", "swift", "--season", 1)
+    assert "Version 3 failed at the gate. It is the same program as version 2, which has failed here: 100 games" in told
     assert desk.json("ada", "enter", "swift", "--season", 1, "--version", 2)["version"] == 2
     assert not desk.json("ada", "enter", "swift", "--season", 1, "--gate", "none")["gated"]
     assert_one_sentence(desk.run("ada", "enter", "swift", "--season", 1, "--gate", "high"), "is no gate like")
     assert_one_sentence(desk.run("ada", "enter", "nobody", "--season", 1), "you have no bot 'nobody' for", 1)
+
+
+def test_an_author_leaves_by_the_bots_name_and_comes_back_after_a_pause(desk: Desk) -> None:
+    desk.author("ada", "swift")
+    desk.says("boss", "season", "create", "Cup", "--game", GAME)
+    desk.says("ada", "enter", "swift", "--season", 1)
+    told = desk.says("ada", "withdraw", "swift", "--season", 1)
+    assert "swift gets no more matches in season 1." in told
+    assert "rejoin swift --season 1` takes it back" in told
+    assert_one_sentence(desk.run("ada", "enter", "swift", "--season", 1), "withdrawn from the season", 1)
+    assert "swift takes part in season 1 again" in desk.says("ada", "rejoin", "swift", "--season", 1)
+    desk.says("boss", "season", "open", 1)
+    assert desk.json("ada", "withdraw", 1, "--season", 1) == {"season_id": 1, "bot_id": 1}
+    refused = desk.run("ada", "rejoin", "SWIFT", "--season", 1)
+    assert_one_sentence(refused, "The bot is withdrawn, and may come back in 3600 s.", 3)
+    assert refused.stderr.count("3600") == 1
+    desk.says("boss", "season", "freeze", 1)
+    assert_one_sentence(desk.run("ada", "rejoin", "swift", "--season", 1), "organisers decide", 1)
+
+
+def test_who_takes_part_is_listed_and_named(desk: Desk) -> None:
+    desk.author("ada", "swift")
+    desk.author("bob", "swift")
+    desk.says("boss", "season", "create", "Cup", "--game", GAME, "--divisions", "First,Second")
+    assert "No bot is entered" in desk.says("boss", "season", "entries", 1)
+    desk.says("ada", "enter", "swift", "--season", 1, "--gate", "0,50,100")
+    desk.says("bob", "enter", "swift", "--season", 1, "--version", 1)
+    listed = desk.says("boss", "season", "entries", 1)
+    assert "1 swift ada 2 1, gate 2 swift bob 2 1, no other" in listed
+    several = desk.run("boss", "season", "assign", 1, 1, "swift")
+    assert_one_sentence(several, "several bots named 'swift' are entered in season 1: ada/swift (1), bob/swift (2)", 1)
+    assert "swift plays in division 1" in desk.says("boss", "season", "assign", 1, 1, "Bob/Swift")
+    why = ("--reason", "plays for ada")
+    assert "swift is disqualified" in desk.says("boss", "organise", "disqualify", 1, "bob/swift", *why)
+    desk.says("ada", "withdraw", "swift", "--season", 1)
+    listed = desk.says("boss", "season", "entries", 1)
+    assert "disqualified: plays for ada" in listed
+    assert "withdrawn by its author" in listed
+    nobody = desk.run("boss", "organise", "reinstate", 1, "slow", *why)
+    assert_one_sentence(nobody, "no bot 'slow' is entered in season 1", 1)
 
 
 def test_a_team_and_its_bot(desk: Desk) -> None:

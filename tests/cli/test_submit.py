@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 
 from cli import follow
 from league import service
-from league.jobs import BuildOutcome, Ending, MatchOutcome, SeriesJob
+from league.jobs import BuildJob, BuildOutcome, Ending, MatchOutcome, SeriesJob
 from tests.api.served import served
 from tests.api.site import Site
 from tests.api.test_matches import transcript
@@ -41,6 +41,8 @@ class League:
         self.tokens = {name: site.author(name)["Authorization"].removeprefix("Bearer ") for name in ("ada", "bob")}
         self.reason = ""
         self.faulty = False  # whether the newest version is
+        self.stages: list[str] = []  # what a build's log says before it ends, a stage a pause
+        self.building: list[BuildJob] = []
         self.bot = folder / "bot.py"
         self.bot.write_text("print()")
 
@@ -55,14 +57,22 @@ class League:
     def submit(self, who: str, *words: object) -> subprocess.CompletedProcess[str]:
         return self.run(who, "submit", self.bot, "--game", GAME, "--name", f"{who}s", *words)
 
-    def work(self, _seconds: float) -> None:
-        world = self.site.world
-        while self.site.queue.builds:
-            with world.db.transaction() as session:
+    def build(self) -> None:
+        with self.site.world.db.transaction() as session:
+            while self.site.queue.builds:
                 job = service.claim_build(session, self.site.queue.builds.pop(0), "builder")
                 assert job is not None
+                self.building.append(job)
+            if self.stages:
+                assert service.note_build_log(session, self.building[0], self.stages.pop(0))
+                return
+            while self.building:
                 outcome = BuildOutcome(None if self.reason else "b" * 64, self.reason, f"built {HOSTILE}\n")
-                assert service.finish_build(session, job, outcome)
+                assert service.finish_build(session, self.building.pop(), outcome)
+
+    def work(self, _seconds: float) -> None:
+        world = self.site.world
+        self.build()
         for series_id in world.tick():
             job_ = world.claim(series_id)
             assert job_ is not None
@@ -136,6 +146,103 @@ def test_wait_shows_log_and_first_matches(league: League) -> None:
     assert sum(line.startswith("Match ") for line in done.stdout.splitlines()) == 2
 
 
+def test_wait_says_when_nobody_else_is_there(league: League) -> None:
+    season = league.site.world.season(0, games_per_pair=100)
+    done = league.submit("ada", "--season", season, "--wait", "--timeout", 2)
+    assert "Nobody else is there to play against yet, and a match takes 2." in done.stdout
+    assert "begin by themselves once others have entered" in done.stdout
+    assert_one_sentence(done, "its first matches have not ended within 2 s; it goes on without us", 3)
+    done = league.submit("bob", "--season", season, "--wait", "--matches", 1)
+    assert "Nobody else" not in done.stdout and done.returncode == 0
+
+
+def test_a_ranking_names_who_has_left(league: League) -> None:
+    season = league.site.world.season(3, games_per_pair=4)
+
+    def shown(*words: object) -> str:
+        return invoke("leaderboard", *map(str, words), "--server", league.server).stdout
+
+    league.submit("ada", "--season", season)
+    for _ in range(3):
+        league.work(0)
+    with league.site.world.db.transaction() as session:
+        service.refit(session, season)
+    assert "adas v1" in shown("--season", season) and "Withdrawn" not in shown("--season", season)
+    two = invoke("leaderboard", str(season), "--season", "99", "--server", league.server)
+    assert_one_sentence(two, "name one season, not two", 2)
+    league.says("ada", "withdraw", "adas", "--season", season)
+    league.site.world.clock.turn(60)
+    with league.site.world.db.transaction() as session:
+        service.refit(session, season)
+    league.site.app.state.services.bodies._kept.clear()  # an answer is kept for a second
+    assert shown(season).splitlines()[-1] == "Withdrawn: adas."
+    page = league.site.client.get(f"/seasons/{season}", headers={"Accept": "text/html"}).text
+    assert "Withdrawn: <a" in page and ">adas</a>." in page
+
+
+STAGES = ["built\n", "built\none\ntw", "built\none\ntwo\nthree\n"]
+
+
+def logged(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line.removeprefix("  | ") for line in done.stderr.splitlines() if line.startswith("  | ")]
+
+
+def test_wait_shows_the_log_as_it_grows(league: League, monkeypatch: pytest.MonkeyPatch) -> None:
+    season = league.site.world.season(0, games_per_pair=100)
+    league.submit("bob", "--season", season)
+    seen: list[list[str]] = []
+    look = follow.LogReader.look
+
+    def looked(self: follow.LogReader, last: bool) -> list[str]:
+        seen.append(look(self, last))
+        return seen[-1]
+
+    monkeypatch.setattr(follow.LogReader, "look", looked)
+    league.stages = list(STAGES)
+    done = league.submit("ada", "--season", season, "--wait", "--matches", 1)
+    assert done.returncode == 0, done.stderr
+    assert seen[:4] == [[], ["built"], ["one"], ["two", "three"]]
+    assert [line for line in logged(done) if "evil" not in line] == ["built", "one", "two", "three"]
+    assert done.stderr.index("is built and tried") < done.stderr.index("| built") < done.stderr.index("| three")
+    assert "\x1b" not in done.stderr, "no bars where nobody looks"
+
+
+def test_logs_are_followed_to_the_end_of_the_build(league: League) -> None:
+    league.submit("ada", "--no-wait")
+    league.stages = list(STAGES)
+    done = league.run("ada", "logs", "adas", "--follow")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[:4] == ["built", "one", "two", "three"]
+    assert done.stderr.splitlines()[-1] == "Version 1 is ready"
+    assert league.says("ada", "logs", "adas", "--follow").startswith("built "), "of a build that is over, all at once"
+    assert json.loads(league.says("ada", "logs", "adas", "--follow", "--json"))["log"] == f"built {HOSTILE}\n"
+    assert_one_sentence(league.run("ada", "logs", "--match", 1, "--follow"), "is for the log of a build")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "new"),
+    [
+        ("", "one\n", "one\n"),
+        ("one\n", "one\n", ""),
+        ("one\n", "one\ntwo\n", "two\n"),
+        (f"head\nleft out\n{300 * 'x'}", f"head\n[... 9 bytes left out ...]\n{300 * 'x'}\ntwo\n", "\ntwo\n"),
+        ("head\none\n", "head\n[... 999 bytes left out ...]\ntwo\n", "[... 999 bytes left out ...]\ntwo\n"),
+        ("of an attempt that failed\n", "begun anew\n", "begun anew\n"),
+    ],
+)
+def test_what_is_new_is_found_in_a_log_whose_middle_is_left_out(before: str, now: str, new: str) -> None:
+    assert follow.grown(before, now) == new
+
+
+def test_a_megabyte_without_a_newline_paints_nothing(league: League) -> None:
+    league.stages = [HOSTILE + "x" * 2**20]
+    league.submit("ada", "--no-wait")
+    done = league.run("ada", "logs", "adas", "--follow")
+    assert done.returncode == 0, done.stderr
+    assert harmless(done.stdout + done.stderr)
+    assert len(done.stdout) < 2 * league.site.world.settings.log_limit_bytes
+
+
 def test_a_fault_in_the_first_matches_fails_and_a_defeat_does_not(league: League) -> None:
     season = league.site.world.season(0, games_per_pair=100)
     league.submit("bob", "--season", season)
@@ -194,7 +301,7 @@ def test_matches_are_listed_and_shown(played: League) -> None:
     lines = played.says("ada", "matches", "--json", "--limit", 2).splitlines()
     assert [json.loads(line)["id"] for line in lines] == [2, 1]
     shown = played.says("ada", "matches", 1)
-    assert "Match 1 of season 1, yacht-auction: done, rated" in shown
+    assert "Match 1 of season 1, yacht-auction: done, counts" in shown
     assert "ROLL" in shown
     assert json.loads(played.says("ada", "matches", 1, "--json"))["attempts"][0]["cause"] == "played"
     assert "No match." in played.says("ada", "matches", "--state", "abandoned")
@@ -255,7 +362,7 @@ def test_ctrl_c_ends_a_watch_without_a_word_too_many(league: League, tmp_path: P
 
     async def noting(scope: Scope, receive: Receive, send: Send) -> None:
         await league.site.app(scope, receive, send)
-        if scope["type"] == "http" and b"state=abandoned" in scope["query_string"]:
+        if scope["type"] == "http" and b"finished_since=" in scope["query_string"]:
             asked.set()  # it is in its loop now; a signal while Python starts would end it otherwise
 
     with served(cast(FastAPI, noting)) as server:

@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import runpy
 import shutil
-import signal
-import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 import yaml
 
 from api import metrics as api_metrics
-from cli import demo
-from league.config import Settings
+from tests.dashboards.conftest import DASHBOARDS, RULES, Watched, answer
 from workers import metrics as worker_metrics
-from workers.context import BOTS
-
-DASHBOARDS = BOTS.parent / "dashboards"
-RULES = ("rules.yml", "alerts.yml")
-
-
-def make_late_bot(folder: Path) -> Path:
-    """The random bot, too slow at one ROLL in thirty: often enough for a season, seldom enough for a trial."""
-    source = (BOTS / "yacht-auction" / "random" / "main.py").read_text()
-    late = 'if command == "ROLL" and random.random() < 1 / 30:\n            __import__("time").sleep(2)\n        '
-    path = folder / "late.py"
-    path.write_text(source.replace('if command == "READY"', late + 'if command == "READY"'))
-    return path
 
 
 def panels() -> Iterator[tuple[str, str]]:
@@ -97,104 +78,16 @@ def test_every_metric_that_is_asked_for_exists_in_the_code():
             assert word in recorded or plain in known, f"{where} asks for {word}"
 
 
-@pytest.fixture(scope="module")
-def prometheus(tmp_path_factory: pytest.TempPathFactory, engine_required: None) -> Iterator[str]:
-    """The address of a real Prometheus that has watched a real season in which a bot was too slow."""
-    if shutil.which("prometheus") is None:
-        pytest.skip("no prometheus is installed (Debian: prometheus)")
-    folder = tmp_path_factory.mktemp("watched")
-    settings = Settings(data_dir=folder / "data", port=free_port())
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("DATA_DIR", settings.data_dir), ("PORT", settings.port)):
-            patch.setenv(f"DEADHEAT_{name}", str(value))
-        late = demo.Entrant("eve", "late", make_late_bot(folder))
-        patch.setattr(demo, "ENTRANTS", (*demo.ENTRANTS[2:4], late))
-        settings.data_dir.mkdir()
-        server = demo.start_server(settings)
-        watcher = start_prometheus(folder, settings.port)
-        try:
-            demo.wait_until_ready(f"http://127.0.0.1:{settings.port}", server, settings)
-            upload_until_ready(f"http://127.0.0.1:{settings.port}", late)
-            demo.play_season(f"http://127.0.0.1:{settings.port}", settings, 3)
-            address = f"http://127.0.0.1:{watcher.port}"
-            wait_for_scrapes(address)
-            yield address
-        finally:
-            for process in (server, watcher.process):
-                process.send_signal(signal.SIGTERM)
-                process.wait()
-
-
-def upload_until_ready(url: str, entrant: demo.Entrant) -> None:
-    """Its trial match has about twelve prompts that it may be too slow at, so two uploads in three get past it."""
-    with demo.signed_in(url, entrant.author) as client:
-        for _ in range(20):
-            with contextlib.suppress(demo.Broken):
-                demo.ready_bot(client, entrant)
-                return
-    raise AssertionError("twenty uploads and none was quick enough once")
-
-
-class Watcher:
-    """A Prometheus process and its port."""
-
-    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
-        self.process, self.port = process, port
-
-
-def start_prometheus(folder: Path, target: int) -> Watcher:
-    """Scrapes and evaluates every second, with the rules of this repository and nothing kept."""
-    config: dict[str, Any] = yaml.safe_load((DASHBOARDS / "prometheus" / "prometheus.yml").read_text())
-    config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
-    config["rule_files"] = [str(DASHBOARDS / "prometheus" / name) for name in RULES]
-    (job,) = config["scrape_configs"]
-    job["static_configs"] = [{"targets": [f"127.0.0.1:{target}"]}]
-    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
-    port = free_port()
-    command = [
-        "prometheus",
-        f"--config.file={folder}/prometheus.yml",
-        f"--storage.tsdb.path={folder}/tsdb",
-        f"--web.listen-address=127.0.0.1:{port}",
-    ]
-    with (folder / "prometheus.log").open("wb") as log:
-        return Watcher(subprocess.Popen(command, stdout=log, stderr=log), port)
-
-
-def wait_for_scrapes(address: str) -> None:
-    """Until rules have been evaluated over what the finished season left behind."""
-    end = time.monotonic() + 60
-    while not answer(address, 'deadheat:timeouts:ratio5m > 0 and on() sum(deadheat_faults_total{fault="timeout"}) > 0'):
-        assert time.monotonic() < end, "no time-out of the late bot arrived in Prometheus"
-        time.sleep(0.5)
-    time.sleep(2)  # two more rounds, so that rates have two samples
-
-
-def answer(address: str, expression: str) -> list[Any]:
-    response = httpx.get(f"{address}/api/v1/query", params={"query": expression})
-    body = response.json()
-    assert body["status"] == "success", f"{expression}: {body}"
-    result: list[Any] = body["data"]["result"]
-    return result
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.mark.containers
-def test_every_panel_and_rule_has_an_answer_in_a_running_league(prometheus: str):
-    empty = [where for where, expression in panels() if not answer(prometheus, expression)]
-    empty += [name for name, expression, alert in rules() if not alert and not answer(prometheus, expression)]
+def test_every_panel_and_rule_has_an_answer_in_a_running_league(watched: Watched):
+    empty = [where for where, expression in panels() if not answer(watched.prometheus, expression)]
+    empty += [name for name, expression, alert in rules() if not alert and not answer(watched.prometheus, expression)]
     assert not empty
 
 
 @pytest.mark.containers
-def test_every_alert_is_evaluated_and_none_that_means_lost_work_fires(prometheus: str):
-    groups = httpx.get(f"{prometheus}/api/v1/rules").json()["data"]["groups"]
+def test_every_alert_is_evaluated_and_none_that_means_lost_work_fires(watched: Watched):
+    groups = httpx.get(f"{watched.prometheus}/api/v1/rules").json()["data"]["groups"]
     alerts = {rule["name"]: rule for group in groups for rule in group["rules"] if rule["type"] == "alerting"}
     assert set(alerts) == {name for name, _, alert in rules() if alert}
     assert all(rule["health"] == "ok" for rule in alerts.values())

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
-import signal
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from cli.api_client import Client, Refused
-from cli.submit import read_bot, wait_for_build
+from cli.api_client import Client
+from cli.follow import wait_for_build
+from cli.submit import read_bot
 from tests.cli.command import GAME, RANDOM, ROOT
+from tests.deployment import serving
 from tests.docs.console import ANSWERS, Step, Terminal, fits, steps
 
 PAGES = ("authors", "client")
 ADDRESS = "http://127.0.0.1:8080"
 """As the pages write it; the test's own server listens elsewhere."""
-
-START_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
@@ -31,36 +27,9 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
 
     What the pages write, and what it is here: the address, and a token.
     """
-    data = tmp_path_factory.mktemp("league")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    own = {"DATA_DIR": str(data), "PORT": str(port), "SANDBOX": "local", "JUDGE_UNFIT": "true"}
-    environment = {**os.environ, **{f"DEADHEAT_{name}": value for name, value in own.items()}}
-    with (data / "log").open("wb") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "cli.main", "serve"], cwd=ROOT, env=environment, stdout=log, stderr=log
-        )
-    try:
-        address = f"http://127.0.0.1:{port}"
-        until = time.monotonic() + START_SECONDS
-        while not ready(address):
-            assert server.poll() is None and time.monotonic() < until, (data / "log").read_text()
-            time.sleep(0.2)
-        token = prepare(address, (data / "organiser.token").read_text().strip())
-        yield {ADDRESS: address, "dh_...": token}
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait(60)
-
-
-def ready(address: str) -> bool:
-    try:
-        with Client(address) as client:
-            client.call("GET", "/readyz")
-    except Refused:
-        return False
-    return True
+    # the page's reader comes back an hour later
+    with serving(tmp_path_factory.mktemp("league"), REJOIN_SECONDS="0") as deployment:
+        yield {ADDRESS: deployment.url, "dh_...": prepare(deployment.url, deployment.organiser)}
 
 
 def prepare(address: str, organiser: str) -> str:

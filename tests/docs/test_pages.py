@@ -10,9 +10,9 @@ import typer
 
 from api.errors import STATUS
 from cli.main import app
-from cli.verdicts import VERDICTS
 from engine.core import Fault
 from engine.games import GAMES
+from engine.verdicts import VERDICTS
 from tests.cli.command import ROOT
 from tests.docs.settings import PAGE, table
 

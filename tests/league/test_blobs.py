@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from league.blobs import BlobDamaged, BlobMissing, Blobs
+from league.errors import BlobsAway
 
 
 @pytest.fixture(params=["memory", "folder"])
@@ -22,6 +23,16 @@ def test_what_was_put_is_got(blobs: Blobs) -> None:
         assert name == hashlib.sha256(content).hexdigest()
         assert blobs.has(name)
         assert blobs.get(name, len(content)) == content
+
+
+def test_a_store_that_takes_nothing_is_no_missing_content(tmp_path: Path) -> None:
+    blobs = Blobs((tmp_path / "store").as_uri())
+    (tmp_path / "store").rmdir()
+    (tmp_path / "store").write_text("where folders were, there can be none now")
+    with pytest.raises(BlobsAway) as refused:
+        blobs.put(b"content")
+    assert "try again later" in str(refused.value)
+    assert refused.value.why
 
 
 def test_putting_twice_is_harmless(blobs: Blobs) -> None:

@@ -41,8 +41,8 @@ class Entrant:
         with self.world.db.reading() as session:
             return service.entry_info(session, self.season_id, self.bot_id)
 
-    def upload(self) -> int:
-        version_id = self.world.upload(self.owner, self.bot_id)
+    def upload(self, content: str = "") -> int:
+        version_id = self.world.upload(self.owner, self.bot_id, content)
         self.world.build(version_id)
         return version_id
 
@@ -125,6 +125,16 @@ def test_games_at_the_gate_are_never_rated(entrant: Entrant) -> None:
     assert not any(match.rated for match in matches)
 
 
+def test_a_match_between_versions_of_one_bot_is_listed_once(entrant: Entrant) -> None:
+    entrant.upload()
+    entrant.play([1])
+    with entrant.world.db.reading() as session:
+        listed = [match.id for match in service.matches(session, bot_id=entrant.bot_id)]
+        against = [match.id for match in service.matches(session, bot_id=entrant.bot_id, opponent_id=entrant.bot_id)]
+    assert listed == sorted(set(listed), reverse=True)
+    assert listed == against != []
+
+
 def test_a_ladder_goes_on_beside_the_gate(entrant: Entrant) -> None:
     world = entrant.world
     owner, bot_id = world.bot()
@@ -144,6 +154,84 @@ def test_what_failed_is_not_tried_again(entrant: Entrant) -> None:
     assert entrant.entry().challenger is None
     assert entrant.world.tick() == []
     assert len(entrant.challenges()) == 1
+
+
+def test_what_failed_is_not_tried_again_as_another_upload(entrant: Entrant) -> None:
+    entrant.upload("a gamble")
+    entrant.play([1, -1])
+    failed = entrant.challenges()[0]
+    for number in (3, 4):
+        entrant.upload("a gamble")
+        newest = entrant.challenges()[0]
+        assert (newest.candidate, newest.state) == (number, ChallengeState.FAILED)
+        assert newest.reason == f"It is the same program as version 2, which has failed here: {failed.reason}"
+    assert entrant.world.tick() == []
+    entrant.enter()
+    assert len(entrant.challenges()) == 3
+    entrant.upload("a better one")
+    assert entrant.entry().challenger == 5
+
+
+def test_a_program_that_failed_may_try_itself_against_another(entrant: Entrant) -> None:
+    entrant.upload("a gamble")
+    entrant.play([1, -1])
+    entrant.upload("a weak one")
+    entrant.enter(3)
+    entrant.upload("a gamble")
+    assert (entrant.entry().version, entrant.entry().challenger) == (3, None)
+    entrant.enter()
+    assert entrant.entry().challenger == 4
+
+
+def test_the_program_that_plays_is_not_tried_against_itself(entrant: Entrant) -> None:
+    entrant.upload("a gamble")
+    entrant.enter(2)
+    entrant.enter()
+    entrant.upload("a gamble")
+    newest = entrant.challenges()[0]
+    assert (newest.candidate, newest.state) == (3, ChallengeState.FAILED)
+    assert newest.reason == "It is the same program as version 2, which is the one that plays."
+
+
+def test_a_program_that_failed_does_not_send_home_who_is_at_the_gate(entrant: Entrant) -> None:
+    entrant.upload("a gamble")
+    entrant.play([1, -1])
+    entrant.upload("a better one")
+    entrant.upload("a gamble")
+    assert entrant.challenges()[0].state is ChallengeState.FAILED
+    entrant.enter()
+    assert entrant.entry().challenger == 3
+    entrant.play([1])
+    assert entrant.entry().version == 3
+
+
+def test_a_test_that_its_author_breaks_off_goes_on_where_it_was(entrant: Entrant) -> None:
+    entrant.upload("a gamble")
+    entrant.play([-1, 1], steps=1)
+    before = entrant.challenges()[0]
+    entrant.enter(1)
+    entrant.enter()
+    entrant.play([-1, 1], steps=1)
+    entrant.upload("a gamble")
+    entrant.play([-1, 1], steps=1)
+    entrant.world.tick()
+    newest, second, first = entrant.challenges()
+    assert (first.state, second.state, newest.state) == (ChallengeState.ENDED, ChallengeState.ENDED, "running")
+    assert (newest.candidate, newest.wins, newest.losses) == (3, 15, 15)
+    assert before.wins + before.losses <= 10
+
+
+def test_a_thaw_sends_what_became_ready_meanwhile_to_the_gate(entrant: Entrant) -> None:
+    entrant.upload("tried before")
+    entrant.play([-1, 1], steps=1)
+    entrant.state(SeasonState.FROZEN)
+    entrant.state(SeasonState.OPEN)
+    assert entrant.entry().challenger == 2, "and it goes on from its games"
+    entrant.state(SeasonState.FROZEN)
+    entrant.upload("a new one")
+    assert entrant.entry().challenger is None
+    entrant.state(SeasonState.OPEN)
+    assert (entrant.entry().version, entrant.entry().challenger) == (1, 3)
 
 
 def test_a_newer_version_takes_the_place_at_the_gate(entrant: Entrant) -> None:

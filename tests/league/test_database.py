@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import event, inspect, text
 from sqlalchemy.exc import DBAPIError, StatementError
 from sqlmodel import SQLModel, col, select, update
 
-from league.database import Database
+from league.database import Database, now
 from league.states import MatchState, Purpose, SeasonState, SeriesState
 from league.tables import AuditRecord, Challenge, Division, Entry, Match, Participant, Season, Series, User
 from tests.league.world import START, World, settings
@@ -47,6 +47,36 @@ def test_processes_that_migrate_together_wait_for_each_other(tmp_path: Path) -> 
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_on_postgresql_all_machines_go_by_the_servers_clock(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("league.database.utc_now", lambda: START)  # this machine's own is a long way off
+    database = Database(settings(tmp_path, database_url=postgres_url.format("template1")))
+    asked: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    with database.reading() as session:
+        before = session.connection().execute(text("SELECT clock_timestamp()")).scalar_one()
+        times = [now(session) for _ in range(5)]
+        after = session.connection().execute(text("SELECT clock_timestamp()")).scalar_one()
+    assert [before, *times, after] == sorted([before, *times, after])
+    assert len([statement for statement in asked if "clock_timestamp" in statement]) == 3  # it is asked now and then
+    assert times[0].tzinfo is UTC
+    database.close()
+
+
+def test_a_server_that_fell_silent_is_given_up_soon(postgres_url: str, tmp_path: Path) -> None:
+    database = Database(settings(tmp_path, database_url=postgres_url.format("template1")))
+    with database.engine.connect() as connection:
+        given = connection.connection.driver_connection.info.get_parameters()  # type: ignore[union-attr]
+    assert (given["connect_timeout"], given["tcp_user_timeout"], given["keepalives_count"]) == ("5", "10000", "3")
+    database.close()
+    chosen = Database(settings(tmp_path, database_url=postgres_url.format("template1") + "&connect_timeout=9"))
+    with chosen.engine.connect() as connection:
+        given = connection.connection.driver_connection.info.get_parameters()  # type: ignore[union-attr]
+    assert given["connect_timeout"] == "9"
+    chosen.close()
 
 
 def test_a_reader_sees_one_instant(world: World) -> None:
@@ -98,6 +128,8 @@ def test_readers_do_not_wait_for_a_writer(world: World) -> None:
 def test_writers_that_read_first_stand_in_line(world: World) -> None:
     """A deferred transaction would fail here: it reads, another one writes, and it may not write any more."""
     world.season(0)
+    with world.db.reading() as session:
+        before = session.exec(select(Season.log_serial)).one()
     reading = threading.Event()
 
     def add(seconds: float) -> None:
@@ -115,7 +147,7 @@ def test_writers_that_read_first_stand_in_line(world: World) -> None:
     add(0)
     slow.join()
     with world.db.reading() as session:
-        assert session.exec(select(Season.log_serial)).one() == 2
+        assert session.exec(select(Season.log_serial)).one() == before + 2
 
 
 def test_the_audit_log_cannot_be_changed(world: World) -> None:

@@ -55,6 +55,35 @@ def divisions(world: World, season_id: int) -> list[list[int]]:
     return [found[number] for number in sorted(found)]
 
 
+def change(world: World, season_id: int, *wanted: tuple[str, int | None]) -> None:
+    with world.db.transaction() as session:
+        service.change_divisions(session, world.boss, season_id, wanted)
+
+
+def test_until_a_season_opens_its_divisions_may_be_others(world: World) -> None:
+    with world.db.transaction() as session:
+        season_id = service.create_season(session, world.boss, game="yacht-auction", name="S", divisions=TWO).id
+    for _ in range(5):
+        owner, bot_id = world.bot()
+        with world.db.transaction() as session:
+            service.enter(session, owner, season_id, bot_id)
+    assign(world, season_id, 1, 1, 2)
+    change(world, season_id, ("A", None), ("B", None), ("C", 2))
+    assert divisions(world, season_id) == [[1, 2], [3, 4, 5]]
+    with pytest.raises(errors.BadSetting, match="B would hold 3 entries"):
+        change(world, season_id, ("A", None), ("B", 2))
+    with pytest.raises(errors.BadSetting, match="a name of its own"):
+        change(world, season_id, ("A", None), ("a", None))
+    change(world, season_id)
+    assert divisions(world, season_id) == [[1, 2, 3, 4, 5]]
+    with world.db.transaction() as session:
+        assert [division.name for division in service.season_info(session, season_id).divisions] == ["Division 1"]
+        assert service.audit_log(session, subject=f"season/{season_id}")[0].action == "divisions-changed"
+        service.set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+    with pytest.raises(errors.BadSetting, match="for the season is open"):
+        change(world, season_id, *TWO)
+
+
 def test_newcomers_begin_in_the_lowest_division(world: World) -> None:
     season_id = world.season(2, divisions=TWO)
     assert divisions(world, season_id) == [[1, 2]]
@@ -90,7 +119,7 @@ def test_nobody_changes_divisions_in_a_frozen_season(world: World) -> None:
 def test_a_full_lowest_division_takes_nobody(world: World) -> None:
     season_id = world.season(2, divisions=[("Only", 2)])
     owner, bot_id = world.bot()
-    with pytest.raises(errors.TooMany, match="2 entries in Only"), world.db.transaction() as session:
+    with pytest.raises(errors.TooMany, match="entries in Only: the limit is 2"), world.db.transaction() as session:
         service.enter(session, owner, season_id, bot_id)
 
 
@@ -217,6 +246,29 @@ def test_a_season_that_continues_another_is_of_its_game_and_has_its_divisions(wo
     ],
 )
 def test_promotion_and_relegation(orders: list[list[int]], promoted: int, after: list[list[int]]) -> None:
-    found = moved(orders, promoted)
+    found = moved(orders, promoted, range(99))
     assert [sorted(division) for division in found] == [sorted(division) for division in after]
     assert [len(division) for division in found] == [len(division) for division in orders]
+
+
+def test_who_has_not_played_is_not_promoted() -> None:
+    assert moved([[1, 2, 3, 4], [5, 6, 7, 8]], 2, {1, 2, 3, 4, 5}) == [[1, 2, 3, 5], [6, 7, 8, 4]]
+    assert moved([[1, 2], [3, 4]], 1, {1, 2}) == [[1, 2], [3, 4]]
+
+
+def test_a_bot_that_came_too_late_to_play_stays_in_its_division(world: World) -> None:
+    season_id = world.season(4, divisions=(("First", 2), ("Second", None)), promoted=1, games_per_pair=2)
+    assign(world, season_id, 1, 1, 2)
+    with world.db.transaction() as session:
+        for bot_id in (3, 4):
+            service.disqualify(session, world.boss, season_id, bot_id, "not here yet")
+    world.play_all()
+    with world.db.transaction() as session:
+        for bot_id in (3, 4):
+            service.reinstate(session, world.boss, season_id, bot_id, "here")
+        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+    with world.db.transaction() as session:
+        assert service.publish(session, season_id)
+        ranks = [row["rank"] for row in service.leaderboard(session, season_id).standings["rows"]]
+    assert ranks == [1, 1, None, None]
+    assert divisions(world, following(world, season_id).id) == [[1, 2], [3, 4]]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import pytest
+from sqlmodel import Session
 
 from league import errors, service
+from league.jobs import BuildOutcome
 from league.service.bots import Upload
 from league.service.seasons import SeasonSettings
 from league.service.users import Person
@@ -30,29 +34,111 @@ def invite(world: World, season_id: int, name: str) -> list[str]:
         return service.invite_to_season(session, world.boss, season_id, name)
 
 
+def team(world: World, captain: Person, name: str, *members: Person) -> int:
+    with world.db.transaction() as session:
+        team_id = service.create_team(session, captain, name).id
+        for member in members:
+            service.invite_to_team(session, captain, team_id, member.name)
+            service.join_team(session, member, team_id)
+    return team_id
+
+
+def team_bot(world: World, member: Person, team_id: int) -> int:
+    """A bot of the team with a version that is ready."""
+    _, bot_id = world.bot(owner=member)
+    with world.db.transaction() as session:
+        service.set_team(session, member, bot_id, team_id)
+    return bot_id
+
+
 def test_an_author_has_only_so_many_entries(world: World) -> None:
     season_id = world.season(0, entries_per_author=1)
-    owner, first = world.bot()
+    owner, first = world.bot(owner=world.author("ada"))
     _, second = world.bot(owner=owner)
     enter(world, owner, season_id, first)
     enter(world, owner, season_id, first)  # once more is no second entry
-    with pytest.raises(errors.TooMany, match="one author or team"):
+    with pytest.raises(errors.TooMany, match="alone and in teams; ada has as many"):
+        enter(world, owner, season_id, second)
+    with world.db.transaction() as session:
+        service.withdraw(session, owner, season_id, first)
+    with pytest.raises(errors.TooMany):
         enter(world, owner, season_id, second)
 
 
-def test_a_team_counts_as_one_author_and_apart_from_its_members(world: World) -> None:
+def test_a_team_of_one_does_not_get_its_author_another_entry(world: World) -> None:
     season_id = world.season(0, entries_per_author=1)
     owner, own = world.bot()
-    with world.db.transaction() as session:
-        team_id = service.create_team(session, owner, "lovelace").id
-    shared = [world.bot(owner=owner)[1] for _ in range(2)]
-    for bot_id in shared:
-        with world.db.transaction() as session:
-            service.set_team(session, owner, bot_id, team_id)
-    enter(world, owner, season_id, own)
+    shared = [team_bot(world, owner, team(world, owner, name)) for name in ("one", "other")]
     enter(world, owner, season_id, shared[0])
+    for bot_id in (own, shared[1]):
+        with pytest.raises(errors.TooMany):
+            enter(world, owner, season_id, bot_id)
+
+
+def test_a_team_enters_only_what_each_of_its_members_may(world: World) -> None:
+    season_id = world.season(0, entries_per_author=2)
+    ada, own = world.bot(owner=world.author("ada"))
+    bob = world.author("bob")
+    shared = [team_bot(world, bob, team(world, bob, name, ada)) for name in ("one", "other")]
+    enter(world, ada, season_id, own)
+    enter(world, bob, season_id, shared[0])
+    with pytest.raises(errors.TooMany, match="ada has as many"):
+        enter(world, bob, season_id, shared[1])
+    enter(world, world.boss, season_id, shared[1])  # an organiser's word goes before the rule
+
+
+def test_who_has_entries_enough_joins_no_team_with_more(world: World) -> None:
+    season_id = world.season(0, entries_per_author=1)
+    ada, own = world.bot(owner=world.author("ada"))
+    bob, eve = world.author("bob"), world.author("eve")
+    team_id = team(world, bob, "one")
+    enter(world, ada, season_id, own)
+    enter(world, bob, season_id, team_bot(world, bob, team_id))
+
+    def join(who: Person) -> None:
+        with world.db.transaction() as session:
+            service.invite_to_team(session, bob, team_id, who.name)
+            service.join_team(session, who, team_id)
+
+    with pytest.raises(errors.TooMany, match=r"season 1 .* ada has as many"):
+        join(ada)
+    join(eve)
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+    join(ada)
+
+
+def test_who_joins_a_team_while_its_bot_enters_is_counted(world: World) -> None:
+    season_id = world.season(0, entries_per_author=1)
+    ada, own = world.bot(owner=world.author("ada"))
+    bob = world.author("bob")
+    enter(world, ada, season_id, own)
+    team_id = team(world, bob, "one")
+    shared = team_bot(world, bob, team_id)
+    with world.db.transaction() as session:
+        service.invite_to_team(session, bob, team_id, ada.name)
+
     with pytest.raises(errors.TooMany):
-        enter(world, owner, season_id, shared[1])
+        world.at_once(
+            lambda session: service.enter(session, bob, season_id, shared),
+            lambda session: service.join_team(session, ada, team_id),
+        )
+
+
+def test_whose_team_enters_while_they_join_is_counted(world: World) -> None:
+    season_id = world.season(0, entries_per_author=1)
+    ada, own = world.bot(owner=world.author("ada"))
+    bob = world.author("bob")
+    enter(world, ada, season_id, own)
+    team_id = team(world, bob, "one")
+    shared = team_bot(world, bob, team_id)
+    with world.db.transaction() as session:
+        service.invite_to_team(session, bob, team_id, ada.name)
+    with pytest.raises(errors.TooMany):
+        world.at_once(
+            lambda session: service.join_team(session, ada, team_id),
+            lambda session: service.enter(session, bob, season_id, shared),
+        )
 
 
 def test_a_season_for_teams_admits_only_bots_of_teams(world: World) -> None:
@@ -167,3 +253,67 @@ def test_nobody_enters_while_a_season_freezes(world: World) -> None:
             service.enter(session, owner, season_id, bot_id)
     with world.db.reading() as session:
         assert service.entries(session, season_id) == []
+
+
+def frozen(world: World, **settings: Unpack[SeasonSettings]) -> tuple[int, Person, int]:
+    """A season that was frozen with a bot in it that follows, and the bot's owner."""
+    season_id = world.season(0, **settings)
+    owner, bot_id = world.bot()
+    enter(world, owner, season_id, bot_id)
+    turn(world, season_id, SeasonState.FROZEN)
+    return season_id, owner, bot_id
+
+
+def turn(world: World, season_id: int, state: SeasonState) -> None:
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season_id, state)
+
+
+def plays(world: World, season_id: int, bot_id: int) -> int:
+    with world.db.reading() as session:
+        return service.entry_info(session, season_id, bot_id).version
+
+
+def test_a_season_that_thaws_takes_what_became_ready_while_it_was_frozen(world: World) -> None:
+    season_id, owner, bot_id = frozen(world)
+    world.build(world.upload(owner, bot_id))
+    world.build(world.upload(owner, bot_id), "does not compile")
+    assert plays(world, season_id, bot_id) == 1
+    turn(world, season_id, SeasonState.OPEN)
+    assert plays(world, season_id, bot_id) == 2
+
+
+def test_a_thaw_changes_nothing_for_who_chose_a_version(world: World) -> None:
+    season_id, owner, bot_id = frozen(world)
+    turn(world, season_id, SeasonState.OPEN)
+    enter(world, owner, season_id, bot_id, 1)
+    turn(world, season_id, SeasonState.FROZEN)
+    world.build(world.upload(owner, bot_id))
+    turn(world, season_id, SeasonState.OPEN)
+    assert plays(world, season_id, bot_id) == 1
+
+
+def test_a_thaw_takes_no_version_in_another_language(world: World) -> None:
+    season_id, owner, bot_id = frozen(world, languages=["python"])
+    in_language(world, owner, bot_id, "python")
+    in_language(world, owner, bot_id, "c")
+    turn(world, season_id, SeasonState.OPEN)
+    assert plays(world, season_id, bot_id) == 2
+
+
+@pytest.mark.parametrize("first", ["thaw", "build"])
+def test_a_version_that_becomes_ready_while_its_season_thaws_plays(world: World, first: str) -> None:
+    season_id, owner, bot_id = frozen(world)
+    version_id = world.upload(owner, bot_id)
+    with world.db.transaction() as session:
+        job = service.claim_build(session, version_id, "builder")
+        assert job is not None
+
+    def thaw(session: Session) -> None:
+        service.set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+
+    def build(session: Session) -> None:
+        assert service.finish_build(session, job, BuildOutcome("b" * 64, "", ""))
+
+    world.at_once(*((thaw, build) if first == "thaw" else (build, thaw)))
+    assert plays(world, season_id, bot_id) == 2

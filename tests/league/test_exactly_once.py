@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 import pytest
@@ -12,7 +13,8 @@ from sqlmodel import col, select
 
 from league import service
 from league.jobs import BuildOutcome, SeriesJob
-from league.states import MatchState, SeriesState, VersionState
+from league.service.play import BLAMELESS, BROKEN_HOST, HANDED_BACK
+from league.states import Fitness, MatchState, SeriesState, VersionState
 from league.tables import Attempt, BotVersion, Match, Participant, Series
 from tests.league.world import World, won
 
@@ -195,14 +197,46 @@ def test_a_series_we_fail_too_often_is_abandoned_unrated_and_alarmed(
         assert job is not None
         assert job.attempt == number
         with world.db.transaction() as session:
-            service.release_series(session, job, "w1", "no-engine", "no engine answers", {"try": number})
+            service.release_series(session, job, "w1", "dirty-box", "something stayed", {"try": number})
     assert state(world, series_id) is SeriesState.ABANDONED
     assert world.claim(series_id) is None
-    assert causes(world, series_id) == ["no-engine"] * world.settings.series_attempts
+    assert causes(world, series_id) == ["dirty-box"] * world.settings.series_attempts
     with world.db.reading() as session:
         matches = session.exec(select(Match).where(Match.series_id == series_id)).all()
     assert {(match.state, match.rated) for match in matches} == {(MatchState.ABANDONED, False)}
     assert [record.levelno for record in caplog.records if "abandoned" in record.message] == [logging.ERROR]
+
+
+@pytest.mark.parametrize("cause", sorted(BLAMELESS))
+def test_a_series_waits_out_what_is_no_fault_of_its_own(world: World, cause: str) -> None:
+    series_id = queued(world)
+    for number in range(1, 3 * world.settings.series_attempts):
+        job = world.claim(series_id)
+        assert job is not None
+        assert job.attempt == number
+        with world.db.transaction() as session:
+            service.release_series(session, job, "w1", cause, "it is away", {})
+            service.record_check(session, world.host, {}, (), 0)  # it has come back
+        with world.db.reading() as session:
+            pause = session.get_one(Series, series_id).nudge_at - world.clock.now
+        assert pause <= timedelta(minutes=1)
+    assert state(world, series_id) is SeriesState.QUEUED
+    assert causes(world, series_id) == [cause] * (3 * world.settings.series_attempts - 1)
+
+
+@pytest.mark.parametrize("cause", sorted(BROKEN_HOST))
+def test_a_machine_that_cannot_even_try_is_given_nothing_until_it_was_checked(world: World, cause: str) -> None:
+    world.season(3, games_per_pair=2)
+    first, second, *_ = world.tick()
+    job = world.claim(first)
+    assert job is not None
+    with world.db.transaction() as session:
+        service.release_series(session, job, "w1", cause, "nothing starts", {})
+        assert service.due_check(session, world.host) is Fitness.UNCHECKED
+    assert world.claim(second) is None
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, (), 0)
+    assert world.claim(second) is not None
 
 
 def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> None:
@@ -211,7 +245,7 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
         job = world.claim(series_id)
         assert job is not None
         with world.db.transaction() as session:
-            service.release_series(session, job, "w1", "no-engine", "", {})
+            service.release_series(session, job, "w1", "dirty-box", "", {})
         world.clock.turn(world.settings.retry_seconds * number - 1)
         assert sweep(world).series_ids == []
         world.clock.turn(1)
@@ -253,7 +287,7 @@ def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer
         reason = version.reason
     assert pauses[:4] == [5, 10, 20, 40]
     assert pauses[-1] == 3600
-    assert reason == "Our own failure at attempt 13, which is tried again: no engine answers"
+    assert reason == "Our own failure at attempt 13, which is tried again: A machine's container engine did not answer."
     with world.db.transaction() as session:
         job = service.claim_build(session, version_id, "w1")
         assert job is not None
@@ -261,6 +295,21 @@ def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer
     with world.db.reading() as session:
         version = session.get_one(BotVersion, version_id)
     assert (version.state, version.reason, version.trial_sha256) == (VersionState.READY, "", "f" * 64)
+
+
+def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World) -> None:
+    version_id = uploaded(world)
+    pauses = []
+    for cause in ("no-engine", HANDED_BACK, HANDED_BACK, "no-engine"):
+        with world.db.transaction() as session:
+            job = service.claim_build(session, version_id, "w1")
+            assert job is not None
+            service.release_build(session, job, cause, "why")
+        with world.db.reading() as session:
+            version = session.get_one(BotVersion, version_id)
+        pauses.append((version.nudge_at - world.clock.now).total_seconds())
+        assert bool(version.reason) is (cause != HANDED_BACK)
+    assert pauses == [5, 0, 0, 10]
 
 
 def sweep(world: World) -> service.Swept:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,11 +13,15 @@ from sqlmodel import col, select
 
 from league import service
 from league.jobs import SeriesJob
-from league.service.finals import swiss_rounds, tables
+from league.ratings import Prior, RatingConfig, rate
+from league.service.finals import tables
+from league.service.finals_played import swiss_rounds
+from league.service.ranking import ranking
+from league.service.results import season_log
 from league.service.seasons import SeasonSettings
-from league.states import FinalsFormat, FinalsLog, Purpose, SeasonState
-from league.tables import Match, Participant, Series
-from tests.league.world import World, won
+from league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
+from league.tables import Match, Participant, RatingSnapshot, Series
+from tests.league.world import World, abandoned, won
 
 ROUNDS = 200
 """More steps than any season here needs: one that gets there does not come to an end."""
@@ -209,6 +214,25 @@ def test_equals_play_on_until_the_budget_is_spent(world: World) -> None:
     assert state(world, season_id) is SeasonState.CLOSED
 
 
+def test_neighbours_whose_ratings_differ_by_rounding_alone_stand_in_the_rankings_order(world: World) -> None:
+    """Two ties whose last digits say the opposite of their places: the scheduler's tick must not stumble over them."""
+    season_id = season(world, 2, finals_extra_games=7, finals_games=2)
+    begin_finals(world, season_id)
+    refit(world, season_id)
+    (series_id,) = world.tick()
+    job = world.claim(series_id)
+    assert job is not None
+    finish(world, job, (1, 1))
+    refit(world, season_id)
+    with world.db.transaction() as session:
+        newest = session.exec(select(RatingSnapshot).order_by(col(RatingSnapshot.id).desc()).limit(1)).one()
+        first, last = newest.standings["rows"]
+        assert last["gap_se"] is None
+        noisy = [first, {**last, "rank": first["rank"], "elo": first["elo"] + 1e-9}]
+        newest.standings = {**newest.standings, "rows": noisy}
+    assert len(world.tick()) == 1
+
+
 def test_finals_that_do_not_close_the_season_wait_for_the_organiser(world: World) -> None:
     season_id = season(world, 2, closes_when_done=False)
     begin_finals(world, season_id)
@@ -225,6 +249,74 @@ def test_finalists_may_be_ranked_by_the_finals_alone(world: World) -> None:
     assert [row["rank"] for row in whole] == [row["rank"] for row in alone] == [1, 2, 3]
     assert whole[0]["bot_id"] % 3 == 1  # 60 won on the ladder outweigh 10 lost in the finals
     assert (alone[0]["bot_id"] % 3, alone[0]["games"], alone[2]["finalist"]) == (2, 10, False)
+
+
+def test_who_has_not_played_does_not_take_a_finalists_place(world: World) -> None:
+    season_id = season(world, 2, finals_top=2, games_per_pair=20, series_length=20)
+    play(world, season_id, (2, 1))
+    owner, late = world.bot()
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, late)
+    begin_finals(world, season_id)
+    refit(world, season_id)
+    world.tick()
+    assert seeds(world, season_id) == {1: 1, 2: 2, late: None}
+
+
+def test_finals_of_all_need_no_ladder(world: World) -> None:
+    """A tournament: everybody qualifies, whether or not anything was played before."""
+    season_id = season(world, 3)
+    begin_finals(world, season_id)
+    play(world, season_id, (1, 3, 2))
+    assert [(row["version_id"], row["rank"]) for row in rows(world, season_id)] == [(2, 1), (3, 2), (1, 3)]
+
+
+def test_finalists_that_we_let_down_in_finals_of_their_own_come_after_those_who_played(world: World) -> None:
+    season_id = season(
+        world, 3, finals_log=FinalsLog.FINALS, finals_top=3, finals_games=2, games_per_pair=20, series_length=20
+    )
+    play(world, season_id, (3, 2, 1))
+    begin_finals(world, season_id)
+    refit(world, season_id)
+    for series_id in world.tick():
+        job = world.claim(series_id)
+        assert job is not None
+        if 1 in job.matches[0].seats:
+            assert world.finish(job, [abandoned(match) for match in job.matches])
+        else:
+            finish(world, job, (1, 2, 3))
+    refit(world, season_id)
+    found = rows(world, season_id)
+    assert [(row["version_id"], row["rank"], row["games"]) for row in found] == [(3, 1, 2), (2, 2, 2), (1, 3, 40)]
+    with world.db.reading() as session:
+        assert service.recount(session, season_id).same
+
+
+def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world: World) -> None:
+    """Its scale begins at 1500 for the best of the field; what is carried is what the whole season says."""
+    season_id = season(
+        world, 3, finals_log=FinalsLog.FINALS, finals_top=2, finals_games=10, games_per_pair=60, series_length=20
+    )
+    play(world, season_id, (3, 2, 1))
+    begin_finals(world, season_id)
+    play(world, season_id, (2, 3, 1))
+    with world.db.transaction() as session:
+        assert service.publish(session, season_id)
+    before = {row["bot_id"]: row for row in rows(world, season_id)}
+    with world.db.reading() as session:
+        alike = ranking(session, season_id)
+        everything = rate(season_log(session, season_id), RatingConfig(), dict.fromkeys("123", Prior()))
+    assert {row["bot_id"]: row for row in alike.standings["rows"]} == before
+    expected = {int(entry.player): (entry.elo, entry.se) for entry in everything.entries}
+    with world.db.transaction() as session:
+        following = service.create_season(session, world.boss, name="next", previous_id=season_id).id
+    refit(world, following)
+    carried = {row["bot_id"]: (row["prior_elo"], row["prior_sd"]) for row in rows(world, following)}
+    for bot_id, (elo, sd) in carried.items():
+        assert elo == pytest.approx(expected[bot_id][0])
+        assert sd == pytest.approx(math.hypot(expected[bot_id][1], world.settings.season_sd_elo))
+    assert before[2]["elo"] > before[1]["elo"]  # by the finals alone
+    assert carried[1][0] > carried[2][0] > carried[3][0]
 
 
 def finals_after_an_upset(world: World, finals_log: FinalsLog) -> list[dict[str, Any]]:
@@ -288,6 +380,157 @@ def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> N
         one, other = session.get_one(Series, before), session.get_one(Series, after)
         assert (one.purpose, one.round) == (other.purpose, other.round)
         assert one.purpose is Purpose.FINALS
+
+
+def disqualify(world: World, season_id: int, bot_id: int) -> None:
+    with world.db.transaction() as session:
+        service.disqualify(session, world.boss, season_id, bot_id, "caught")
+
+
+@pytest.mark.parametrize(("bots", "rounds"), [(5, 3), (6, 3), (8, 5), (4, 3)])
+def test_a_swiss_from_which_somebody_is_thrown_out_is_played_to_its_end(world: World, bots: int, rounds: int) -> None:
+    """In its second round, with one series running and the others waiting: nobody meets anybody twice, whoever has
+    nobody sits out, no more often than the others, and there are as many rounds as there were to be.
+    """
+    season_id = season(world, bots, finals=FinalsFormat.SWISS, finals_rounds=rounds)
+    begin_finals(world, season_id)
+    refit(world, season_id)
+    for series_id in world.tick():
+        job = world.claim(series_id)
+        assert job is not None
+        finish(world, job, range(bots))
+    first, *others = world.tick()
+    running = world.claim(first)
+    assert running is not None
+    out = running.matches[0].seats[0]
+    disqualify(world, season_id, out)
+    finish(world, running, range(bots))
+    for series_id in others:
+        job = world.claim(series_id)
+        assert job is not None
+        finish(world, job, range(bots))
+    play(world, season_id, range(bots))
+    assert state(world, season_id) is SeasonState.CLOSED
+    met = [(number, pair) for number, pair in pairings(world, season_id) if number is not None]
+    assert max(Counter(pair for _, pair in met).values()) == 1
+    assert {number for number, _ in met} == set(range(1, rounds + 1))
+    sat = Counter(version for number, pair in met if number > 2 for version in pair)
+    assert out not in sat
+    assert {row["version_id"] for row in rows(world, season_id)} == set(range(1, bots + 1)) - {out}
+    assert max(Counter(version for number, pair in met for version in pair).values()) <= rounds
+
+
+def test_whoever_beat_somebody_who_is_thrown_out_is_paired_as_if_it_had_won(world: World) -> None:
+    season_id = season(world, 6, finals=FinalsFormat.SWISS, finals_rounds=2)
+    begin_finals(world, season_id)
+    refit(world, season_id)
+    beat: dict[int, int] = {}
+    for series_id in world.tick():
+        job = world.claim(series_id)
+        assert job is not None
+        loser, winner = sorted(job.matches[0].seats)
+        beat[winner] = loser
+        finish(world, job, range(6))
+    champion = max(beat)
+    disqualify(world, season_id, beat[champion])
+    world.tick()
+    second = [pair for number, pair in pairings(world, season_id) if number == 2]
+    (opponent,) = next(pair for pair in second if champion in pair) - {champion}
+    assert opponent in beat
+
+
+def test_games_that_we_fail_to_play_cost_the_finals_budget_nothing(world: World) -> None:
+    season_id = season(world, 2, finals_extra_games=6, finals_games=2)
+    begin_finals(world, season_id)
+    failures = 2
+    for _ in range(ROUNDS):
+        refit(world, season_id)
+        made = world.tick()
+        if not made:
+            break
+        for series_id in made:
+            job = world.claim(series_id)
+            assert job is not None
+            with world.db.reading() as session:
+                further = session.get_one(Series, series_id).round is None
+            if further and failures:
+                failures -= 1
+                assert world.finish(job, [abandoned(match) for match in job.matches])
+            else:
+                finish(world, job, (1, 1))
+    with world.db.reading() as session:
+        (found,) = service.finals_progress(session, season_id)
+        counted = session.exec(
+            select(Match.state)
+            .join(Series, col(Series.id) == Match.series_id)
+            .where(Series.purpose == Purpose.FINALS, col(Series.round).is_(None))
+        ).all()
+    assert Counter(counted) == {MatchState.DONE: 6, MatchState.ABANDONED: 4}
+    assert (found.extra_games, found.extra_left) == (6, 0)
+
+
+def test_a_host_that_fails_for_ever_does_not_keep_finals_going_for_ever(world: World) -> None:
+    season_id = season(world, 2, finals_extra_games=6, finals_games=2)
+    begin_finals(world, season_id)
+    planned = 0
+    for _ in range(ROUNDS):
+        refit(world, season_id)
+        for series_id in world.tick():
+            job = world.claim(series_id)
+            assert job is not None
+            planned += len(job.matches)
+            assert world.finish(job, [abandoned(match) for match in job.matches])
+    assert planned <= 2 + 2 * 6
+    assert state(world, season_id) is SeasonState.CLOSED
+
+
+def test_how_far_the_finals_are_is_told(world: World) -> None:
+    season_id = season(world, 4, finals_extra_games=4, closes_when_done=False)
+
+    def told() -> list[tuple[int, int, int, int, int]]:
+        with world.db.reading() as session:
+            return [
+                (one.round, one.rounds, one.finished, one.series, one.extra_games + one.extra_left)
+                for one in service.finals_progress(session, season_id)
+            ]
+
+    play(world, season_id, range(4))
+    assert told() == []
+    begin_finals(world, season_id)
+    refit(world, season_id)
+    made = world.tick()
+    assert told() == [(3, 3, 0, 6, 4)]
+    for series_id in made[:2]:
+        job = world.claim(series_id)
+        assert job is not None
+        finish(world, job, range(4))
+    assert told() == [(3, 3, 2, 6, 4)]
+    disqualify(world, season_id, 4)
+    with world.db.reading() as session:
+        left = service.finals_progress(session, season_id)[0]
+    assert (left.finalists, left.rounds) == (3, 3)
+    for series_id in made[2:]:
+        job = world.claim(series_id)
+        if job is not None:
+            finish(world, job, range(4))
+    play(world, season_id, range(4))
+    (done,) = told()
+    assert done[2] == done[3]
+
+
+def test_how_far_a_swiss_is_is_told(world: World) -> None:
+    season_id = season(world, 8, finals=FinalsFormat.SWISS)
+    begin_finals(world, season_id)
+    refit(world, season_id)
+    for number in range(1, 4):
+        made = world.tick()
+        with world.db.reading() as session:
+            (found,) = service.finals_progress(session, season_id)
+        assert (found.round, found.rounds, found.finished, found.series) == (number, 3, 4 * (number - 1), 12)
+        for series_id in made:
+            job = world.claim(series_id)
+            assert job is not None
+            finish(world, job, range(8))
 
 
 def test_a_season_without_enough_finalists_is_over_at_once(world: World) -> None:

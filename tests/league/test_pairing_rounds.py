@@ -140,3 +140,40 @@ def test_a_swiss_round_follows_from_its_seed() -> None:
 def test_who_has_met_everybody_has_no_round() -> None:
     with pytest.raises(NoRound):
         swiss([1, 2], {}, {(1, 2)})
+
+
+def test_somebody_else_sits_out_where_the_others_could_not_be_paired() -> None:
+    """Three are left, and the first has met both: only the other two can play."""
+    found = swiss([1, 2, 3], {1: 2}, {(1, 2), (1, 3)})
+    assert (pair_key(*found.pairs[0]), found.bye) == ((2, 3), 1)
+
+
+@given(st.integers(4, 9), st.integers(1, 8), st.binary(max_size=2))
+def test_a_round_is_found_wherever_there_is_one(size: int, rounds: int, seed: bytes) -> None:
+    """After rounds of a larger field of which some have left, the half-field's guarantee is gone."""
+    met: set[PairKey] = set()
+    for number in range(rounds):
+        try:
+            met |= {pair_key(*pair) for pair in swiss(range(size + 2), {}, met, (), seed + bytes([number])).pairs}
+        except NoRound:
+            break
+    left = [player for player in range(size + 2) if player not in {1, 4}]
+    try:
+        found = swiss(left, {}, met)
+    except NoRound:
+        assert not any(can_meet(left, bye, met) for bye in (left if size % 2 else [None]))
+    else:
+        assert players_of(found) == left
+        assert not {pair_key(*pair) for pair in found.pairs} & met
+
+
+def can_meet(players: list[int], bye: int | None, met: set[PairKey]) -> bool:
+    """Whether there are pairs of them all that have not met, by trying everything."""
+    rest = [player for player in players if player != bye]
+    if not rest:
+        return True
+    first, *others = rest
+    return any(
+        pair_key(first, other) not in met and can_meet([one for one in others if one != other], None, met)
+        for other in others
+    )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlmodel import Session
 
 from league import errors, service
+from league.service.bots import Upload
+from league.service.users import Person
 from league.states import SeasonState
 from league.tables import Season
-from tests.league.world import World, settings
+from tests.league.world import GAME, SHA, World, settings
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def test_an_hour_after_the_first_upload_the_next_is_taken(world: World) -> None:
     world.clock.turn(600)
     world.upload(owner, bot_id)
     world.upload(owner, bot_id)
-    with pytest.raises(errors.OverQuota, match="at most 3 uploads by one author an hour") as refused:
+    with pytest.raises(errors.OverQuota, match="uploads by one author: the limit is 3 an hour") as refused:
         world.upload(owner, bot_id)
     assert refused.value.retry_after_seconds == 3000
     world.clock.turn(2999.5)
@@ -44,7 +45,7 @@ def test_a_bot_has_only_so_many_versions_a_day(world: World) -> None:
     for _ in range(3):
         world.clock.turn(3600)
         world.upload(owner, bot_id)
-    with pytest.raises(errors.OverQuota, match="versions of one bot a day") as refused:
+    with pytest.raises(errors.OverQuota, match="versions of one bot: the limit is 4 a day") as refused:
         world.upload(owner, bot_id)
     assert refused.value.retry_after_seconds == 21 * 3600
     _, other = world.bot(owner=owner)  # another bot's day has just begun
@@ -71,7 +72,7 @@ def test_a_season_may_be_stricter_for_those_who_take_part(world: World) -> None:
     _, other = world.bot(owner=outside)
     with world.db.transaction() as session:
         service.enter(session, owner, season_id, bot_id)
-    with pytest.raises(errors.OverQuota, match="versions of one bot for season 1 a day") as refused:
+    with pytest.raises(errors.OverQuota, match="versions of one bot for season 1: the limit is 1 a day") as refused:
         world.upload(owner, bot_id)
     assert refused.value.retry_after_seconds == 24 * 3600
     world.upload(outside, other)
@@ -90,23 +91,29 @@ def test_a_season_that_takes_no_more_versions_asks_for_no_quota(world: World) ->
     world.upload(owner, bot_id)
 
 
-def test_two_uploads_at_once_are_one_after_the_other(world: World) -> None:
+def add_version(who: Person, bot_id: int) -> Callable[[Session], object]:
+    return lambda session: service.add_version(session, who, bot_id, Upload("bot.py", 10, SHA, "python", "main.py"))
+
+
+def test_an_author_who_uploads_for_two_bots_at_once_is_over_the_quota(world: World) -> None:
     owner = world.author()
     bots = [world.bot(owner=owner)[1] for _ in range(2)]
-    taken: list[int] = []
-    barrier = threading.Barrier(2)
+    with pytest.raises(errors.OverQuota, match="by one author"):
+        world.at_once(add_version(owner, bots[0]), add_version(owner, bots[1]))
 
-    def upload(bot_id: int) -> None:
-        barrier.wait()
-        with contextlib.suppress(errors.OverQuota):
-            taken.append(world.upload(owner, bot_id))
 
-    threads = [threading.Thread(target=upload, args=(bot_id,)) for bot_id in bots]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(taken) == 1
+def test_two_members_who_upload_one_bot_at_once_are_over_its_quota(world: World) -> None:
+    ada, bob = world.author(), world.author()
+    with world.db.transaction() as session:
+        team_id = service.create_team(session, ada, "lovelace").id
+        service.invite_to_team(session, ada, team_id, bob.name)
+        service.join_team(session, bob, team_id)
+        bot_id = service.create_bot(session, ada, GAME, "shared", team_id).id
+    for _ in range(3):
+        world.upload(ada, bot_id)
+    world.clock.turn(3600)
+    with pytest.raises(errors.OverQuota, match="versions of one bot"):
+        world.at_once(add_version(ada, bot_id), add_version(bob, bot_id))
 
 
 def test_waiting_is_told_in_whole_seconds_that_suffice(world: World) -> None:

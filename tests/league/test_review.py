@@ -32,8 +32,10 @@ def detail(transcript: Transcript, sha256: str) -> MatchDetail:
         created_at=START,
         finished_at=START,
         seats=(),
+        uncounted=None,
+        repeats_id=None,
     )
-    return MatchDetail(match, (AttemptInfo(1, "played", "", {"stolen_ms": 0}, START, START),), ())
+    return MatchDetail(match, "", (AttemptInfo(1, "played", "", {"stolen_ms": 0}, START, START),), ())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -61,3 +63,4 @@ def test_a_changed_reply_another_seed_and_a_lost_transcript_are_found() -> None:
     lost = review(blobs, detail(transcript, "f" * 64))
     assert not lost["verified"]
     assert "BlobMissing" in lost["problem"]
+    assert "f" * 64 not in lost["problem"]

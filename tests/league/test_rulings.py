@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from sqlmodel import col, select
 
 from league import service
 from league.errors import NotAllowed, NotFound, WrongState
+from league.jobs import SeriesJob
 from league.service.users import Person
-from league.states import MatchState, SeasonState, SeriesState
-from league.tables import Attempt, AuditRecord, Match, Participant, Series
+from league.states import FinalsFormat, MatchState, SeasonState
+from league.tables import AuditRecord, Match, Participant
 from tests.league.world import World, abandoned, forfeited, won
 
 Ruling = Callable[..., Any]
@@ -92,39 +94,6 @@ def test_a_disqualified_bot_and_all_its_matches_do_not_count_until_it_is_reinsta
     assert ranked.table() == ranked.first
 
 
-def test_a_withdrawn_bot_keeps_its_results_and_gets_no_new_matches(ranked: Ranked) -> None:
-    owner, bot_id = ranked.owners[0]
-    ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)
-    log, rows = ranked.table()
-    assert log == ranked.first[0]
-    assert len([row for row in rows if row[4] is not None]) == 2
-    before = len(ranked.matches(bot_id))
-    ranked.enter()
-    ranked.world.play_all()
-    assert len(ranked.matches(bot_id)) == before
-    ranked.rule(service.rejoin, ranked.season, bot_id, who=owner)
-    ranked.world.play_all()
-    assert len(ranked.matches(bot_id)) == before + 4
-
-
-def test_waiting_series_of_a_bot_that_leaves_are_dropped_and_running_ones_are_played(world: World) -> None:
-    ranked = Ranked(world)
-    ranked.enter()
-    running, *waiting = world.tick()
-    job = world.claim(running)
-    assert job is not None
-    leaver = ranked.owners[-1][1]
-    ranked.rule(service.disqualify, ranked.season, leaver, "no reason")
-    with world.db.reading() as session:
-        states = dict(session.exec(select(Series.id, Series.state)).all())
-        causes = session.exec(select(Attempt.cause).where(col(Attempt.series_id).in_(waiting))).all()
-    assert waiting
-    assert all(states[series_id] is SeriesState.ABANDONED for series_id in waiting)
-    assert set(causes) == {"entry-absent"}
-    assert world.finish(job)
-    assert ranked.table() == ranked.first, "what was played after all does not count"
-
-
 def test_a_rejudged_match_is_played_again_with_the_same_seed_and_seats(ranked: Ranked) -> None:
     world, match_id = ranked.world, ranked.matches()[0]
     again = ranked.rule(service.rejudge_match, match_id, "the host was overloaded")
@@ -163,18 +132,6 @@ def test_only_organisers_rule_and_only_on_finished_matches(ranked: Ranked, rulin
     ranked.world.tick()
     with pytest.raises(WrongState):
         ranked.rule(ruling, ranked.matches()[-1], "early")
-
-
-def test_an_author_cannot_take_back_a_disqualification_or_touch_the_bots_of_others(ranked: Ranked) -> None:
-    owner, bot_id = ranked.owners[0]
-    stranger = ranked.owners[1][0]
-    for ruling in (service.withdraw, service.rejoin):
-        with pytest.raises(NotFound):
-            ranked.rule(ruling, ranked.season, bot_id, who=stranger)
-    ranked.rule(service.disqualify, ranked.season, bot_id, "x")
-    ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)  # changes nothing: it stays disqualified
-    with pytest.raises(WrongState, match="disqualified"):
-        ranked.rule(service.rejoin, ranked.season, bot_id, who=owner)
 
 
 def test_nothing_is_ruled_on_once_the_season_is_closed(ranked: Ranked) -> None:
@@ -264,32 +221,14 @@ def test_a_match_whose_repetition_is_never_played_counts_again(ranked: Ranked, l
     elif lost == "withdrawn":
         with world.db.reading() as session:
             bot_id = session.exec(select(Participant.bot_id).where(Participant.match_id == again)).first()
-        owner = next(owner for owner, bot in ranked.owners if bot == bot_id)
-        ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)
+        ranked.rule(service.take_out, ranked.season, bot_id, "it stops its host")
     else:
         with world.db.transaction() as session:
-            service.set_season_state(session, world.boss, ranked.season, SeasonState.CLOSED)
+            service.set_season_state(session, world.boss, ranked.season, SeasonState.CLOSED, force=True)
     assert ranked.table()[0] == ranked.first[0]
     with world.db.reading() as session:
         newest = service.audit_log(session, subject=f"match/{match_id}", limit=1)
     assert [(entry.actor, entry.action) for entry in newest] == [("system", "match-restored")]
-
-
-def test_pairing_forgets_series_that_were_dropped(world: World) -> None:
-    ranked = Ranked(world)
-    ranked.enter()
-    newcomer, bot_id = ranked.owners[-1]
-    world.tick()
-    ranked.rule(service.withdraw, ranked.season, bot_id, who=newcomer)
-    ranked.rule(service.rejoin, ranked.season, bot_id, who=newcomer)
-    world.play_all()
-    played = [match for match in ranked.matches(bot_id) if match_state(world, match) is MatchState.DONE]
-    assert len(played) == 12, "four games with each of the others, as if it had never left"
-
-
-def match_state(world: World, match_id: int) -> MatchState:
-    with world.db.reading() as session:
-        return session.get_one(Match, match_id).state
 
 
 def test_a_double_forfeit_that_is_not_rated_still_reaches_the_totals(world: World) -> None:
@@ -306,3 +245,57 @@ def test_a_double_forfeit_that_is_not_rated_still_reaches_the_totals(world: Worl
         totals = service.leaderboard(session, season).standings["totals"]
     assert (totals["rated"], totals["matches"], totals["timeouts"]) == (0, 1, 2)
     assert totals["causes"] == {"referee-late": 1}
+
+
+def test_a_match_that_we_failed_to_play_is_played_again_with_its_seed(world: World) -> None:
+    season = world.season(2, series_length=2, games_per_pair=2)
+    (series_id,) = world.tick()
+    job = world.claim(series_id)
+    assert job is not None
+    lost, kept = job.matches
+    assert world.finish(job, [abandoned(lost), won(kept)])
+    with world.db.transaction() as session:
+        again = service.rejudge_match(session, world.boss, lost.match_id, "the engine is up again")
+    with pytest.raises(WrongState, match=f"played again as match {again}"), world.db.transaction() as session:
+        service.rejudge_match(session, world.boss, lost.match_id, "and once more")
+    (repeated,) = waiting(world)
+    assert repeated.matches == (replace(lost, match_id=again),)
+    assert world.finish(repeated)
+    with world.db.transaction() as session:
+        assert service.refit(session, season)
+        assert service.leaderboard(session, season).standings["totals"]["rated"] == 2
+        assert service.match_detail(session, again).match.repeats_id == lost.match_id
+
+
+def test_if_it_fails_again_it_can_be_tried_again(world: World) -> None:
+    world.season(2, series_length=1, games_per_pair=1)
+    (series_id,) = world.tick()
+    job = world.claim(series_id)
+    assert job is not None
+    assert world.finish(job, [abandoned(job.matches[0])])
+    for _ in range(2):
+        with world.db.transaction() as session:
+            service.rejudge_match(session, world.boss, job.matches[0].match_id, "try")
+        (repeated,) = waiting(world)
+        assert world.finish(repeated, [abandoned(repeated.matches[0])])
+    with world.db.reading() as session:
+        noted = [entry.action for entry in service.audit_log(session, subject=f"match/{job.matches[0].match_id}")]
+    assert noted == ["match-rejudged", "match-rejudged"]
+
+
+def test_what_was_dropped_before_anybody_began_it_is_not_rejudged(world: World) -> None:
+    season = world.season(2, finals=FinalsFormat.SWISS)
+    world.tick()
+    with world.db.transaction() as session:
+        dropped = service.matches(session, season_id=season)[0].id
+        service.set_season_state(session, world.boss, season, SeasonState.FINALS)
+    with pytest.raises(WrongState, match="dropped before it was begun"), world.db.transaction() as session:
+        service.rejudge_match(session, world.boss, dropped, "but we want it")
+
+
+def waiting(world: World) -> list[SeriesJob]:
+    """What the sweeper enqueues, claimed."""
+    with world.db.transaction() as session:
+        found = service.sweep(session).series_ids
+    jobs = [world.claim(series_id) for series_id in found]
+    return [job for job in jobs if job is not None]

@@ -14,7 +14,7 @@ from league import errors, service
 from league.service.users import Person
 from league.states import MatchState, SeasonState, SeriesState
 from league.tables import Attempt, BotVersion, Entry, Match, Pair, Participant, Season, Series
-from tests.league.world import GAME, START, World
+from tests.league.world import GAME, START, World, tick
 
 
 def seats(world: World) -> list[tuple[int, ...]]:
@@ -46,9 +46,9 @@ def enter(world: World, owner: Person, season_id: int, bot_id: int, number: int 
         service.enter(session, owner, season_id, bot_id, number)
 
 
-def set_state(world: World, season_id: int, state: SeasonState) -> None:
+def set_state(world: World, season_id: int, state: SeasonState, *, force: bool = False) -> None:
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, state)
+        service.set_season_state(session, world.boss, season_id, state, force=force)
 
 
 def test_every_pair_plays_its_share_and_no_more(world: World) -> None:
@@ -82,7 +82,7 @@ def test_two_schedulers_at_once_plan_as_one(world: World) -> None:
         db = world.connect()
         barrier.wait()
         with db.transaction() as session:
-            planned.extend(service.tick(session))
+            planned.extend(tick(session))
 
     threads = [threading.Thread(target=schedule) for _ in range(4)]
     for thread in threads:
@@ -145,7 +145,9 @@ def test_closing_drops_what_waits_and_counts_what_runs(world: World) -> None:
     first, *others = world.tick()
     job = world.claim(first)
     assert job is not None
-    set_state(world, season_id, SeasonState.CLOSED)
+    with pytest.raises(errors.Unsettled, match=r"Season 1 has 4 matches still to be played\."):
+        set_state(world, season_id, SeasonState.CLOSED)
+    set_state(world, season_id, SeasonState.CLOSED, force=True)
     assert world.claim(others[0]) is None
     assert world.tick() == []
     assert world.finish(job)

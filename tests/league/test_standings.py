@@ -13,6 +13,7 @@ from league import errors, service
 from league.jobs import MatchJob, MatchOutcome
 from league.ratings import RatingConfig
 from league.ratings.jsonl import read
+from league.service.history import history
 from league.service.results import season_log
 from league.states import Ranks, SeasonState, SeriesState
 from league.tables import Match, Participant, Series
@@ -108,12 +109,36 @@ def test_matches_that_both_spoiled_or_nobody_played_are_not_rated(world: World) 
     }
 
 
-def test_a_bot_is_listed_as_soon_as_it_enters(world: World) -> None:
+def test_a_bot_is_listed_as_soon_as_it_enters_but_has_no_place_before_it_plays(world: World) -> None:
     season_id = world.season(1)
     assert due(world) == [season_id]
     assert refit(world, season_id)
     (row,) = rows(world, season_id)
-    assert (row["elo"], row["games"], row["rank"]) == (1500, 0, 1)
+    assert (row["elo"], row["games"], row["rank"], row["tied"]) == (1500, 0, None, False)
+    assert (row["rank_low"], row["rank_high"], row["gap_se"]) == (None, None, None)
+
+
+def test_who_has_not_played_comes_last_whatever_is_thought_of_it(world: World) -> None:
+    """Bot 2 lost all its games and stands below the 1500 that is thought of bots 3 and 4, who have none."""
+    season_id = world.season(2, series_length=20, games_per_pair=20)
+    play(world, *[1] * 20)
+    enter(world, season_id)
+    enter(world, season_id)
+    assert refit(world, season_id)
+    found = rows(world, season_id)
+    assert [(row["bot_id"], row["rank"]) for row in found] == [(1, 1), (2, 2), (3, None), (4, None)]
+    assert found[1]["elo"] < found[2]["elo"]
+    assert found[1]["rank_high"] == 2  # nobody without a game can push it down
+    with world.db.reading() as session:
+        assert service.recount(session, season_id).same
+        assert history(session, season_id, 2)
+        assert history(session, season_id, 3) == []
+
+
+def enter(world: World, season_id: int) -> None:
+    owner, bot_id = world.bot()
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id)
 
 
 def resubmit(world: World, season_id: int, *outcomes: int) -> None:
@@ -151,7 +176,7 @@ def test_a_resubmission_starts_from_its_parents_rating_and_less_sure(world: Worl
     assert (new["rank_low"], new["rank_high"]) == (1, 2)
 
 
-def test_a_newcomer_is_ranked_with_all_its_uncertainty(world: World) -> None:
+def test_a_newcomer_is_listed_with_all_its_uncertainty(world: World) -> None:
     season_id = world.season(2, series_length=40, games_per_pair=40)
     play(world, *[1] * 30, *[2] * 10)
     owner, bot_id = world.bot()
@@ -159,8 +184,7 @@ def test_a_newcomer_is_ranked_with_all_its_uncertainty(world: World) -> None:
         service.enter(session, owner, season_id, bot_id)
     assert refit(world, season_id)
     (new,) = (row for row in rows(world, season_id) if row["bot_id"] == bot_id)
-    assert (new["elo"], new["se"], new["games"]) == (1500, pytest.approx(350), 0)
-    assert (new["rank_low"], new["rank_high"]) == (1, 3)
+    assert (new["elo"], new["se"], new["games"], new["rank"]) == (1500, pytest.approx(350), 0, None)
 
 
 def test_what_stands_beside_the_table(world: World) -> None:

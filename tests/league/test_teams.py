@@ -55,7 +55,7 @@ def test_invitations_are_not_told_to_strangers(world: World) -> None:
 def test_nobody_joins_uninvited(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = team(world, ada)
-    with pytest.raises(errors.NotFound, match="invitation"), world.db.transaction() as session:
+    with pytest.raises(errors.NotFound, match="Nobody has invited you"), world.db.transaction() as session:
         service.join_team(session, bob, team_id)
 
 
@@ -76,7 +76,7 @@ def test_a_teams_affairs_are_its_captains(world: World) -> None:
         service.invite_to_team(session, bob, team_id, "boss")
     with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
         service.leave_team(session, bob, team_id, "ada")
-    with pytest.raises(errors.WrongState, match="handed over"), world.db.transaction() as session:
+    with pytest.raises(errors.WrongState, match="captain"), world.db.transaction() as session:
         service.leave_team(session, ada, team_id, "ada")
     with world.db.transaction() as session:
         service.hand_over_team(session, ada, team_id, "bob")
@@ -89,6 +89,16 @@ def test_two_teams_have_two_names(world: World) -> None:
     team(world, ada, "Lovelace")
     with pytest.raises(errors.NameTaken):
         team(world, ada, "LOVELACE")
+
+
+def test_a_team_bears_no_persons_name_and_nobody_a_teams(world: World) -> None:
+    ada, mallory = world.author("ada"), world.author("mallory")
+    team(world, ada, "lovelace")
+    with world.db.transaction() as session:
+        with pytest.raises(errors.NameTaken, match="user"):
+            service.create_team(session, mallory, "ADA")
+        with pytest.raises(errors.NameTaken, match="team"):
+            service.sign_up(session, "Lovelace", "a long enough password")
 
 
 def test_a_teams_bot_is_every_members_and_no_former_members(world: World) -> None:
@@ -144,9 +154,9 @@ def test_a_bot_is_given_only_to_a_team_that_one_is_in(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = team(world, ada)
     _, bot_id = world.bot(owner=bob)
-    with pytest.raises(errors.NotFound, match="team of yours"), world.db.transaction() as session:
+    with pytest.raises(errors.NotFound, match="You are not in a team"), world.db.transaction() as session:
         service.set_team(session, bob, bot_id, team_id)
-    with pytest.raises(errors.NotFound, match="team of yours"), world.db.transaction() as session:
+    with pytest.raises(errors.NotFound, match="You are not in a team"), world.db.transaction() as session:
         service.create_bot(session, bob, GAME, "intruder", team_id)
 
 

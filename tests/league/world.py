@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import cache
+from hashlib import sha256 as sha256_of
 from pathlib import Path
 from typing import Unpack
+
+from sqlmodel import Session
 
 from engine.core import Fault, Result
 from league import service
@@ -56,13 +61,21 @@ class Clock:
             listener()
 
 
+def tick(session: Session) -> list[int]:
+    """What the task of that name does, in one transaction: let every season go on; the new series."""
+    return [
+        series_id for season_id in service.seasons_going_on(session) for series_id in service.go_on(session, season_id)
+    ]
+
+
 @dataclass
 class World:
-    """A league on a migrated database."""
+    """A league on a migrated database. `entropy`: where seeds come from; tests of what chance decides take another."""
 
     settings: Settings
     clock: Clock = field(default_factory=Clock)
     host: Host = HOST
+    entropy: Callable[[int], bytes] = secrets.token_bytes
 
     def __post_init__(self) -> None:
         self._connected: list[Database] = []
@@ -73,7 +86,7 @@ class World:
         with self.db.transaction() as session:
             service.ensure_organiser(session, "boss")
         self.boss = Person(1, "boss", Role.ORGANISER)
-        self._numbers = itertools.count(1)
+        self._numbers, self._uploads = itertools.count(1), itertools.count(1)
         with self.db.transaction() as session:
             service.host_arrives(session, self.host, "image")
             service.record_check(session, self.host, {}, (), 0)
@@ -86,8 +99,11 @@ class World:
 
     def connect(self) -> Database:
         """Another connection to the same database, as another process would have."""
-        self._connected.append(Database(self.settings, self.clock))
+        self._connected.append(Database(self.settings, self.clock, self._random))
         return self._connected[-1]
+
+    def _random(self, count: int) -> bytes:
+        return self.entropy(count)  # which may have been chosen since
 
     def close(self) -> None:
         """Close every connection."""
@@ -98,16 +114,18 @@ class World:
         with self.db.transaction() as session:
             return service.sign_up(session, name or f"author{next(self._numbers)}", "a long enough password")
 
-    def upload(self, owner: Person, bot_id: int) -> int:
-        """A version that waits to be built."""
+    def upload(self, owner: Person, bot_id: int, content: str = "") -> int:
+        """A version that waits to be built: of that content, or ("") of content that nobody has sent yet."""
+        sha256 = sha256_of((content or f"upload {next(self._uploads)}").encode()).hexdigest()
         with self.db.transaction() as session:
-            return service.add_version(session, owner, bot_id, Upload("bot.py", 10, SHA, "python", "main.py")).id
+            return service.add_version(session, owner, bot_id, Upload("bot.py", 10, sha256, "python", "main.py")).id
 
     def build(self, version_id: int, reason: str = "") -> None:
         with self.db.transaction() as session:
             job = service.claim_build(session, version_id, "builder")
             assert job is not None
-            outcome = BuildOutcome(None, reason, "log") if reason else BuildOutcome("b" * 64, "", "log")
+            program = sha256_of(f"built {version_id}".encode()).hexdigest()  # no two builds are equal to the last byte
+            outcome = BuildOutcome(None, reason, "log") if reason else BuildOutcome(program, "", "log")
             assert service.finish_build(session, job, outcome)
 
     def bot(self, name: str = "", game: str = GAME, owner: Person | None = None) -> tuple[Person, int]:
@@ -142,7 +160,7 @@ class World:
 
     def tick(self) -> list[int]:
         with self.db.transaction() as session:
-            return service.tick(session)
+            return tick(session)
 
     def claim(self, series_id: int, worker: str = "w1", db: Database | None = None) -> SeriesJob | None:
         with (db or self.db).transaction() as session:
@@ -157,6 +175,23 @@ class World:
     ) -> bool:
         with (db or self.db).transaction() as session:
             return service.finish_series(session, job, worker, outcomes or [won(match) for match in job.matches])
+
+    def at_once(self, first: Callable[[Session], object], second: Callable[[Session], object]) -> None:
+        """The second begins before the first is committed, and may wait for its locks; raises what the second raises.
+
+        On a machine so slow that the second does not get as far meanwhile, a fault may pass unseen; none is made.
+        """
+
+        def act() -> None:
+            with self.db.transaction() as session:
+                second(session)
+
+        with ThreadPoolExecutor(1) as pool:
+            with self.db.transaction() as session:
+                first(session)
+                running = pool.submit(act)
+                wait([running], timeout=0.5)
+            running.result()
 
     def play_all(self) -> int:
         """Play until nothing is planned any more, the first seat winning; the number of matches."""
@@ -202,6 +237,7 @@ def won(match: MatchJob, winner: int = 0) -> MatchOutcome:
         latencies=tuple(Latency(seat, "ROLL", 500_000_000, 12, 60_000_000, 9_000_000) for seat in range(len(ranks))),
         endings=tuple(Ending(seat, 0, None, False, f"stderr of seat {seat}", 5, 6) for seat in range(len(ranks))),
         attempts=(attempt(),),
+        rules_version=1,
     )
 
 
@@ -217,6 +253,7 @@ def forfeited(match: MatchJob, *seats: int) -> MatchOutcome:
         latencies=(),
         endings=(),
         attempts=(attempt("referee-late", late_ns=7), attempt()),
+        rules_version=1,
     )
 
 

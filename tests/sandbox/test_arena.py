@@ -78,6 +78,12 @@ class Told:
         assert yes is not self.favoured, "told what it knows"
         self.favoured = yes
 
+    def rest(self, yes: bool) -> None:
+        raise NotImplementedError
+
+    def stderr_so_far(self) -> bytes:
+        raise NotImplementedError
+
     def ask_stop(self, grace_ns: int) -> None: ...
 
     def stopped(self) -> Exit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,21 @@ def built(tmp_path: Path) -> Iterator[Building]:
     sandbox.close()
 
 
+@pytest.fixture
+def heard(tmp_path: Path) -> Iterator[Callable[[str], list[str]]]:
+    """What is told of a build while it runs."""
+    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
+    (tmp_path / "nothing").mkdir()
+
+    def heard(line: str) -> list[str]:
+        told: list[str] = []
+        build(sandbox, tmp_path / "nothing", replace(LANGUAGES["python"], build=line), hear=told.append)
+        return told
+
+    yield heard
+    sandbox.close()
+
+
 def failure(built: Building, line: str) -> BuildFailed:
     with pytest.raises(BuildFailed) as caught:
         built(line)
@@ -49,6 +65,19 @@ def test_a_build_has_a_time_limit(built: Building, monkeypatch: pytest.MonkeyPat
     failed = failure(built, "echo begun; trap '' TERM; (while :; do :; done) & sleep 60")
     assert str(failed) == "the build took longer than 2 s"
     assert failed.log == "begun\n"
+
+
+def test_a_build_is_heard_while_it_runs(heard: Callable[[str], list[str]]) -> None:
+    told = heard("for n in 1 2 3; do echo line $n; sleep 1.2; done")
+    assert told[0] in ("", "line 1\n")  # the first look is an early one
+    assert "line 1\nline 2\n" in told
+    assert all(later.startswith(earlier) for earlier, later in pairwise(told))
+
+
+def test_a_flood_is_heard_in_bounded_pieces(heard: Callable[[str], list[str]]) -> None:
+    told = heard("timeout 3 yes 'a line like any other' || true; echo last")
+    assert any("bytes left out" in text for text in told)
+    assert max(len(text.encode()) for text in told) <= STDERR_KEPT_BYTES
 
 
 def test_a_build_has_a_memory_limit(built: Building, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,6 +100,7 @@ class UnseeingBox:
             inner.stopped,
             inner.close,
         )
+        self.rest, self.stderr_so_far = inner.rest, inner.stderr_so_far
 
     def start(self) -> Channel:
         channel = self.start_inner()

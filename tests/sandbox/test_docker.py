@@ -344,6 +344,47 @@ def test_a_killed_owner_leaves_no_container_and_the_next_one_sweeps_its_folder(
     assert list((tmp_path / "run").glob("box-*")) == []
 
 
+def test_a_container_whose_owner_was_killed_before_it_started_is_swept(sandbox: DockerSandbox, tmp_path: Path) -> None:
+    run_dir = sandbox._run_dir
+    (run_dir / "box-of-the-living").mkdir()
+    client = docker.APIClient(version="auto")
+    made = {}
+    for name, folder in (
+        ("dead", run_dir / "box-of-the-dead"),
+        ("living", run_dir / "box-of-the-living"),
+        ("another's", tmp_path / "elsewhere" / "box-of-somebody"),
+    ):
+        made[name] = client.create_container(Settings().image, ["true"], labels={LABEL: str(folder)})["Id"]
+    try:
+        assert sandbox.sweep() == 1
+        left = {found["Id"] for found in client.containers(all=True, filters={"label": LABEL})}
+        assert left & set(made.values()) == {made["living"], made["another's"]}
+    finally:
+        for container in (made["living"], made["another's"]):
+            client.remove_container(container)
+        client.close()
+
+
+def test_a_container_whose_owner_was_killed_while_it_started_is_swept(sandbox: DockerSandbox, box: Box) -> None:
+    """Its init waits for a writer of `ctl` for ever. The box beside it has an owner."""
+    folder = sandbox._run_dir / "box-of-the-dead"
+    folder.mkdir()
+    client = docker.APIClient(version="auto")
+    waits = client.create_container(
+        Settings().image,
+        ["sleep", "600"],
+        labels={LABEL: str(folder)},
+        host_config=client.create_host_config(network_mode="none"),
+    )["Id"]
+    client.start(waits)
+    try:
+        assert sandbox.sweep() == 1
+        assert waits not in {found["Id"] for found in client.containers(all=True, filters={"label": LABEL})}
+        box.start()
+    finally:
+        client.close()
+
+
 def test_a_missing_image_is_said_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(SandboxError, match="no image deadheat/nothing:here"):
         DockerSandbox("deadheat/nothing:here", tmp_path)

@@ -13,7 +13,7 @@ from sandbox.attribution import Blame
 from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
 from sandbox.build import BuildFailed, build
 from sandbox.languages import LANGUAGES
-from sandbox.runtimes import GVISOR_FLAGS, HOST_THREADS_PER_PROCESS, Runtime, find_runtime
+from sandbox.runtimes import GVISOR_FLAGS, HOST_THREADS_PER_PROCESS, Runtime, find_runtime, refuse_user_namespaces
 
 RUNSC = {"path": "/usr/bin/runsc", "runtimeArgs": list(GVISOR_FLAGS)}
 INFO: dict[str, Any] = {"DefaultRuntime": "runc", "Runtimes": {"runc": {"path": "runc"}, "gv": RUNSC}}
@@ -43,6 +43,15 @@ def test_gvisor_without_the_flags_that_it_needs_is_refused() -> None:
     info = {"Runtimes": {"runsc": {"path": "/opt/runsc", "runtimeArgs": ["--network=none"]}}}
     with pytest.raises(SandboxError, match="registered without --host-fifo=open --oci-seccomp"):
         find_runtime(info, "runsc")
+
+
+@pytest.mark.parametrize(("option", "how"), [("name=rootless", "is rootless"), ("name=userns", "maps users")])
+def test_an_engine_in_a_user_namespace_is_refused(option: str, how: str) -> None:
+    """On a rootless engine init could not become the bot's user, and every bot "exited"."""
+    refuse_user_namespaces({"SecurityOptions": ["name=seccomp,profile=default", "name=cgroupns"]})
+    with pytest.raises(SandboxError, match=f"{how}.*no user of its own") as refused:
+        refuse_user_namespaces({"SecurityOptions": ["name=seccomp,profile=default", option]})
+    assert refused.value.cause == "no-runtime"  # a worker does not wait for it to be well
 
 
 def test_under_gvisor_processes_are_counted_inside_and_pipes_may_be_opened() -> None:
@@ -76,6 +85,9 @@ class Dies:
         self.stdout_fd = reader
         return Channel(-1, reader, out_of_memory=lambda: self.blame)
 
+    def stderr_so_far(self) -> bytes:
+        return b""
+
     def ask_stop(self, grace_ns: int) -> None:
         pass
 
@@ -83,6 +95,9 @@ class Dies:
         raise SandboxError("container-died", "the container ended under us")
 
     def favour(self, yes: bool) -> None:
+        pass
+
+    def rest(self, yes: bool) -> None:
         pass
 
     def close(self) -> None:

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from tests.api.served import served
 from tests.api.site import Site
 from tests.site.leagues import furnish
 
-WIDE = {"width": 1280, "height": 900}
-PHONE = {"width": 390, "height": 844}
+EXPECT_MS = 60_000
+"""How long a page may take to become what is expected; a busy machine is not the subject."""
+
+expect.set_options(timeout=EXPECT_MS)
+
+REFUSED = "the server responded with a status of 422"
+"""What the browser says of a form that is shown again, beside what the page says."""
+
+WIDE: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
 class League:
@@ -25,7 +43,7 @@ class League:
         self.site, self.matches, self.url = site, matches, url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # no longer: while it runs, nothing else in this process can have an event loop
 def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
     if chromium is None:
@@ -36,7 +54,7 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
     site = Site(tmp_path_factory.mktemp("league"))
     matches = furnish(site)
@@ -50,20 +68,27 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def visit(browser: Browser, league: League) -> Iterator[Open]:
-    """Opens pages of the league; keyword arguments are a browser context's. Complaints are looked at in the end."""
+    """Opens pages of the league; keyword arguments are a browser context's."""
+    with watched(browser, league.url) as opens:
+        yield opens
+
+
+@contextmanager
+def watched(browser: Browser, url: str) -> Iterator[Open]:
+    """Opens pages of a site, each in a browser of its own, and looks at their complaints in the end."""
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
-        if message.type in {"error", "warning"}:
-            complaints.append(f"{message.type}: {message.text}")
+        if message.type in {"error", "warning"} and REFUSED not in message.text:
+            complaints.append(f"{message.type}: {message.text} ({message.location.get('url')})")
 
     def asked(request: Request) -> None:
-        if not request.url.startswith((league.url, "data:", "blob:")):
+        if not request.url.startswith((url, "data:", "blob:")):
             complaints.append(f"asked for {request.url}")
 
-    def visit(path: str, **arguments: object) -> Page:
-        context = browser.new_context(**{"viewport": WIDE, "base_url": league.url} | arguments)  # type: ignore[arg-type]
+    def opens(path: str, **arguments: object) -> Page:
+        context = browser.new_context(**{"viewport": WIDE, "base_url": url} | arguments)  # type: ignore[arg-type]
         contexts.append(context)
         context.on("console", said)
         context.on("request", asked)
@@ -72,15 +97,33 @@ def visit(browser: Browser, league: League) -> Iterator[Open]:
         page.goto(path)
         return page
 
-    yield visit
+    yield opens
     for context in contexts:
         context.close()
     assert complaints == []
 
 
-def serious(page: Page) -> list[str]:
-    """What axe finds that keeps people out: rule and where."""
-    found = Axe().run(page).response["violations"]
+def keeps_out(page: Page) -> list[str]:
+    """Whom a page keeps out, on a desk and on a phone, in light and in dark; afterwards it is as it was.
+
+    All that axe knows is asked where parts scroll, on a phone; of the dark only what depends on colours.
+    """
+    page.wait_for_load_state()
+    wide = page.viewport_size or WIDE
+    problems = ["wider than a desk"] if overflows(page) else []
+    page.emulate_media(color_scheme="dark")
+    problems += serious(page, ["color-contrast"])
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(PHONE)
+    problems += serious(page) + (["wider than a phone"] if overflows(page) else [])
+    page.set_viewport_size(wide)
+    return problems
+
+
+def serious(page: Page, rules: Sequence[str] = ()) -> list[str]:
+    """What axe finds that keeps people out: rule and where. `rules`: only these; none: all."""
+    options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
+    found = Axe().run(page, options=options).response["violations"]
     return [
         f"{violation['id']} ({violation['impact']}): {node['html'][:200]}"
         for violation in found

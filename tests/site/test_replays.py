@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import re
+import sys
+import unicodedata
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.site.conftest import PHONE, League, Open, overflows, serious
+from api.pages.render import lines
+from tests.site.conftest import League, Open, keeps_out
 from tests.site.leagues import SHOWN
 
 WATCHED = ("yacht-auction", "betris-large-bank", "liars-dice-six")
 """One of each game, with and without a fault."""
+
+LIMITED = """
+const change = history.replaceState.bind(history);
+let changes = [];
+history.replaceState = (...what) => {
+  changes = changes.filter((at) => at > Date.now() - 30000);
+  if (changes.length >= 100) throw new DOMException("more than 100 times per 30 seconds", "SecurityError");
+  changes.push(Date.now());
+  change(...what);
+};"""
+"""What WebKit does to a page that changes its address too often."""
 
 
 def viewer(page: Page) -> Page:
@@ -23,24 +37,31 @@ def moves(page: Page) -> int:
     return int(page.locator("[data-part=scrub]").get_attribute("max") or "-1") + 1
 
 
+def watch_to_its_end(page: Page) -> None:
+    """By the button, at the usual speed, on a page whose clock is ours."""
+    page.get_by_role("button", name="Play", exact=True).click()
+    last = moves(page)
+    page.clock.run_for(1000)
+    expect(page.locator("[data-part=where]")).to_have_text(re.compile(rf"move [2-9] of {last}$"))
+    page.clock.run_for(last * 1000)
+    expect(page.locator("[data-part=where]")).to_have_text(re.compile(rf"move {last} of {last}$"))
+
+
 @pytest.mark.parametrize("name", WATCHED)
 def test_a_match_is_watched_to_its_end(visit: Open, league: League, name: str) -> None:
-    page = viewer(visit(f"/matches/{league.matches[name]}"))
-    page.locator("[data-part=speed]").select_option("10")
-    page.get_by_role("button", name="Play").click()
-    last = moves(page)
-    expect(page.locator("[data-part=where]")).to_have_text(re.compile(rf"move {last} of {last}$"), timeout=20_000)
+    page = visit("/about/ratings")
+    page.clock.install()  # the page's own time: nobody waits for it
+    page.goto(f"/matches/{league.matches[name]}")
+    viewer(page)
+    watch_to_its_end(page)
     expect(page.locator("[data-part=words]")).to_have_text(re.compile(r"wins\.|draw|Nobody wins"))
     expect(page.get_by_role("button", name="Play", exact=True)).to_have_attribute("aria-pressed", "false")
-    assert page.url.endswith(f"#move-{last - 1}")
+    assert page.url.endswith(f"#move-{moves(page) - 1}")
 
 
 @pytest.mark.parametrize("name", WATCHED)
 def test_a_match_page_keeps_nobody_out(visit: Open, league: League, name: str) -> None:
-    for context in ({"color_scheme": "dark"}, {"viewport": PHONE}):
-        page = viewer(visit(f"/matches/{league.matches[name]}", **context))
-        assert serious(page) == []
-        assert not overflows(page)
+    assert keeps_out(viewer(visit(f"/matches/{league.matches[name]}"))) == []
 
 
 def test_the_address_names_the_move(visit: Open, league: League) -> None:
@@ -52,6 +73,49 @@ def test_the_address_names_the_move(visit: Open, league: League) -> None:
     page.evaluate("location.hash = '#move-99999'")
     last = moves(page)
     expect(page.locator("[data-part=where]")).to_contain_text(f"move {last} of {last}")
+
+
+def test_a_browser_that_limits_changes_of_the_address_sees_every_move(visit: Open, league: League) -> None:
+    page = visit("/about/ratings")
+    page.add_init_script(LIMITED)
+    page.goto(f"/matches/{league.matches['betris-large']}")
+    last = moves(viewer(page)) - 1
+    scrub = """last => {
+      const scrub = document.querySelector("[data-part=scrub]");
+      for (let step = 0; step < 130; step += 1) {
+        scrub.value = step % last;
+        scrub.dispatchEvent(new Event("input"));
+      }
+    }"""
+    page.evaluate(scrub, last)
+    at = 129 % last
+    where, words = page.locator("[data-part=where]"), page.locator("[data-part=words]")
+    expect(where).to_contain_text(f"move {at + 1} of")
+    drawn = page.locator("[data-part=stage]").inner_html()
+    expect(page).to_have_url(re.compile(rf"#move-{at}$"))
+    fresh = viewer(visit(f"/matches/{league.matches['betris-large']}#move-{at}"))
+    expect(fresh.locator("[data-part=words]")).to_have_text(words.inner_text())
+    assert fresh.locator("[data-part=stage]").inner_html() == drawn
+
+
+def test_keys_work_after_a_link_and_after_a_click_on_the_picture(visit: Open, league: League) -> None:
+    page = viewer(visit(f"/matches/{league.matches['betris-large']}#move-5"))
+    where = page.locator("[data-part=where]")
+    page.keyboard.press("ArrowRight")
+    expect(where).to_contain_text("move 7 of")
+    page.get_by_role("button", name="Next").focus()
+    page.locator("[data-part=stage]").click(position={"x": 5, "y": 5})
+    page.keyboard.press("ArrowLeft")
+    expect(where).to_contain_text("move 6 of")
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.get_by_text("The lines as they were sent").focus()
+    page.keyboard.press(" ")
+    expect(page.locator("[data-part=lines]")).to_have_attribute("open", "")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.locator("h2").last.click()
+    page.keyboard.press("Home")
+    expect(where).not_to_contain_text("move 1 of")
 
 
 def test_keys_step_jump_and_play(visit: Open, league: League) -> None:
@@ -86,6 +150,29 @@ def test_the_server_verifies_on_request(visit: Open, league: League) -> None:
     page = viewer(visit(f"/matches/{league.matches['betris-large']}"))
     page.get_by_text("re-simulate now").click()
     expect(page.locator("output")).to_contain_text("Verified: all 26 exchanges")
+
+
+@pytest.mark.parametrize(("body", "why"), [("not ours", "there is no connection"), ('{"detail": "Wait."}', "Wait.")])
+def test_a_server_that_does_not_verify_is_told_of(visit: Open, league: League, body: str, why: str) -> None:
+    page = viewer(visit(f"/matches/{league.matches['betris-large']}"))
+    page.route("**/verification", lambda route: route.fulfill(body=body))
+    page.get_by_text("re-simulate now").click()
+    expect(page.locator("output")).to_contain_text(f"It could not be re-simulated now: {why}")
+
+
+def test_marks_that_are_not_printed_are_spelled_as_the_server_spells_them(visit: Open) -> None:
+    page = visit("/about/ratings")
+    spelled = page.evaluate(
+        r"""async (last) => {
+          const { plain } = await import("/static/text.js");
+          return Array.from({ length: last + 1 }, (_, code) => plain(String.fromCodePoint(code), "\n\t"))
+            .map((text, code) => (text === String.fromCodePoint(code) ? "" : text));
+        }""",
+        sys.maxunicode,
+    )
+    assigned = [code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) != "Cn"]
+    wanted = {code: lines(chr(code)) for code in assigned}
+    assert {code for code in assigned if (spelled[code] or chr(code)) != wanted[code]} == set()
 
 
 @pytest.mark.parametrize("name", SHOWN)

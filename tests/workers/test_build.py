@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -177,7 +178,7 @@ def test_nobody_is_slow_on_a_machine_that_is_known_to_be_unfit(world: BuildingWo
 
 
 def test_a_void_qualification_breaks_nothing_and_is_played_again(
-    world: BuildingWorld, monkeypatch: pytest.MonkeyPatch
+    world: BuildingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     play, tries = Arena.play, []
 
@@ -192,5 +193,9 @@ def test_a_void_qualification_breaks_nothing_and_is_played_again(
     build_version(world.context, version_id)
     assert world.version(version_id).state is VersionState.UPLOADED
     assert world.causes(version_id) == ["host-starved"]
+    told = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert {record.levelno for record in told} == {logging.WARNING}, "no operator need act"
+    assert told[-1].getMessage() == f"version {version_id} attempt 1 is void: host-starved: for the test"
+    assert not any(record.exc_info for record in told)
     build_version(world.context, version_id)
     assert world.version(version_id).state is VersionState.READY

@@ -13,7 +13,6 @@ from sqlmodel import func, select
 
 from engine.core import Fault, Message, Reply, TransportError
 from league import service
-from league.jobs import Host
 from league.service.workers import HostInfo
 from league.states import Fitness, SeriesState
 from league.tables import Attempt, Match, Series
@@ -22,7 +21,7 @@ from sandbox.arena import Arena, Played
 from sandbox.pipes import PipeTransport
 from tests.league.world import World, settings
 from tests.workers.conftest import PlayingWorld
-from workers import canary, tasks
+from workers import canary
 from workers.canary import SCRIPT, play_canary, play_canary_when_due
 from workers.context import Context
 from workers.play import play_series
@@ -164,28 +163,6 @@ def test_the_worker_plays_a_canary_between_series_when_one_is_due(
 def test_no_canary_is_played_while_none_is_due(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(canary, "play_canary", lambda *_: 1 / 0)
     play_canary_when_due(world.context, CPUS)
-
-
-def test_an_unfit_machine_hands_a_message_on_and_steps_aside(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    series_id = queued(world)
-    sent: list[int] = []
-    slept: list[float] = []
-    monkeypatch.setattr(tasks, "context", lambda: world.context)
-    monkeypatch.setattr(tasks, "enqueue_series", sent.append)
-    monkeypatch.setattr("workers.tasks.time.sleep", slept.append)
-    with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, ["Too much noise."], 60)
-    tasks.play(series_id)
-    assert (sent, slept) == ([], [])  # nobody is there who could be told
-    other = Host("other", "boot")
-    with world.db.transaction() as session:
-        service.host_arrives(session, other, "image")
-        service.record_check(session, other, {}, (), 60)
-    tasks.play(series_id)
-    assert (sent, slept) == ([series_id], [tasks.STEP_ASIDE_SECONDS])
-    assert state(world, series_id) is SeriesState.QUEUED
 
 
 @pytest.fixture

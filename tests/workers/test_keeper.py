@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -32,6 +33,17 @@ def info(world: World) -> HostInfo:
         return found
 
 
+def test_folders_of_processes_that_were_killed_go_while_the_machine_lives(world: PlayingWorld) -> None:
+    left = world.context.run_dir / "box-of-somebody-dead"
+    left.mkdir()
+    os.utime(left, (0, 0))
+    with world.context.folder("play") as mine:
+        os.utime(mine, (0, 0))
+        Keeper(world.context).look()
+        assert mine.is_dir()
+    assert not left.exists()
+
+
 def finds(monkeypatch: pytest.MonkeyPatch, *reports: Report | SandboxError) -> list[int]:
     """Each check in turn finds that; the rounds that each was asked for."""
     asked: list[int] = []
@@ -54,7 +66,8 @@ def test_a_machine_is_checked_quickly_when_it_starts_and_judges_from_then_on(wor
     Keeper(world.context).look()
     found = info(world)
     assert found.checked_at == world.clock.now
-    assert found.report["facts"]["innocent"] == 2 * QUICK_ROUNDS
+    rounds = found.report["facts"]["innocent"] / 2
+    assert rounds in (QUICK_ROUNDS, FULL_ROUNDS)  # the latter where this host was so busy that a doubt was left
     assert (found.report["facts"]["convicted"], found.report["facts"]["acquitted"]) == (0, 0)
     assert found.judges or "got away" in found.reasons[0]  # this host may be that busy
 

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
-from sqlalchemy.exc import OperationalError
+from prometheus_client import REGISTRY
+from sqlalchemy.exc import InternalError, OperationalError
 from sqlmodel import Session, col, select
 
 from engine.core import TransportError
@@ -16,15 +18,19 @@ from engine.games import GAMES
 from engine.replay import replay
 from engine.transcript import MAX_TRANSCRIPT_BYTES, decode
 from league import service
+from league.errors import BlobsAway
 from league.jobs import MatchOutcome, SeriesJob
+from league.service.rules_played import rules_played
 from league.states import MatchState, SeriesState
 from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
 from sandbox.arena import Arena, Played
+from sandbox.box import SandboxError
 from sandbox.folders import sweep_folders
 from sandbox.slots import Slots
+from tests.league.world import GAME
 from tests.workers.conftest import PlayingWorld
 from tests.workers.victim import MOMENTS
-from workers import play
+from workers import metrics, play
 from workers.context import BOTS, Context
 from workers.play import Run, play_series
 
@@ -58,6 +64,8 @@ def assert_played_once(world: PlayingWorld, series_id: int) -> None:
         transcript = decode(world.context.blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
         assert transcript.seed == match.seed
         assert transcript.about["match"] == match.id
+        with world.db.reading() as session:
+            assert [one.rules_version for one in rules_played(session, [match.season_id])] == [transcript.rules_version]
         replay(GAMES[transcript.game], transcript)
         with world.db.reading() as session:
             ranks = session.exec(
@@ -91,6 +99,29 @@ def test_a_series_is_played_stored_and_finished(world: PlayingWorld) -> None:
     assert {(row.command, row.prompts) for row in latencies} == {("READY", 1), ("ROLL", 12), ("SCORE", 12)}
     assert all(0 < row.worst_ns <= row.limit_ns for row in latencies)
     assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
+
+
+def test_matches_are_counted_for_their_season_and_from_nothing_on(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A counter that were born with its first matches would hide them from a rate."""
+    series_id = queued(world)
+    season, seen = str(series(world, series_id).season_id), []
+
+    def counted(metric: str, **labels: str) -> float | None:
+        return REGISTRY.get_sample_value(f"deadheat_{metric}_total", {"game": GAME, "season": season, **labels})
+
+    def run(*arguments: Any) -> list[Run]:
+        seen.append((counted("matches", outcome="played"), counted("faults", command="", fault="timeout")))
+        return play_run(*arguments)
+
+    play_run = play.run
+    monkeypatch.setattr(play, "run", run)
+    metrics.matches.clear()  # seasons of other tests have the same numbers
+    metrics.faults.clear()
+    play_series(world.context, series_id)
+    assert seen == [(0, 0)]
+    assert counted("matches", outcome="played") == 3
 
 
 def test_a_second_message_for_the_same_series_does_nothing(world: PlayingWorld) -> None:
@@ -208,6 +239,90 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_series(
     context = Context(world.settings.model_copy(update={"heartbeat_seconds": 0}))
     context.__dict__["database"] = world.context.database
     play_series(context, series_id)
+    assert_played_once(world, series_id)
+
+
+@pytest.mark.parametrize("kind", [OperationalError, InternalError])
+def test_results_are_handed_in_when_the_database_comes_back(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, kind: type[OperationalError | InternalError]
+) -> None:
+    series_id, finish_series = queued(world), service.finish_series
+    tries: list[Session] = []
+    pauses: list[float] = []
+
+    def away(session: Session, *arguments: Any) -> bool:
+        tries.append(session)
+        taken = finish_series(session, *arguments)
+        if len(tries) <= 3:
+            raise kind("UPDATE", {}, Exception("terminating connection"))
+        return taken
+
+    monkeypatch.setattr(play, "finish_series", away)
+    monkeypatch.setattr("workers.play.time.sleep", pauses.append)
+    play_series(world.context, series_id)
+    assert (len(tries), pauses) == (4, [play.RETRY_SECONDS] * 3)
+    assert series(world, series_id).attempt == 1
+    assert_played_once(world, series_id)
+
+
+def test_an_answer_that_was_lost_after_the_commit_doubles_nothing(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series_id, answers = queued(world), []
+
+    def heard_late(context: Context, act: Callable[[Session], bool]) -> bool:
+        for _ in range(2):  # the first answer is lost, and it is said again
+            with context.database.transaction() as session:
+                answers.append(act(session))
+        return answers[-1]
+
+    monkeypatch.setattr(play, "insist", heard_late)
+    play_series(world.context, series_id)
+    assert answers == [True, False]
+    assert_played_once(world, series_id)
+    assert causes(world, series_id) == ["played"] * 3
+
+
+def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series_id = queued(world)
+
+    def full(*_: object) -> str:
+        raise BlobsAway("no space left on device")
+
+    monkeypatch.setattr(type(world.context.blobs), "put", full)
+    for _ in range(world.settings.series_attempts + 2):
+        play_series(world.context, series_id)
+        assert series(world, series_id).state is SeriesState.QUEUED
+    monkeypatch.undo()
+    play_series(world.context, series_id)
+    assert_played_once(world, series_id)
+    assert causes(world, series_id)[0] == "blobs-away"
+
+
+def test_an_engine_that_goes_away_in_the_middle_costs_no_match(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series_id, open_boxes = queued(world), Arena.play
+    matches_played: list[Arena] = []
+
+    def goes_away(self: Arena, *arguments: Any) -> Played:
+        if matches_played:
+            raise SandboxError("engine", "no container could be started: connection refused")
+        matches_played.append(self)
+        return open_boxes(self, *arguments)
+
+    monkeypatch.setattr(Arena, "play", goes_away)
+    play_series(world.context, series_id)
+    assert series(world, series_id).state is SeriesState.QUEUED
+    assert causes(world, series_id) == ["engine"]
+    monkeypatch.undo()
+    play_series(world.context, series_id)
+    assert series(world, series_id).state is SeriesState.QUEUED  # this machine is to be checked first
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, (), 0)
+    play_series(world.context, series_id)
     assert_played_once(world, series_id)
 
 

@@ -1,14 +1,12 @@
-// Follows a build: its state and log, asked for every second, then the page as it stands when it is over.
+// Follows a build: its state and log, asked for every second (as often as a builder writes them), then the page as it
+// stands when it is over.
+import { plain } from "./text.js";
 
 const EVERY_MS = 1000;
 const build = document.getElementById("build");
 const log = build.querySelector("[data-part=log]");
 const state = document.querySelector("[data-part=state]");
 build.querySelector("[data-part=wait]").textContent = "This page follows the build.";
-
-// Control and direction marks as text, like the server's filter `lines`.
-const marks = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
-const plain = (text) => text.replace(marks, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 async function look() {
   const [version, told] = await Promise.all(["", "/log"].map(async (path) => {
@@ -23,12 +21,20 @@ async function look() {
     if (step.dataset.step === version.state) step.setAttribute("aria-current", "step");
     else step.removeAttribute("aria-current");
   }
-  const text = plain(told.log) || "Nothing yet.";
-  if (text !== log.textContent) {
-    const atEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - 4;
-    log.textContent = text;
-    if (atEnd) log.scrollTop = log.scrollHeight;
-  }
+  show(plain(told.log, "\n\t") || "Nothing yet.");
 }
 
-setInterval(() => { if (document.visibilityState === "visible") look().catch(() => {}); }, EVERY_MS);
+// What was there stays, with what a reader has marked in it; only what is new is added (and read out).
+function show(text) {
+  const before = log.textContent;
+  if (text === before) return;
+  const atEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - 4;
+  if (text.startsWith(before)) log.append(text.slice(before.length));
+  else log.textContent = text;
+  if (atEnd) log.scrollTop = log.scrollHeight;
+}
+
+const follow = () => { if (document.visibilityState === "visible") look().catch(() => {}); };
+follow();
+setInterval(follow, EVERY_MS);
+document.addEventListener("visibilitychange", follow);

@@ -26,4 +26,5 @@ for (const secret of document.querySelectorAll("[data-copy]")) {
   });
   secret.after(" ", button);
 }
-document.querySelector("[role=alert]")?.scrollIntoView({ block: "center" });
+document.querySelector("[role=alert]:not([hidden])")?.scrollIntoView({ block: "center" });
+document.querySelector("[aria-invalid]")?.focus({ preventScroll: true }); // what to mend, for who types on

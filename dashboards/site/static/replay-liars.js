@@ -1,6 +1,8 @@
 // Liar's Dice: everybody around the table with their dice, the bids of the round in the middle.
 import { die, make } from "./replay.js";
 
+const NEWEST = 8; // bids that are shown: the box stays as high as the table
+
 export function stage(place, match) {
   return {
     sights: true,
@@ -37,7 +39,10 @@ function bids(state, names) {
   const box = make("section", "bids");
   box.append(make("h4", "", "Bids of this round"));
   const list = make("ol");
-  for (const bid of state.bids.slice(-8)) {
+  const earlier = Math.max(0, state.bids.length - NEWEST);
+  list.start = earlier + 1;
+  if (earlier) box.append(make("p", "note", `The newest ${NEWEST} of ${state.bids.length}.`));
+  for (const bid of state.bids.slice(earlier)) {
     const item = make("li", "", `${names[bid.seat]}: ${bid.quantity} × `);
     item.append(die(bid.face, "small"));
     list.append(item);

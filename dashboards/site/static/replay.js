@@ -1,8 +1,10 @@
 // The viewer of a match: a stage that one module per game draws, and everything to move through its scenes.
 // It replaces nothing: the table of moves below it is the same record, and works without this script.
+import { plain } from "./text.js";
 
 const GAMES = { "betris-large": "./replay-betris.js", "liars-dice": "./replay-liars.js", "yacht-auction": "./replay-yacht.js" };
 const STEP_MS = 1100;
+const REST_MS = 500; // WebKit throws at the 101st change of the address within 30 s: this leaves room for 60
 
 const root = document.getElementById("replay");
 if (root) start(root).catch((error) => { root.querySelector(".stage").textContent = `The replay cannot be shown: ${error.message}`; });
@@ -11,20 +13,36 @@ const verify = document.querySelector("[data-verify]");
 verify?.addEventListener("click", async (event) => {
   event.preventDefault();
   const told = verify.parentElement.querySelector("output");
+  told.className = "";
   told.textContent = "…";
-  const found = await (await fetch(verify.href)).json();
-  told.textContent = found.verified ? `Verified: all ${found.exchanges} exchanges and the result follow from rules, dice and answers.` : `Not verified: ${found.problem ?? found.detail}`;
+  const found = await asked(verify.href);
+  if (found.verified === true) told.textContent = `Verified: all ${found.exchanges} exchanges and the result follow from rules, dice and answers.`;
+  else if (found.verified === false) told.textContent = `Not verified: ${plain(found.problem ?? "")}`;
+  else told.textContent = `It could not be re-simulated now: ${found.detail ? plain(found.detail) : "there is no connection, or no answer. Try again in a while."}`;
   told.className = found.verified ? "met" : "fault";
 });
+
+// What the server answers, be it a refusal; nothing where there is no answer of its own.
+async function asked(address) {
+  try {
+    return await (await fetch(address)).json();
+  } catch {
+    return {};
+  }
+}
 
 async function start(root) {
   const response = await fetch(root.dataset.document);
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
-  const match = await response.json();
-  if (!(match.game in GAMES)) return;
+  await viewer(root, await response.json());
+}
+
+// A viewer of this match in that place; null where its game has no pictures.
+export async function viewer(root, match) {
+  if (!(match.game in GAMES)) return null;
   const game = await import(GAMES[match.game]);
   root.hidden = false;
-  new Viewer(root, match, game);
+  return new Viewer(root, match, game);
 }
 
 class Viewer {
@@ -35,18 +53,20 @@ class Viewer {
     this.part = (name) => root.querySelector(`[data-part="${name}"]`);
     this.stage = game.stage(this.part("stage"), match);
     this.timer = null;
+    this.resting = null;
     this.at = -1;
-    this.part("scrub").max = this.scenes.length - 1;
     this.sights();
     this.marks();
     this.listen();
-    this.show(this.linked() ?? 0);
+    const linked = this.linked();
+    this.show(linked ?? (root.dataset.opens === "end" ? this.scenes.length - 1 : 0));
+    if (linked !== null) this.seen();
   }
 
-  // Where only some may see what lies on the table, a choice of whose eyes to see with.
+  // Where only some may see what lies on the table, a choice of whose eyes to see with; while it is played there is none.
   sights() {
     const choice = this.part("sight");
-    if (!this.stage.sights) return;
+    if (!this.stage.sights || this.match.ranks === null) return;
     choice.parentElement.hidden = false;
     choice.replaceChildren(option("", "everything"), ...this.match.names.map((name, seat) => option(String(seat), `what ${name} sees`)));
     choice.addEventListener("change", () => this.draw());
@@ -54,11 +74,18 @@ class Viewer {
 
   // A tick at every fault, and a button that goes there.
   marks() {
-    const faults = this.scenes.map((scene, index) => (scene.fault === null ? -1 : index)).filter((index) => index >= 0);
-    this.part("marks").replaceChildren(...faults.map((index) => option(String(index), "")));
-    const button = this.part("fault");
-    button.hidden = faults.length === 0;
-    button.addEventListener("click", () => { this.pause(); this.show(faults.find((index) => index > this.at) ?? faults[0]); });
+    this.faults = this.scenes.map((scene, index) => (scene.fault === null ? -1 : index)).filter((index) => index >= 0);
+    this.part("marks").replaceChildren(...this.faults.map((index) => option(String(index), "")));
+    this.part("fault").hidden = this.faults.length === 0;
+    this.part("scrub").max = this.scenes.length - 1;
+  }
+
+  // A match that goes on: who is at its end stays there, who looks back is left in peace. `anew`: it began again.
+  grow(match, anew) {
+    const atEnd = this.at === this.scenes.length - 1;
+    this.scenes = match.scenes;
+    this.marks();
+    this.show(anew || (atEnd && !this.timer) ? this.scenes.length - 1 : this.at);
   }
 
   listen() {
@@ -72,19 +99,33 @@ class Viewer {
     for (const [name, act] of Object.entries(acts)) {
       this.part(name).addEventListener("click", () => { if (name !== "play") this.pause(); act(); });
     }
+    this.part("fault").addEventListener("click", () => { this.pause(); this.show(this.faults.find((index) => index > this.at) ?? this.faults[0]); });
     this.part("scrub").addEventListener("input", (event) => { this.pause(); this.show(Number(event.target.value)); });
     this.part("speed").addEventListener("change", () => { if (this.timer) { this.pause(); this.play(); } });
-    addEventListener("hashchange", () => { const at = this.linked(); if (at !== null && at !== this.at) { this.pause(); this.show(at); } });
+    addEventListener("hashchange", () => { const at = this.linked(); if (at !== null && at !== this.at) { this.pause(); this.show(at); this.seen(); } });
     const keys = { ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", " ": "play" };
-    this.root.addEventListener("keydown", (event) => {
-      if (!(event.key in keys) || event.target.matches("select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.target.matches("button") && event.key === " ") return;  // the button's own key
+    document.addEventListener("keydown", (event) => {
+      if (!(event.key in keys) || !this.meant(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target.matches("select, textarea, pre")) return;
+      if (event.target.matches("button, summary") && event.key === " ") return;  // the button's own key
       if (event.target.matches("input") && event.key !== " ") return;  // the slider knows the arrows
       event.preventDefault();
       if (event.key !== " ") this.pause();
       acts[keys[event.key]]();
     });
-    this.part("lines").addEventListener("toggle", () => this.lines());
+    this.part("lines")?.addEventListener("toggle", () => this.lines());
+  }
+
+  // Keys are for the viewer where it has the focus, or where it is in sight and nothing has: after a link or a click.
+  meant(target) {
+    if (this.root.contains(target)) return true;
+    const { top, bottom } = this.root.getBoundingClientRect();
+    return document.activeElement === document.body && bottom > 0 && top < innerHeight;
+  }
+
+  // A link to a move means the picture; the browser goes to the row of the same name in the table below.
+  seen() {
+    this.root.scrollIntoView({ block: "nearest" });
   }
 
   linked() {
@@ -121,10 +162,23 @@ class Viewer {
     this.part("where").textContent = `${round}move ${this.at + 1} of ${this.scenes.length}`;
     this.part("scrub").value = String(this.at);
     this.part("scrub").setAttribute("aria-valuetext", scene.words);
-    history.replaceState(null, "", `#move-${this.at}`);
     this.answers(scene.answers);
     this.draw();
     this.lines();
+    this.still();
+    this.resting = setTimeout(() => this.name(), REST_MS);
+  }
+
+  // The address names the move at which one stays. A browser that will not have it changed so often is left alone.
+  name() {
+    try {
+      history.replaceState(null, "", `#move-${this.at}`);
+    } catch { /* the next rest names its move */ }
+  }
+
+  // Leaves the address as it is.
+  still() {
+    clearTimeout(this.resting);
   }
 
   draw() {
@@ -148,7 +202,7 @@ class Viewer {
   // The lines as they were sent, read once from the transcript when somebody wants to see them.
   async lines() {
     const place = this.part("lines");
-    if (!place.open) return;
+    if (!place?.open) return;
     this.exchanges ??= this.read();
     const exchanges = await this.exchanges;
     const scene = this.scenes[this.at];
@@ -161,7 +215,7 @@ class Viewer {
         rows.push(`${this.match.names[seat]} >> ${line ?? ""}${fault ? ` (${fault})` : ""}   ${ms(elapsed / 1e6)}`);
       }
     }
-    place.querySelector("pre").textContent = rows.map(visible).join("\n");
+    place.querySelector("pre").textContent = rows.map((row) => plain(row)).join("\n");
   }
 
   async read() {
@@ -212,9 +266,4 @@ function option(value, text) {
   const element = make("option", "", text);
   element.value = value;
   return element;
-}
-
-// Control and direction marks are spelled out: a bot's line may hold any of them.
-function visible(text) {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/g, (mark) => `\\u${mark.codePointAt(0).toString(16).padStart(4, "0")}`);
 }

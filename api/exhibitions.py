@@ -1,0 +1,83 @@
+"""A person's match in words, and what is made of its transcript."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from api.services import Services
+from engine.core import Fault
+from engine.scenes import Scene, scenes
+from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from league.errors import BlobDamaged, BlobMissing
+from league.service.exhibiting import NO_WORKER
+from league.service.exhibitions import LEFT, ExhibitionInfo, Table
+from league.states import ExhibitionState
+
+log = logging.getLogger(__name__)
+
+MAX_MOVES = 3000
+"""Rows in the page's own table."""
+
+
+def told_table(table: Table) -> str:
+    """How a match stands, for its person."""
+    info = table.info
+    if info.state is ExhibitionState.QUEUED:
+        return f"{_failed(info)}You have a seat; the match begins as soon as a worker is free."
+    if table.prompt is not None:
+        return f"{_failed(info)}It is your move."
+    return f"{_failed(info)}{info.bot} is at work; this page goes on by itself."
+
+
+def told_of(info: ExhibitionInfo) -> str:
+    """How it ended."""
+    if info.ranks is None:
+        whys = {LEFT: f"{info.person} left before it began.", NO_WORKER: "no worker was free for it."}
+        why = whys.get(info.cause, f"we failed at it too often, the last time by {info.cause}.")
+        return f"It was not played: {why}"
+    if info.fault is Fault.EXITED:
+        return f"{info.person} resigned."
+    if info.fault is Fault.TIMEOUT:
+        return f"{info.person} did not answer in time, and has lost."
+    mine = info.ranks[info.seat]
+    if mine > 1:
+        return f"{info.person} lost: place {mine} of {info.seats}." if info.seats > 2 else f"{info.person} lost."
+    return f"{info.person} won." if info.ranks.count(1) == 1 else "A draw."
+
+
+def _failed(info: ExhibitionInfo) -> str:
+    if not info.voids:
+        return ""
+    return f"We failed ({info.cause}), no bot did and you did not: it goes on from the beginning, with the same dice. "
+
+
+def transcript_of(shared: Services, info: ExhibitionInfo) -> Transcript | None:
+    """Its record; None where there is none, or the store has lost it, which the log then says."""
+    if info.transcript_sha256 is None:
+        return None
+    try:
+        return decode(shared.blobs.get(info.transcript_sha256, MAX_TRANSCRIPT_BYTES))
+    except (BadTranscript, BlobDamaged, BlobMissing) as error:
+        log.error("exhibition %d has no readable transcript: %s", info.id, error)
+        return None
+
+
+def moves_of(shared: Services, info: ExhibitionInfo) -> list[Scene]:
+    """The finished match in words."""
+    transcript = transcript_of(shared, info)
+    return [] if transcript is None else untimed(scenes(transcript, info.names)[:MAX_MOVES], info)
+
+
+def untimed(told: Sequence[Scene], info: ExhibitionInfo) -> list[Scene]:
+    """Without the person's response times, which nobody took."""
+    return [replace(scene, answers=tuple(a for a in scene.answers if a.seat != info.seat)) for scene in told]
+
+
+def untimed_document(document: dict[str, Any], info: ExhibitionInfo) -> dict[str, Any]:
+    """The same of a document for viewers."""
+    for scene in document["scenes"]:
+        scene["answers"] = [answer for answer in scene["answers"] if answer["seat"] != info.seat]
+    return document

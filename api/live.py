@@ -1,0 +1,82 @@
+"""What is told of a match that is not over: a sentence on how it stands, and its scenes as a spectator may see them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from api.replays import names
+from api.services import Body, Services
+from engine.games import GAMES
+from engine.scenes import Scene, document_so_far, scenes_so_far
+from league import service
+from league.service import live
+from league.service.live import Watched
+from league.states import MatchState, SeriesState
+
+VERSION = 1
+"""Of what is made here, see `api.replays.VERSION`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """For pages without scripts."""
+
+    told: str
+    scenes: list[Scene]
+
+
+def telling(watched: Watched, by_seat: list[str]) -> Telling:
+    """The sentence and the scenes."""
+    found = [] if watched.match is None else scenes_so_far(GAMES[watched.game], watched.match, by_seat)
+    return Telling(told(watched), found)
+
+
+def told(watched: Watched) -> str:
+    """How the match stands, for people."""
+    if watched.state is not MatchState.SCHEDULED:
+        return "It is over."
+    if watched.series is SeriesState.QUEUED:
+        return "Not played yet: its series waits for a worker."
+    if watched.series is not SeriesState.RUNNING:
+        return "It is over."
+    if watched.match is None:
+        return (
+            "Its series is being played now. A match that takes longer than a second is shown here; results come when"
+            " the whole series is done."
+        )
+    if watched.match.result is not None:
+        return "Played to its end. It counts when the whole series is done."
+    again = ""
+    if watched.voids:
+        times = "once" if watched.voids == 1 else f"{watched.voids} times"
+        again = f" We failed at it {times} ({watched.cause}), no bot did: it is played again with the same dice."
+    return f"Being played now; you see it a second or two later.{again}"
+
+
+def live_key(match_id: int) -> object:
+    """What `live_body` is kept under."""
+    return ("live", match_id)
+
+
+def live_body(shared: Services, match_id: int) -> Body:
+    """The same as JSON, made at most once a second however many watch. Raises NotFound."""
+    key = live_key(match_id)
+    if (body := shared.bodies.fresh(key)) is not None:
+        return body
+    with shared.db.reading() as session:
+        watched = live.watch(session, match_id)
+        if (body := shared.bodies.current(key, watched.version)) is not None:
+            return body
+        by_seat = names(service.match_detail(session, match_id).match)
+    found: dict[str, Any] = {
+        "told": told(watched),
+        "ends": watched.state is not MatchState.SCHEDULED,
+        "voids": watched.voids,
+        "match": None if watched.match is None else document_so_far(GAMES[watched.game], watched.match, by_seat),
+    }
+    content = json.dumps(found, separators=(",", ":")).encode()
+    return shared.bodies.keep(
+        key, Body(watched.version, f'"live-{VERSION}-{watched.version}"', content, "application/json")
+    )

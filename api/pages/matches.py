@@ -1,0 +1,86 @@
+"""All matches played in a season or by a bot, newest first, page by page; the pages of both show the newest only."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from api.deps import MAX_ID, Id, Shared
+from api.pages.render import page, render
+from api.services import Services
+from league import service
+from league.states import MatchState
+
+router = APIRouter(include_in_schema=False)
+
+ROWS = 50
+"""Matches of one page."""
+
+Number = Annotated[int | None, Query(ge=1, le=MAX_ID)]
+
+
+@router.get("/seasons/{season_id}/matches")
+async def of_season(shared: Shared, request: Request, season_id: Id, before: Number = None) -> Response:
+    """The matches of a season, or those before one."""
+
+    def make() -> str:
+        with shared.db.reading() as session:
+            season = service.season_info(session, season_id)
+        return _listed(shared, f"/seasons/{season_id}", season.name, before, season_id=season_id)
+
+    return await page(shared, request, ("season-matches", season_id, before), make)
+
+
+@router.get("/bots/{bot_id}/matches")
+async def of_bot(
+    shared: Shared, request: Request, bot_id: Id, before: Number = None, opponent: Number = None
+) -> Response:
+    """The matches of a bot, of all its versions and seasons: against everybody, or against one `opponent`."""
+
+    def make() -> str:
+        with shared.db.reading() as session:
+            bot = service.bot_info(session, bot_id)
+            other = None if opponent is None else service.bot_info(session, opponent)
+        return _listed(
+            shared,
+            f"/bots/{bot_id}",
+            bot.name,
+            before,
+            bot_id=bot_id,
+            opponent=None if other is None else (other.id, other.name),
+        )
+
+    return await page(shared, request, ("bot-matches", bot_id, before, opponent), make)
+
+
+def _listed(
+    shared: Services,
+    path: str,
+    name: str,
+    before: int | None,
+    *,
+    season_id: int | None = None,
+    bot_id: int | None = None,
+    opponent: tuple[int, str] | None = None,
+) -> str:
+    with shared.db.reading() as session:
+        found = service.matches(
+            session,
+            season_id=season_id,
+            bot_id=bot_id,
+            opponent_id=None if opponent is None else opponent[0],
+            state=MatchState.DONE,
+            before=before,
+            limit=ROWS + 1,
+        )
+    return render(
+        shared,
+        "matches.html",
+        path=path,
+        of=name,
+        opponent=opponent,
+        matches=found[:ROWS],
+        newest=before is None,
+        older=found[ROWS - 1].id if len(found) > ROWS else None,
+    )

@@ -1,0 +1,84 @@
+"""Matches of people against bots, once they are over: to watch, to verify, to take home."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+
+from api.caching import answer
+from api.deps import Id, Shared
+from api.exhibitions import transcript_of, untimed_document
+from api.replays import made_of, verified
+from api.services import Services
+from engine.scenes import document
+from engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript
+from league.errors import WrongState
+from league.service import exhibitions
+from league.service.exhibitions import ExhibitionInfo
+
+router = APIRouter(prefix="/v1/exhibitions", tags=["exhibitions"])
+
+JSON: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/json": {}}},
+    304: {"description": "Not modified"},
+    404: {},
+    409: {"description": "Not over yet"},
+}
+
+
+@router.get("/{exhibition_id}/replay", response_class=Response, responses=JSON)
+def get_replay(shared: Shared, exhibition_id: Id, request: Request) -> Response:
+    """A person's finished match against a bot as scenes: what the viewer draws."""
+
+    def draw(record: Transcript, info: ExhibitionInfo) -> dict[str, Any]:
+        return untimed_document(document(record, info.names), info)
+
+    return _made(shared, exhibition_id, request, "replay", draw)
+
+
+@router.get("/{exhibition_id}/verification", response_class=Response, responses=JSON)
+def verify(shared: Shared, exhibition_id: Id, request: Request) -> Response:
+    """Re-simulate it here: whether rules, dice and recorded answers lead to the result."""
+
+    def check(record: Transcript, info: ExhibitionInfo) -> dict[str, Any]:
+        return verified(record, info.seed or "", list(info.ranks or ()))
+
+    return _made(shared, exhibition_id, request, "verification", check)
+
+
+@router.get(
+    "/{exhibition_id}/transcript",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/x-ndjson": {}}}, 404: {}, 409: JSON[409]},
+)
+def get_transcript(shared: Shared, exhibition_id: Id) -> Response:
+    """Its record; `deadheat verify` re-simulates it."""
+    info = _done(shared, exhibition_id)
+    headers = {
+        "Content-Disposition": f'attachment; filename="exhibition-{exhibition_id}.jsonl"',
+        "Cache-Control": "public, max-age=31536000, immutable",
+    }
+    pieces = shared.blobs.stream(info.transcript_sha256 or "", MAX_TRANSCRIPT_BYTES)
+    return StreamingResponse(pieces, headers=headers, media_type="application/x-ndjson")
+
+
+def _made(
+    shared: Services, exhibition_id: int, request: Request, what: str, make: Callable[[Transcript, ExhibitionInfo], Any]
+) -> Response:
+    info = _done(shared, exhibition_id)
+    key = (f"exhibition-{what}", exhibition_id)
+    body = made_of(shared, key, info.transcript_sha256, lambda: transcript_of(shared, info), lambda t: make(t, info))
+    if body is None:
+        raise WrongState("lost", "The transcript cannot be read from the store; an operator has been told.")
+    return answer(request, body)
+
+
+def _done(shared: Services, exhibition_id: int) -> ExhibitionInfo:
+    with shared.db.reading() as session:
+        info = exhibitions.exhibition(session, exhibition_id)
+    if info.transcript_sha256 is None:
+        raise WrongState.of_match(info.state, "there is a transcript only of one that was played to its end")
+    return info

@@ -1,0 +1,130 @@
+"""A person's moves as forms: what a page offers for a prompt, and the line that its fields stand for.
+
+Nothing is judged here. Fields that make no sense become a line that the rules refuse in words of their own
+(`league.service.exhibitions`). A prompt that no form is known for is answered with a line as the protocol has it, so a
+game can be played from the moment it is installed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.core import Seat
+from engine.games.betris import CHIPS, MAX_BET
+from engine.games.liars_dice import QUANTITIES
+from engine.games.polyominoes import SHAPES, SIDE, SIZES
+from engine.games.yacht_auction import CATEGORIES, DICE, MAX_BID
+
+State = Mapping[str, Any]
+"""Of the newest scene, see `engine.scenes`."""
+
+Fields = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """`kind`: which form of `turns.html`; `offer`: what it shows; `line`: from its fields to a reply."""
+
+    kind: str
+    line: Callable[[Fields], str]
+    offer: Mapping[str, Any] = field(default_factory=dict)
+
+
+SEATS: Mapping[str, str | None] = {
+    "yacht-auction": None,
+    "betris-large": None,
+    "liars-dice": "Seat 1 opens the bidding, then it goes round.",
+}
+"""By game, how its seats differ, for whoever chooses one; None: all are asked at once, there is nothing to choose."""
+
+
+def seats_differ(game: str) -> str | None:
+    """See `SEATS`. Of a game that is not there nobody knows, so a person may choose."""
+    return SEATS.get(game, "")
+
+
+def turn_of(game: str, prompt: str, state: State, seat: Seat) -> Turn:
+    """The form for what is asked."""
+    command = "TURN" if prompt.startswith("{") else prompt.split(" ", 1)[0]
+    known = FORMS.get((game, command))
+    return known(prompt, state, seat) if known else Turn("line", lambda fields: fields.get("line", ""))
+
+
+def _bid(prompt: str, state: State, seat: Seat) -> Turn:
+    _, a, b = prompt.split(" ")
+    offer = {"bundles": {"A": a, "B": b}, "hand": state["hands"][seat], "most": MAX_BID}
+    return Turn("auction", lambda fields: f"BID {_word(fields, 'bundle')} {_word(fields, 'bid')}", offer)
+
+
+def _put(_prompt: str, state: State, seat: Seat) -> Turn:
+    free = [name for name in CATEGORIES if name not in state["sheets"][seat]]
+    hand = state["hands"][seat]
+
+    def line(fields: Fields) -> str:
+        dice = "".join(fields.get(f"die{place}", "") for place in range(len(hand)))
+        return f"PUT {_word(fields, 'category')} {dice or '-'}"
+
+    return Turn("score", line, {"hand": hand, "free": free, "dice": DICE})
+
+
+def _bet(prompt: str, state: State, seat: Seat) -> Turn:
+    _, a, b, *_ = prompt.split(" ")
+    chips = CHIPS if state["chips"][seat] is None else state["chips"][seat]
+    offer = {"blocks": {a: SHAPES[a].split("/"), b: SHAPES[b].split("/")}, "chips": chips, "most": min(MAX_BET, chips)}
+    return Turn("bet", lambda fields: f"BET {_word(fields, 'block')} {_word(fields, 'chips')}", offer)
+
+
+def _place(prompt: str, state: State, seat: Seat) -> Turn:
+    block = prompt.split(" ")[1]
+    filled = {(row, column) for row, column in state["boards"][seat]}
+    rows = [[(row, column, (row, column) in filled) for column in range(1, SIDE + 1)] for row in range(1, SIDE + 1)]
+
+    def line(fields: Fields) -> str:
+        if "pass" in fields:
+            return "PLACE 0"
+        cells = [(row, column) for line in rows for row, column, _ in line if f"cell{row}{column}" in fields]
+        return " ".join(["PLACE", str(len(cells)), *(f"{row} {column}" for row, column in cells)])
+
+    return Turn("place", line, {"block": block, "shape": SHAPES[block].split("/"), "size": SIZES[block], "rows": rows})
+
+
+def _claim(prompt: str, _state: State, _seat: Seat) -> Turn:
+    view = json.loads(prompt)
+
+    def line(fields: Fields) -> str:
+        if "challenge" in fields:
+            return '{"type":"challenge"}'
+        bid = {"type": "bid", "quantity": _number(fields, "quantity"), "faceValue": _number(fields, "face")}
+        return json.dumps(bid, separators=(",", ":"))
+
+    current = view["currentBid"]
+    offer = {
+        "dice": "".join(map(str, view["myDice"])),
+        "current": current and {"quantity": current["quantity"], "face": current["faceValue"]},
+        "total": view["totalDiceInPlay"],
+        "most": QUANTITIES.stop - 1,
+    }
+    return Turn("claim", line, offer)
+
+
+FORMS: Mapping[tuple[str, str], Callable[[str, State, Seat], Turn]] = {
+    ("yacht-auction", "ROLL"): _bid,
+    ("yacht-auction", "SCORE"): _put,
+    ("betris-large", "PHASE1"): _bet,
+    ("betris-large", "PHASE2"): _place,
+    ("liars-dice", "TURN"): _claim,
+}
+"""By game and command."""
+
+
+def _word(fields: Fields, name: str) -> str:
+    """What was typed, as one word; nothing typed is a word that no rule takes."""
+    return "".join(fields.get(name, "").split()) or "-"
+
+
+def _number(fields: Fields, name: str) -> int | str:
+    word = _word(fields, name)
+    return int(word) if word.isascii() and word.isdigit() and len(word) < 10 else word

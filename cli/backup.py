@@ -1,0 +1,196 @@
+"""`deadheat backup`, `restore`, `upgrade`: for operators, on a machine that reaches the database and the blobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import Progress
+
+from cli import organiser
+from cli.client import AsJson, print_json
+from cli.console import err, fail, out, plain
+from engine.figures import counted
+from league.config import Settings
+
+if TYPE_CHECKING:
+    from league.backup import Backup
+    from league.restore import Checked
+
+Folder = Annotated[Path, typer.Argument(help="The folder of back-ups.", file_okay=False)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs."""
+    app.command()(backup)
+    app.command()(restore)
+    app.command()(upgrade)
+
+
+def backup(
+    folder: Folder,
+    keep: Annotated[int, typer.Option(min=0, help="Remove all but so many; 0: keep all.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Back the whole league up while it runs. A second back-up into the same folder copies only what is new."""
+    from league import backup as backups
+
+    with _progress() as progress, _one_sentence():
+        made = backups.back_up(Settings(), folder, progress)
+        gone = backups.prune(folder, keep) if keep else 0
+    if as_json:
+        print_json({**_facts(made), "removed": gone})
+    else:
+        _tell(made)
+        if gone:
+            out.print(f"{gone} older {'ones are' if gone > 1 else 'one is'} removed.")
+    if lost := made.manifest.missing:
+        fail(f"{len(lost)} blobs that the database names are not in the store, the first is {lost[0]}")
+
+
+def restore(
+    path: Annotated[Path, typer.Argument(help="A back-up, or a folder of back-ups: then the newest.", exists=True)],
+    force: Annotated[bool, typer.Option("--force", help="Replace the league that is here.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only look whether it could be restored.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make this deployment what a back-up was. Stop everything first."""
+    from league import restore as restoring
+    from league.backup import read_backup
+
+    settings = Settings()
+    with _progress() as progress, _one_sentence():
+        chosen = read_backup(path)
+        if check:
+            checked = restoring.check(chosen, progress)
+        else:
+            settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)  # for the same reason as in `serve`
+            checked = restoring.restore(settings, chosen, force=force, progress=progress)
+    if as_json:
+        found = {"replayed": checked.replayed, "unlike": checked.unlike}
+        print_json({**_facts(chosen), **found, "restored": not check})
+        return
+    _tell(chosen)
+    _tell_checked(checked)
+    out.print("It can be restored." if check else "It is restored, and the audit log says so. Start everything again.")
+    if not check:
+        _tell_access(settings)
+
+
+def upgrade(
+    folder: Annotated[Path | None, typer.Option("--backup", help="Back up into this folder first.")] = None,
+    no_backup: Annotated[bool, typer.Option("--no-backup", help="There is one already.")] = False,
+) -> None:
+    """Bring a league to this version: back it up, then migrate its database. Workers of other versions step aside."""
+    from league.backup import back_up
+    from league.database import Database
+    from league.schema import SchemaAge, must_fit, newest_revision, revision
+
+    if (folder is None) != no_backup:
+        fail("say where to back up first (--backup FOLDER), or that you have done so (--no-backup)", 2)
+    settings = Settings()
+    with _one_sentence():
+        database = Database(settings)
+        try:
+            before = revision(database.engine)
+            if before is not None and folder is not None:
+                with _progress() as progress:
+                    _tell(back_up(settings, folder, progress))
+            must_fit(database.engine, SchemaAge.NONE, SchemaAge.OLDER)
+            database.migrate()
+        finally:
+            database.close()
+    after = newest_revision()
+    if before == after:
+        out.print(f"The database has this version's schema ({after}) already.")
+    else:
+        out.print(f"The database is migrated from {before or 'nothing'} to {after}. Start this version everywhere.")
+
+
+def _facts(made: Backup) -> dict[str, Any]:
+    """What a back-up holds, `blobs` without those that are `missing`."""
+    manifest = made.manifest
+    return {
+        "path": str(made.path),
+        "taken_at": manifest.taken_at,
+        "source": manifest.source,
+        "revision": manifest.revision,
+        "rows": sum(table.rows for table in manifest.tables.values()),
+        "blobs": manifest.blobs - len(manifest.missing),
+        "missing": manifest.missing,
+    }
+
+
+def _tell(made: Backup) -> None:
+    facts = _facts(made)
+    out.print(
+        f"{made.path}: taken {facts['taken_at']} from {facts['source']}, schema {facts['revision']}, "
+        f"{counted(facts['rows'], 'row')}, {counted(facts['blobs'], 'blob')}.",
+        soft_wrap=True,
+    )
+
+
+def _tell_checked(checked: Checked) -> None:
+    out.print(
+        f"In order: the database, the chain of the audit log, {counted(checked.blobs, 'blob')}. "
+        f"Re-simulated: {counted(checked.replayed, 'transcript')}, "
+        f"of which {checked.replayed - len(checked.unlike)} end as they did.",
+        soft_wrap=True,
+    )
+    for sentence in checked.unlike:
+        err.print(f"[magenta]note:[/] {sentence}", soft_wrap=True)
+
+
+def _tell_access(settings: Settings) -> None:
+    """Who gets in now, and how the organiser does."""
+    from league.database import Database
+    from league.service import Standing
+
+    file, database = organiser.token_file(settings), Database(settings)
+    found = organiser.standing(database, file)
+    database.close()
+    out.print(
+        "Accounts, passwords and tokens are those of the back-up: who signed up or got a token later must do so again.",
+        soft_wrap=True,
+    )
+    place = plain(str(file))
+    if found is Standing.GOOD:
+        told = f"The organiser's token in {place} is still good."
+    elif why_not := organiser.taken_away(found, file):
+        told = plain(why_not)
+    else:
+        told = f"There is no organiser's token of this league in {place}: `deadheat serve` writes a new one there "
+        told += "when it starts, and then the one that the back-up knows opens nothing any more."
+    out.print(told, soft_wrap=True)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    with Progress(console=err, transient=True) as bar:
+        task = bar.add_task("blobs", total=None)
+        yield lambda done, of_all: bar.update(task, completed=done, total=of_all)
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """What is wrong with a back-up or the deployment, as an error of the command."""
+    from obstore.exceptions import BaseError
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from league.backup import BadBackup
+    from league.restore import NotEmpty
+    from league.schema import WrongSchema
+
+    try:
+        yield
+    except NotEmpty as error:
+        fail(f"{error} (`--force` replaces a league that is stopped.)")
+    except (BadBackup, WrongSchema, OSError) as error:
+        fail(str(error))
+    except BaseError as error:
+        fail(f"the blob store does not do its part: {error}")
+    except SQLAlchemyError as error:
+        fail(f"the database does not do its part: {error}")

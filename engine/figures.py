@@ -1,0 +1,43 @@
+"""Durations, counts and points as people read them."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from engine.core import NS_PER_MS, NS_PER_S, Points
+
+DECIMALS = 6
+"""Points that are decimals of at most so many places are shown exactly, others to the thousandth."""
+
+STORED = re.compile(r"-?[0-9]{1,64}(/[1-9][0-9]{0,63})?")
+
+
+def duration(value_ns: int) -> str:
+    """A duration as people read it, at most 8 characters up to a quarter of an hour."""
+    if value_ns >= NS_PER_S:
+        return f"{value_ns / NS_PER_S:.2f} s"
+    if value_ns >= 100 * NS_PER_MS:
+        return f"{value_ns / NS_PER_MS:.0f} ms"
+    return f"{value_ns / NS_PER_MS:.1f} ms" if value_ns >= NS_PER_MS else f"{value_ns / NS_PER_MS:.2f} ms"
+
+
+def limit(value_ns: int) -> str:
+    """A limit as its rules spell it."""
+    return f"{value_ns / NS_PER_S:.3g} s" if value_ns >= NS_PER_S else f"{value_ns / NS_PER_MS:.3g} ms"
+
+
+def counted(count: int, one: str, more: str = "") -> str:
+    """How many of something: "1 match", "2 matches". `more`: where it is not `one` and an s."""
+    return f"{count} {one if count == 1 else more or f'{one}s'}"
+
+
+def points(value: Points | str) -> str:
+    """Points as a decimal: 91/2 as 45.5, 100/3 as 33.333. Text is read as results are stored; what is none stays."""
+    if isinstance(value, str) and not STORED.fullmatch(value):
+        return value
+    exact = Fraction(value)
+    places = next((places for places in range(DECIMALS + 1) if not 10**places % exact.denominator), 3)
+    number = round(exact * 10**places)
+    digits = f"{abs(number):0{places + 1}}"
+    return ("-" if number < 0 else "") + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)

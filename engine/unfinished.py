@@ -1,0 +1,119 @@
+"""A match that is still being played, as far as it has come.
+
+The rules, the seed and the replies so far determine every line and every event up to now, so that is all a worker has
+to tell: whoever shows a running match makes the rest again from them, as `engine.replay` does with a finished one.
+
+What a viewer may see of it follows from the barrier: the events of a step are yielded after every seat that was asked
+before it has answered, so an unanswered bid is in no event. Events that carry ``private`` are for their seat's eyes
+until the game itself reveals them; `seen_by` leaves the others' out. The seed, from which all dice to come follow,
+stays with whoever holds the replies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from engine.chance import Chance
+from engine.core import Event, Fault, Game, Reply, Result, Seat, Step
+from engine.transcript import BadTranscript, Exchange
+
+Replies = Sequence[Mapping[Seat, Reply]]
+"""Those of each exchange, from the first on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """`exchanges`: the last one has no replies yet, unless the match is over, which is when it has a `result`."""
+
+    exchanges: tuple[Exchange, ...]
+    result: Result | None = None
+
+    def events(self) -> Iterator[Event]:
+        """What has happened, in order."""
+        for exchange in self.exchanges:
+            yield from exchange.events
+
+    def prompt(self, seat: Seat) -> str | None:
+        """The line that this seat has to answer now; None: nothing is asked of it."""
+        for message in self.exchanges[-1].messages if self.result is None else ():
+            if message.seat == seat and message.limit_ns is not None:
+                return message.line
+        return None
+
+    def seen_by(self, seat: Seat | None) -> Unfinished:
+        """As this seat may see it; None: as somebody beside the table may."""
+        shown = [replace(exchange, events=tuple(_shown(exchange.events, seat))) for exchange in self.exchanges]
+        return replace(self, exchanges=tuple(shown))
+
+
+def _shown(events: Sequence[Event], seat: Seat | None) -> Iterator[Event]:
+    for event in events:
+        if not event.get("private") or (seat is not None and event.get("seat") == seat):
+            yield event
+
+
+def unfinished(game: Game, seats: int, seed: bytes, replies: Replies) -> Unfinished:
+    """Play on with these replies for as long as there are some.
+
+    Raises:
+        ValueError: they are not replies to what the rules ask.
+    """
+    play = game.play(seats, Chance(seed))
+    step: Step = next(play)
+    exchanges: list[Exchange] = []
+    for given in replies:
+        asked = {message.seat for message in step.messages if message.limit_ns is not None}
+        if asked != given.keys():
+            raise ValueError(f"exchange {len(exchanges)} asks seats {sorted(asked)}, replied have {sorted(given)}")
+        exchanges.append(Exchange(step.messages, given, step.events))
+        try:
+            step = play.send(given)
+        except StopIteration as stop:
+            if len(exchanges) < len(replies):
+                raise ValueError("there are replies after the end") from None
+            return Unfinished(tuple(exchanges), stop.value)
+    return Unfinished((*exchanges, Exchange(step.messages, {}, step.events)))
+
+
+def objection(game: Game, seats: int, seed: bytes, replies: Replies, seat: Seat, line: str) -> str | None:
+    """Why the rules would refuse this line as the seat's next reply; None: they take it.
+
+    The others are taken to fail in that exchange, for what they answer is not known yet; all replies are looked at
+    before anything is decided (ruling C-01), so that does not touch this seat. Asked of a seat that is to answer.
+    """
+    asked = unfinished(game, seats, seed, replies).exchanges[-1]
+    others = {message.seat for message in asked.messages if message.limit_ns is not None} - {seat}
+    given = {seat: Reply(line, 0)} | {other: Reply(None, 0, Fault.EXITED) for other in others}
+    after = unfinished(game, seats, seed, [*replies, given])
+    for exchange in after.exchanges[len(replies) + 1 :]:
+        for event in exchange.events:
+            if event["type"] == "fault" and event["seat"] == seat:
+                return str(event["why"])
+    return None
+
+
+def write_replies(replies: Replies) -> str:
+    """As JSON: a list for each exchange of ``[seat, line, elapsed_ns, fault, cpu_ns, late_ns]``, as in transcripts."""
+    return json.dumps(
+        [
+            [[seat, r.line, r.elapsed_ns, r.fault and r.fault.value, r.cpu_ns, r.late_ns] for seat, r in given.items()]
+            for given in replies
+        ],
+        separators=(",", ":"),
+    )
+
+
+def read_replies(text: str) -> list[dict[Seat, Reply]]:
+    """What `write_replies` wrote. Raises BadTranscript."""
+    try:
+        return [
+            {
+                seat: Reply(line, elapsed_ns, None if fault is None else Fault(fault), cpu_ns, late_ns)
+                for seat, line, elapsed_ns, fault, cpu_ns, late_ns in given
+            }
+            for given in json.loads(text)
+        ]
+    except (ValueError, TypeError) as error:
+        raise BadTranscript(f"no replies: {error}") from error

@@ -1,0 +1,293 @@
+"""Back-ups of a whole league: its database and every blob that it names, while everything goes on.
+
+Theory of operation
+-------------------
+*What a back-up is.* A folder holds any number of them and one store of blobs, which they share: content has its name
+for ever, so a further back-up copies only what is new. Each back-up is a folder with `database.sqlite3` and
+`manifest.json`; it appears under its name in one step, when it is complete.
+
+*Consistent.* The database is read at one instant (SQLite's online copy; one REPEATABLE READ transaction on PostgreSQL),
+and the blobs are copied after it. A row is written after the blob that it names, and no blob is ever changed or
+removed, so whatever the snapshot names is there. What happens meanwhile is in the next back-up.
+
+*Always an SQLite file*, whatever the database was: its schema is made by our own migrations, up to the revision of the
+source, and rows go over value by value. The manifest has for each table the number of its rows and a digest that
+depends on their values only, computed where they came from. Restoring computes it again, from what was written; so a
+league may move from SQLite to PostgreSQL, or back, and it is proved that nothing changed on the way.
+
+Restoring is `league.restore`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+from alembic import command
+from sqlalchemy import Engine, text
+
+from league.blobs import BlobDamaged, BlobMissing, Blobs
+from league.config import Settings
+from league.database import Database
+from league.schema import VERSION_TABLE, SchemaAge, migration_config, must_fit, revision
+from league.tablecopy import TableSum, into_one_file, league_in, sums, tables, transfer
+
+FORMAT = 1
+MANIFEST, DATABASE_FILE, BLOBS_FOLDER = "manifest.json", "database.sqlite3", "blobs"
+NAMED_BY = {
+    "bot_version": ("source_sha256", "program_sha256", "trial_sha256"),
+    "match": ("transcript_sha256",),
+    "exhibition": ("transcript_sha256",),
+}
+"""The columns that name blobs."""
+
+COPIERS = 8
+"""Blobs on their way at a time: an object store far away is slow for each of them."""
+
+Progress = Callable[[int, int], None]
+"""Called with the number of blobs done and of all."""
+
+
+class BadBackup(Exception):
+    """A back-up cannot be made, or what is there cannot be restored: why, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a back-up says of itself. `missing` blobs were named by the database and not in the store."""
+
+    format: int
+    taken_at: str
+    source: str  # the kind of database
+    revision: str
+    database_sha256: str
+    tables: dict[str, TableSum]
+    blobs: int
+    blobs_sha256: str  # of their names, sorted, a line each
+    missing: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """One that is complete."""
+
+    path: Path
+    manifest: Manifest
+
+    @property
+    def store(self) -> Blobs:
+        """The blobs of all back-ups of its folder."""
+        return Blobs((self.path.parent / BLOBS_FOLDER).absolute().as_uri())
+
+    @property
+    def database(self) -> Path:
+        """The database as it was."""
+        return self.path / DATABASE_FILE
+
+
+# Taking one -------------------------------------------------------------------------------------------------------
+
+
+def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: None) -> Backup:
+    """Add a back-up of the deployment to those in `folder`.
+
+    Raises:
+        WrongSchema: there is no league, or this version does not know its schema.
+        BadBackup: another one is being made, or the database was migrated meanwhile.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _alone(folder):
+        taken_at = datetime.now(UTC)
+        name = taken_at.strftime("%Y-%m-%dT%H-%M-%S.%fZ")
+        partial = Path(tempfile.mkdtemp(prefix="partial-", dir=folder))
+        try:
+            source, schema, held = _snapshot(settings, partial / DATABASE_FILE)
+            names = named_blobs(partial / DATABASE_FILE)
+            store = Blobs((folder / BLOBS_FOLDER).absolute().as_uri())
+            missing = copy_blobs(Blobs(settings.blobs), store, names, progress)
+            manifest = Manifest(
+                format=FORMAT,
+                taken_at=taken_at.isoformat(),
+                source=source,
+                revision=schema,
+                database_sha256=file_sha256(partial / DATABASE_FILE),
+                tables=held,
+                blobs=len(names),
+                blobs_sha256=names_sha256(names),
+                missing=missing,
+            )
+            (partial / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1) + "\n", "ascii")
+            for path in (partial / DATABASE_FILE, partial / MANIFEST):
+                _to_disk(path)
+            partial.rename(folder / name)
+            _to_disk(folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return Backup(folder / name, manifest)
+
+
+def prune(folder: Path, keep: int) -> int:
+    """Remove all but the newest `keep` back-ups, and the blobs that no other one names; how many back-ups went."""
+    with _alone(folder):
+        found = backups(folder)
+        gone, kept = found[:-keep], found[-keep:]
+        if not gone:
+            return 0
+        for old in gone:
+            shutil.rmtree(old.path)
+        wanted = {name for backup in kept for name in named_blobs(backup.database)}
+        for path in (folder / BLOBS_FOLDER).glob("??/*.zst"):
+            if path.stem not in wanted:
+                path.unlink()
+    return len(gone)
+
+
+def backups(folder: Path) -> list[Backup]:
+    """The complete back-ups in a folder, the oldest first. Raises BadBackup."""
+    return [read_backup(path.parent) for path in sorted(folder.glob(f"*/{MANIFEST}"))]
+
+
+def read_backup(path: Path) -> Backup:
+    """One back-up; of a folder with several the newest. Raises BadBackup."""
+    if not (path / MANIFEST).exists():
+        inside = backups(path)
+        if not inside:
+            raise BadBackup(f"There is no complete back-up in {path}.")
+        return inside[-1]
+    try:
+        stored = json.loads((path / MANIFEST).read_text("ascii"))
+        held = {name: TableSum(**found) for name, found in stored.pop("tables").items()}
+        manifest = Manifest(tables=held, **stored)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise BadBackup(f"{path / MANIFEST} is not a manifest: {error}.") from error
+    if manifest.format != FORMAT:
+        raise BadBackup(f"{path} has format {manifest.format}, and this version knows {FORMAT}.")
+    return Backup(path, manifest)
+
+
+def _snapshot(settings: Settings, file: Path) -> tuple[str, str, dict[str, TableSum]]:
+    """Write the database as it is now to an SQLite file; its kind, its revision, and what its tables hold."""
+    database = Database(settings)
+    try:
+        must_fit(database.engine, SchemaAge.OLDER)
+        found = revision(database.engine)
+        assert found is not None
+        kind = database.engine.dialect.name
+        if kind == "sqlite":
+            _copy_sqlite(database.engine, file)
+            held = sums(file)
+        else:
+            held = _convert(database.engine, found, file)
+    finally:
+        database.close()
+    return kind, found, held
+
+
+def _copy_sqlite(engine: Engine, file: Path) -> None:
+    with engine.connect() as connection, closing(sqlite3.connect(file)) as target:
+        source = cast(sqlite3.Connection, connection.connection.driver_connection)
+        source.backup(target)  # in one step, so writers meanwhile are not in it
+    into_one_file(file)
+
+
+def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
+    """Into an SQLite file with the same schema, made by the same migrations."""
+    with league_in(file) as made, engine.connect().execution_options(isolation_level="REPEATABLE READ") as source:
+        with made.engine.begin() as target:
+            command.upgrade(migration_config(target), wanted)
+        with made.engine.begin() as target:
+            held = {table.name: transfer(source, target, table) for table in tables(made.engine)}
+        if source.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one() != wanted:  # noqa: S608
+            raise BadBackup("The database was migrated while it was copied: try again.")
+    into_one_file(file)
+    if sums(file) != held:
+        raise BadBackup("What was written is not what was read; this is a mistake of Deadheat's, please report it.")
+    return held
+
+
+# Blobs ------------------------------------------------------------------------------------------------------------
+
+
+def named_blobs(file: Path) -> list[str]:
+    """Every blob that a back-up's database names, sorted."""
+    found: set[str] = set()
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        for table, columns in NAMED_BY.items():
+            there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+            for column in there.intersection(columns):
+                found.update(row[0] for row in connection.execute(f"SELECT DISTINCT {column} FROM {table}"))  # noqa: S608
+    return sorted(name for name in found if name)
+
+
+def copy_blobs(
+    source: Blobs, target: Blobs | None, names: Sequence[str], progress: Progress, *, again: bool = False
+) -> list[str]:
+    """Copy what `target` does not have (`again`: what it has too, lest that be damaged), each checked against its name.
+
+    `target` None: check only. Returns those that are missing.
+
+    Raises:
+        BadBackup: one is damaged.
+    """
+
+    def one(name: str) -> str | None:
+        try:
+            if target is None or again or not target.has(name):
+                source.copy(name, target)
+        except BlobMissing:
+            return name
+        except BlobDamaged as error:
+            raise BadBackup(str(error)) from error
+        return None
+
+    missing = []
+    with ThreadPoolExecutor(COPIERS, thread_name_prefix="blobs") as pool:
+        for done, lost in enumerate(pool.map(one, names), 1):
+            progress(done, len(names))
+            if lost is not None:
+                missing.append(lost)
+    return missing
+
+
+def names_sha256(names: Sequence[str]) -> str:
+    """One hash for a sorted list of blobs."""
+    return hashlib.sha256("".join(f"{name}\n" for name in names).encode("ascii")).hexdigest()
+
+
+def file_sha256(file: Path) -> str:
+    """Of a file's content."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _to_disk(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One back-up at a time in a folder."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise BadBackup(f"Another back-up into {folder} is going on.") from error
+    finally:
+        os.close(fd)

@@ -1,0 +1,241 @@
+"""Make a deployment what a back-up was (see `league.backup`), or only look whether one could.
+
+Nothing is trusted: the file's hash, the tables' digests, the chain of the audit log and each blob against its name are
+looked at before the database is touched. Blobs go first, for they harm nobody; the database comes last and at once,
+and is migrated to this version's schema.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
+
+from alembic import command
+from sqlalchemy import Connection, Table, func, inspect, select, text
+from sqlmodel import Session
+
+from engine.games import GAMES
+from engine.replay import Diverged, replay
+from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
+from league.backup import (
+    DATABASE_FILE,
+    Backup,
+    BadBackup,
+    Progress,
+    copy_blobs,
+    file_sha256,
+    named_blobs,
+    names_sha256,
+)
+from league.blobs import BlobMissing, Blobs
+from league.config import Settings
+from league.database import Database
+from league.schema import SchemaAge, age_of, migration_config, newest_revision, revision
+from league.service.audit import SYSTEM, first_broken, record
+from league.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables, transfer
+from league.tables import WorkerHost
+
+SAMPLE = 25
+"""Transcripts that are re-simulated; every one's hash is checked anyway."""
+
+
+class NotEmpty(Exception):
+    """Where a back-up was to be restored there is a league already, or one that is running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found in order. `unlike`: transcripts, of the `replayed` ones, that end otherwise by today's rules."""
+
+    blobs: int
+    replayed: int
+    unlike: list[str]
+
+
+def check(backup: Backup, progress: Progress = lambda *_: None) -> Checked:
+    """Look at everything that restoring would look at, and change nothing. Raises BadBackup."""
+    names = _check_database(backup)
+    found = copy_blobs(backup.store, None, names, progress)
+    _must_be_known(backup, found)
+    return Checked(len(names) - len(found), *_replay_some(backup.store, backup.database))
+
+
+def restore(
+    settings: Settings, backup: Backup, *, force: bool = False, progress: Progress = lambda *_: None
+) -> Checked:
+    """Make this deployment what the back-up was, and bring it to this version's schema; the audit log says so.
+
+    `force`: whatever league is here is replaced.
+
+    Raises:
+        BadBackup: something of it is damaged; the database here is as it was.
+        NotEmpty: there is a league here.
+    """
+    _must_be_empty(settings, force)
+    names = _check_database(backup)
+    target = Blobs(settings.blobs)
+    missing = copy_blobs(backup.store, target, names, progress, again=True)
+    _must_be_known(backup, missing)
+    replayed, unlike = _replay_some(target, backup.database)
+    if settings.database.startswith("sqlite"):
+        _restore_sqlite(settings, backup)
+    else:
+        _restore_rows(settings, backup)
+    database = Database(settings)
+    with database.transaction() as session:
+        data = {"taken_at": backup.manifest.taken_at, "database_sha256": backup.manifest.database_sha256}
+        record(session, SYSTEM, "league-restored", "league", data)
+    database.close()
+    return Checked(len(names) - len(missing), replayed, unlike)
+
+
+def _must_be_empty(settings: Settings, force: bool) -> None:
+    database = Database(settings)
+    try:
+        if revision(database.engine) is None:
+            return
+        with database.engine.connect() as connection:
+            users = connection.execute(text("SELECT count(*) FROM user_account")).scalar_one()
+            if not force and users:
+                raise NotEmpty(f"There is a league in this database, with {users} accounts.")
+            if connection.dialect.name == "postgresql":
+                everybody = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                if others := connection.execute(text(f"{everybody} AND pid <> pg_backend_pid()")).scalar_one():
+                    raise NotEmpty(f"The database has {others} other connections: stop everything first.")
+            if inspect(connection).has_table("worker_host"):
+                seen = connection.execute(select(func.max(WorkerHost.last_seen_at))).scalar()
+                alive = timedelta(seconds=settings.lease_seconds)
+                if seen is not None and datetime.now(UTC) - seen < alive:
+                    raise NotEmpty(
+                        "A worker of this league was heard of a moment ago: stop everything first, and wait for "
+                        f"{settings.lease_seconds:.0f} s."
+                    )
+    finally:
+        database.close()
+
+
+def _check_database(backup: Backup) -> list[str]:
+    """The names of its blobs; raises BadBackup where its file is not what the manifest says."""
+    manifest = backup.manifest
+    if age_of(manifest.revision) is SchemaAge.NEWER:
+        raise BadBackup(
+            f"It has schema {manifest.revision}, and this version knows {newest_revision()} at most: restore it with "
+            "the version that made it, or a newer one."
+        )
+    if not backup.database.exists() or file_sha256(backup.database) != manifest.database_sha256:
+        raise BadBackup(f"{backup.database} is not the file that was written: its hash differs.")
+    if sums(backup.database) != manifest.tables:
+        raise BadBackup(f"{backup.database} does not hold what the manifest says.")
+    with reading(backup.database) as engine, Session(engine) as session:
+        broken = first_broken(session)
+    if broken is not None:
+        raise BadBackup(f"The chain of its audit log is broken at record {broken}.")
+    names = named_blobs(backup.database)
+    if names_sha256(names) != manifest.blobs_sha256:
+        raise BadBackup("Its blobs are not those that the manifest says.")
+    return names
+
+
+def _must_be_known(backup: Backup, missing: Sequence[str]) -> None:
+    if lost := sorted(set(missing) - set(backup.manifest.missing)):
+        raise BadBackup(f"{len(lost)} blobs of it are missing, the first is {lost[0]}.")
+
+
+def _restore_sqlite(settings: Settings, backup: Backup) -> None:
+    """Migrate a copy, then put it in the place of what is there in one transaction of SQLite's own."""
+    with tempfile.TemporaryDirectory(prefix="deadheat-restore-") as folder:
+        copy = Path(folder) / DATABASE_FILE
+        shutil.copy(backup.database, copy)
+        with league_in(copy) as database:
+            database.migrate()
+        into_one_file(copy)
+        target = Database(settings)
+        with closing(sqlite3.connect(copy)) as source, target.engine.connect() as connection:
+            source.backup(cast(sqlite3.Connection, connection.connection.driver_connection))
+        target.close()
+    _must_hold(settings, backup)
+
+
+def _restore_rows(settings: Settings, backup: Backup) -> None:
+    """Everything in one transaction: what was there goes, the schema of then is made, rows come in, it is migrated."""
+    database = Database(settings)
+    try:
+        with database.engine.begin() as target, reading(backup.database) as source:
+            _drop_everything(target)
+            command.upgrade(migration_config(target), backup.manifest.revision)
+            with source.connect() as connection:
+                for table in tables(source):
+                    if transfer(connection, target, table) != backup.manifest.tables[table.name]:
+                        raise BadBackup(f"The rows of {table.name} changed on their way.")
+                    _continue_numbers(target, table)
+            for table in tables(source):
+                if table_sum(target, table) != backup.manifest.tables[table.name]:
+                    raise BadBackup(f"The rows of {table.name} are not what was written.")
+            command.upgrade(migration_config(target), "head")
+    finally:
+        database.close()
+
+
+def _must_hold(settings: Settings, backup: Backup) -> None:
+    """Where nothing was migrated, what is there now has the digests of then."""
+    if backup.manifest.revision != newest_revision():
+        return
+    database = Database(settings)
+    with database.engine.connect() as connection:
+        found = {table.name: table_sum(connection, table) for table in tables(database.engine)}
+    database.close()
+    if found != backup.manifest.tables:
+        raise BadBackup("What was written is not what the manifest says; this is a mistake of Deadheat's.")
+
+
+def _drop_everything(target: Connection) -> None:
+    """The league that is there: its tables, and the functions of its triggers."""
+    quoted = target.dialect.identifier_preparer.quote
+    for name in inspect(target).get_table_names():
+        target.execute(text(f"DROP TABLE {quoted(name)} CASCADE"))
+    ours = text(
+        "SELECT proname FROM pg_proc JOIN pg_language ON pg_language.oid = prolang "
+        "WHERE pronamespace = current_schema()::regnamespace AND lanname = 'plpgsql' AND proname LIKE '%\\_refuse'"
+    )
+    for name in target.execute(ours).scalars().all():
+        target.execute(text(f"DROP FUNCTION {quoted(name)}() CASCADE"))
+
+
+def _continue_numbers(target: Connection, table: Table) -> None:
+    """The next row gets the number after the last one."""
+    numbered = [column for column in table.primary_key.columns if column.name == "id"]
+    if not numbered:
+        return
+    last = target.execute(select(func.max(numbered[0]))).scalar()
+    if last is not None:
+        name = target.dialect.identifier_preparer.quote(table.name)
+        target.execute(text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :last)"), {"name": name, "last": last})
+
+
+def _replay_some(store: Blobs, file: Path) -> tuple[int, list[str]]:
+    """Re-simulate a few transcripts from all over the league's life; how many, and those that lead elsewhere."""
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        found = connection.execute(
+            "SELECT id, transcript_sha256 FROM match WHERE transcript_sha256 <> '' ORDER BY id"
+        ).fetchall()
+    chosen = found[:: max(1, len(found) // SAMPLE)][:SAMPLE]
+    replayed, unlike = 0, []
+    for match_id, name in chosen:
+        try:
+            transcript = decode(store.get(name, MAX_TRANSCRIPT_BYTES))
+        except (BlobMissing, BadTranscript) as error:
+            unlike.append(f"match {match_id}: {error}")
+            continue
+        try:
+            replay(GAMES[transcript.game], transcript)
+        except (Diverged, KeyError, ValueError) as error:
+            unlike.append(f"match {match_id}: {type(error).__name__}: {error}")
+        replayed += 1
+    return replayed, unlike

@@ -1,0 +1,42 @@
+"""How much room is left on a disk of ours, and where blobs lie if that is one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a file system has left for those who are not root."""
+
+    free_bytes: int
+    size_bytes: int
+    free_files: int
+    size_files: int  # 0 where it makes inodes as it needs them
+
+    @property
+    def free_ratio(self) -> float:
+        """The smaller share of what both run out: bytes, and inodes, which millions of small blobs use up first."""
+        files = self.free_files / self.size_files if self.size_files else 1.0
+        return min(self.free_bytes / max(1, self.size_bytes), files)
+
+
+def room_at(folder: Path) -> Room:
+    """Of the file system on which it lies. Raises OSError."""
+    found = os.statvfs(folder)
+    # A full disk's reserve is root's alone, so it is no room of ours.
+    return Room(
+        free_bytes=found.f_bavail * found.f_frsize,
+        size_bytes=found.f_blocks * found.f_frsize,
+        free_files=found.f_favail,
+        size_files=found.f_files,
+    )
+
+
+def blob_folder(url: str) -> Path | None:
+    """Where a store of that URL keeps its blobs; None: not in a folder."""
+    parts = urlsplit(url)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None

@@ -1,0 +1,167 @@
+"""Settings with which a deployment must not meet the world: what they are, why, and how to mend them.
+
+`unsafe_settings` is a pure function of the settings, so that whatever starts a part of a deployment refuses by it, and
+a check of a deployment tells the same. `DEADHEAT_ENVIRONMENT=production` asks for all of it. What lets a stranger run
+programs on the host is refused in development too.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from league.config import Settings
+
+SHORTEST_PASSWORD = 12
+WELL_KNOWN = (
+    "admin",
+    "changeme",
+    "deadheat",
+    "default",
+    "example",
+    "league",
+    "password",
+    "postgres",
+    "redis",
+    "secret",
+)
+"""Words that a password must not be made of: those of examples and of other people's defaults."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsafe:
+    """One thing that is wrong. `setting`: its variable; `always`: in development too."""
+
+    setting: str
+    why: str
+    mend: str
+    always: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.setting}: {self.why} {self.mend}"
+
+
+def unsafe_settings(settings: Settings) -> list[Unsafe]:
+    """Everything for which these settings must not be started with; empty: nothing is known against them."""
+    found = [unsafe for look in _LOOKS for unsafe in look(settings)]
+    return [unsafe for unsafe in found if unsafe.always or settings.environment == "production"]
+
+
+def refusal(settings: Settings) -> str | None:
+    """Why not to start, as text for whoever tried; None: nothing is known against it."""
+    found = unsafe_settings(settings)
+    if not found:
+        return None
+    how = " in production" if settings.environment == "production" else ""
+    listed = "\n".join(f"  {unsafe}" for unsafe in found)
+    return f"these settings are not safe{how}, so nothing was started:\n{listed}"
+
+
+def _isolation(settings: Settings) -> Iterator[Unsafe]:
+    if settings.sandbox == "local":
+        reached = not is_loopback(settings.host)
+        yield Unsafe(
+            "DEADHEAT_SANDBOX",
+            f"bots run without isolation, and whoever reaches {settings.host} may upload one."
+            if reached
+            else "bots run without isolation.",
+            "Use `docker`, or listen on 127.0.0.1 alone." if reached else "Use `docker`.",
+            always=reached,
+        )
+
+
+def _secrets(settings: Settings) -> Iterator[Unsafe]:
+    """Of the servers that hold everything (database) or decide what workers do (broker)."""
+    for name, url in (("DATABASE", settings.database_url), ("BROKER", settings.broker_url)):
+        parts = urlsplit(url)
+        if parts.hostname is None or (name == "BROKER" and is_loopback(parts.hostname)):
+            continue  # a file, a socket; Redis on this machine is no wider open than the machine
+        weakness = _weakness(unquote(parts.password or ""), unquote(parts.username or ""))
+        if weakness:
+            yield Unsafe(
+                f"DEADHEAT_{name}_URL",
+                f"its password {weakness}.",
+                f"Give {parts.hostname} a random one of {SHORTEST_PASSWORD} characters or more.",
+            )
+
+
+def _weakness(password: str, user: str) -> str:
+    """What is wrong with a password that no person types; empty: nothing."""
+    plain = password.lower()
+    if not password:
+        return "is empty"
+    if plain == user.lower() or any(plain.strip("0123456789!-_") == word for word in WELL_KNOWN):
+        return "is a well-known one"
+    return "is too short" if len(password) < SHORTEST_PASSWORD else ""
+
+
+def _transport(settings: Settings) -> Iterator[Unsafe]:
+    if urlsplit(settings.site_url).scheme != "https":
+        yield Unsafe(
+            "DEADHEAT_SITE_URL",
+            "passwords and cookies would go over the network as plain text.",
+            "Set the https address at which a proxy of yours serves the site.",
+        )
+
+
+def _proxies(settings: Settings) -> Iterator[Unsafe]:
+    if "*" in settings.trusted_proxies or "/0" in settings.trusted_proxies.replace(" ", ""):
+        yield Unsafe(
+            "DEADHEAT_TRUSTED_PROXIES",
+            "whoever connects could claim any address, and get round every limit by address.",
+            "Name the proxies' own addresses.",
+        )
+    elif not settings.trusted_proxies:
+        yield Unsafe(
+            "DEADHEAT_TRUSTED_PROXIES",
+            "everybody would have the address of the proxy that speaks https, and share the limits of one address.",
+            "Name the proxy's address.",
+        )
+
+
+def _metrics(settings: Settings) -> Iterator[Unsafe]:
+    if any(network.prefixlen == 0 for network in settings.metrics_from):
+        yield Unsafe(
+            "DEADHEAT_METRICS_NETWORKS",
+            "everybody could read the names and states of your machines.",
+            "Name the network that Prometheus is in.",
+        )
+
+
+def _together(settings: Settings) -> Iterator[Unsafe]:
+    if settings.broker_url and settings.database.startswith("sqlite"):
+        yield Unsafe(
+            "DEADHEAT_DATABASE_URL",
+            "an SQLite file cannot be shared between machines, and a broker of its own says that there are several.",
+            "Use PostgreSQL.",
+        )
+
+
+def _logs(settings: Settings) -> Iterator[Unsafe]:
+    if settings.log_level == "DEBUG":
+        yield Unsafe(
+            "DEADHEAT_LOG_LEVEL",
+            "DEBUG writes what bots are told and answer, dice of matches under way among it.",
+            "Use INFO.",
+        )
+
+
+_LOOKS: tuple[Callable[[Settings], Iterator[Unsafe]], ...] = (
+    _isolation,
+    _secrets,
+    _transport,
+    _proxies,
+    _metrics,
+    _together,
+    _logs,
+)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens there."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,86 @@
+"""Which schema a database has, and whether this version may work with it.
+
+Schemas only go forward, one migration after the other. While a deployment is upgraded, programs of two versions meet
+one database; who finds a schema that is not its own does nothing there but say so.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, inspect, text
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+VERSION_TABLE = "alembic_version"
+"""Alembic's own, with one row."""
+
+
+class SchemaAge(StrEnum):
+    """How a database's schema compares with this version's."""
+
+    NONE = "none"  # nothing is there yet
+    OLDER = "older"  # `deadheat migrate` brings it up
+    CURRENT = "current"
+    NEWER = "newer"  # made by a newer version
+
+
+class WrongSchema(Exception):
+    """The database's schema is not this version's; in words for whoever runs it."""
+
+    def __init__(self, found: str | None, age: SchemaAge) -> None:
+        own = newest_revision()
+        if age is SchemaAge.NEWER:
+            cure = f"a newer Deadheat made it, and this one knows {own} at most: install that version here"
+        else:
+            cure = f"this version needs {own}: `deadheat migrate` brings it there"
+        super().__init__(f"The database has {f'schema {found}' if found else 'no schema yet'}; {cure}.")
+        self.age = age
+
+
+@cache
+def revisions() -> tuple[str, ...]:
+    """Every schema that this version knows, the oldest first."""
+    return tuple(reversed([script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()]))
+
+
+def newest_revision() -> str:
+    """This version's own schema."""
+    return revisions()[-1]
+
+
+def revision(engine: Engine) -> str | None:
+    """The schema that a database has; None: it has none."""
+    with engine.connect() as connection:
+        if not inspect(connection).has_table(VERSION_TABLE):
+            return None
+        found: str | None = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
+        return found
+
+
+def age_of(found: str | None) -> SchemaAge:
+    """How a schema compares with this version's."""
+    if found is None:
+        return SchemaAge.NONE
+    if found not in revisions():
+        return SchemaAge.NEWER
+    return SchemaAge.CURRENT if found == newest_revision() else SchemaAge.OLDER
+
+
+def must_fit(engine: Engine, *allowed: SchemaAge) -> None:
+    """Raise WrongSchema unless the schema is this version's, or of an age that is `allowed` besides."""
+    found = revision(engine)
+    age = age_of(found)
+    if age not in (SchemaAge.CURRENT, *allowed):
+        raise WrongSchema(found, age)
+
+
+def migration_config(connection: Connection) -> Config:
+    """For Alembic's commands, to work in this connection's transaction."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["connection"] = connection
+    return config

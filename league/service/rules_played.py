@@ -1,0 +1,34 @@
+"""Under which versions of its game's rules a season was played: noted as series end, from their transcripts.
+
+The rules of the code that runs now say nothing about a season of last year; `/audit` and a ranking say what was played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import bindparam, text
+from sqlmodel import Session, col, select
+
+from league.jobs import MatchOutcome
+from league.tables import SeasonRules, UtcDateTime
+
+_NOTE = text(
+    "INSERT INTO season_rules (season_id, rules_version, first_at) VALUES (:season_id, :rules_version, :first_at)"
+    " ON CONFLICT DO NOTHING"
+).bindparams(bindparam("first_at", type_=UtcDateTime))
+
+
+def note_rules(session: Session, season_id: int, outcomes: Sequence[MatchOutcome], at: datetime) -> None:
+    """Of a series that has just ended."""
+    versions = sorted({outcome.rules_version for outcome in outcomes if outcome.rules_version is not None})
+    if versions:
+        rows = [{"season_id": season_id, "rules_version": version, "first_at": at} for version in versions]
+        session.connection().execute(_NOTE, rows)
+
+
+def rules_played(session: Session, season_ids: Sequence[int]) -> list[SeasonRules]:
+    """Of these seasons, by season and version."""
+    statement = select(SeasonRules).where(col(SeasonRules.season_id).in_(season_ids))
+    return list(session.exec(statement.order_by(col(SeasonRules.season_id), col(SeasonRules.rules_version))))

@@ -1,0 +1,84 @@
+"""What is open in a season: what an organiser who closes it by hand is told, and what its date waits for.
+
+Standings are final once they are published, so nothing that may still change them is cut off by the clock. An appeal
+that nobody has ruled on, a match that an organiser has ordered to be played again, and finals that are not over hold a
+season at its closing date. What merely waits on the ladder does not: a ladder has no end but its date.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlmodel import Session, col, func, select
+
+from league.states import AppealState, FinalsFormat, Purpose, SeasonState, SeriesState
+from league.tables import Appeal, Match, Season, Series, VoidedMatch
+
+BEFORE_THE_END = frozenset({SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FINALS})
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """Counts of what a close would cut off. `matches` wait to be played, `rejudged` of them by an organiser's ruling;
+    what runs already is not among them, for it is played to its end and counts. `finals`: they are due, and not over.
+    """
+
+    appeals: int = 0
+    matches: int = 0
+    rejudged: int = 0
+    finals: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether the season's date waits for it."""
+        return bool(self.appeals or self.rejudged or self.finals)
+
+    @property
+    def anything(self) -> bool:
+        """Whether a close by hand must be meant."""
+        return self.holds or bool(self.matches)
+
+    def words(self) -> list[str]:
+        """The parts of a sentence on it."""
+        said = []
+        if self.appeals:
+            said.append(_counted(self.appeals, "open appeal"))
+        if self.matches:
+            again = f" ({self.rejudged} of them by a ruling)" if self.rejudged else ""
+            said.append(f"{_counted(self.matches, 'match', 'es')} still to be played{again}")
+        if self.finals:
+            said.append("finals that are not over")
+        return said
+
+    def noted(self) -> dict[str, object]:
+        """As the audit log keeps it: what is not nothing."""
+        values = {"open_appeals": self.appeals, "unplayed_matches": self.matches, "finals_cut_off": self.finals}
+        return {name: value for name, value in values.items() if value}
+
+
+def unfinished(session: Session, season: Season) -> Unfinished:
+    """What is open now; nothing in a season that has not begun, or is closed."""
+    if season.state not in BEFORE_THE_END:
+        return Unfinished()
+    appeals = select(func.count()).select_from(Appeal)
+    appeals = appeals.where(Appeal.season_id == season.id, Appeal.state == AppealState.OPEN)
+    waiting = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
+    waiting = waiting.where(
+        Series.season_id == season.id, Series.state == SeriesState.QUEUED, Series.purpose != Purpose.CHALLENGE
+    )
+    again = select(VoidedMatch.rejudged_id).where(VoidedMatch.season_id == season.id)
+    return Unfinished(
+        appeals=session.exec(appeals).one(),
+        matches=session.exec(waiting).one(),
+        rejudged=session.exec(waiting.where(col(Match.id).in_(again))).one(),
+        finals=season.finals is not FinalsFormat.NONE and season.finals_done_at is None,
+    )
+
+
+def season_unfinished(session: Session, season_id: int) -> Unfinished:
+    """The same by the season's number; it exists."""
+    return unfinished(session, session.get_one(Season, season_id))
+
+
+def _counted(count: int, one: str, plural: str = "s") -> str:
+    return f"{count} {one}{plural if count != 1 else ''}"

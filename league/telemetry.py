@@ -1,0 +1,157 @@
+"""What a process tells of its work: log lines that name the match and the version they are about, and traces.
+
+Theory of operation
+-------------------
+`doing` says what is going on, with the ids of what it is done to. Every log line written meanwhile, in whatever module,
+carries those ids when logs are JSON (`DEADHEAT_LOG_FORMAT=json`); as text, the sentences name what matters. Where
+traces are on (`DEADHEAT_TRACES_URL`), it is a span as well. A span that leads to a message travels with it (`headers`),
+and whoever carries it out goes on from there (`carrying_out`): so one trace shows an upload, its time in the queue, its
+build and its trial match.
+
+Traces are off by default; OpenTelemetry is then not even imported. Spans begin and end where no bot's clock runs, and
+are sent by a thread of their own, in batches. Only the stable interface is used: the ready-made instrumentations are
+pre-releases that reach into the frameworks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from pythonjsonlogger.json import JsonFormatter
+
+from league.config import Settings
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
+Kind = Literal["INTERNAL", "SERVER", "PRODUCER", "CONSUMER"]
+
+TEXT = "%(asctime)s %(levelname)s %(name)s %(message)s"
+SCOPE = "deadheat"
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+_about: ContextVar[Mapping[str, Any]] = ContextVar("about", default=NOTHING)
+_tracer: Tracer | None = None
+
+
+def begin(settings: Settings, service: str) -> None:
+    """Set up this process's logs and traces. `service`: what this process is, e.g. ``api``."""
+    begin_logs(settings)
+    begin_traces(settings, service)
+
+
+def begin_logs(settings: Settings) -> None:
+    """Log to standard error, as text or JSON."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Json() if settings.log_format == "json" else logging.Formatter(TEXT))
+    logging.basicConfig(level=settings.log_level, handlers=[handler], force=True)
+
+
+def begin_traces(settings: Settings, service: str) -> None:
+    """Make and send traces, if the settings say where to; after a fork, again, for it takes a thread."""
+    if settings.traces_url:
+        _send_traces(settings.traces_url, service)
+
+
+@contextlib.contextmanager
+def doing(what: str, kind: Kind = "INTERNAL", **ids: Any) -> Iterator[None]:
+    """Whatever happens in the block belongs to this; an exception that leaves it marks the span as failed."""
+    token = _about.set({**_about.get(), **ids})
+    try:
+        with _span(what, kind, ids):
+            yield
+    finally:
+        _about.reset(token)
+
+
+def learned(**ids: Any) -> None:
+    """More that is known now of what is being done: on its span, and not on log lines."""
+    if _tracer is not None:
+        from opentelemetry.trace import get_current_span
+
+        get_current_span().set_attributes(_attributes(ids))
+
+
+def headers() -> dict[str, str]:
+    """For a message that goes out now: of which trace it is part; empty where traces are off."""
+    found: dict[str, str] = {}
+    if _tracer is not None:
+        from opentelemetry.propagate import inject
+
+        inject(found)
+    return found
+
+
+@contextlib.contextmanager
+def carrying_out(task: str, carried: Mapping[str, Any], **ids: Any) -> Iterator[None]:
+    """Work that a message asked for, with that message's `headers`."""
+    if _tracer is None:
+        with doing(task, **ids):
+            yield
+        return
+    from opentelemetry import context
+    from opentelemetry.propagate import extract
+
+    token = context.attach(extract(carried))
+    try:
+        with doing(task, "CONSUMER", **ids):
+            yield
+    finally:
+        context.detach(token)
+
+
+@contextlib.contextmanager
+def _span(what: str, kind: Kind, ids: Mapping[str, Any]) -> Iterator[None]:
+    if _tracer is None:
+        yield
+        return
+    from opentelemetry.trace import SpanKind
+
+    with _tracer.start_as_current_span(what, kind=SpanKind[kind], attributes=_attributes(ids)):
+        yield
+
+
+def _attributes(ids: Mapping[str, Any]) -> dict[str, Any]:
+    """Our names under our prefix; the field's (with a dot) as they are."""
+    return {name if "." in name else f"{SCOPE}.{name}": value for name, value in ids.items()}
+
+
+class _Json(JsonFormatter):
+    """One object a line: ``time`` (UTC, ISO 8601), ``level``, ``logger``, ``message``, ``process``; the ids; ``trace``;
+    ``exc_info`` with a traceback where there is one.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("%(message)s", timestamp="time")
+
+    def add_fields(self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]) -> None:
+        """See the class."""
+        log_data["level"] = record.levelname
+        log_data["logger"] = record.name
+        log_data["process"] = record.process
+        log_data.update(_about.get())
+        if trace := headers().get("traceparent"):
+            log_data["trace"] = trace.split("-")[1]
+        super().add_fields(log_data, record, message_dict)
+        log_data.pop("color_message", None)  # uvicorn's, for terminals
+
+
+def _send_traces(url: str, service: str) -> None:
+    global _tracer  # noqa: PLW0603  a process has one
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    about = {"service.name": f"{SCOPE}-{service}", "service.instance.id": f"{os.uname().nodename}:{os.getpid()}"}
+    provider = TracerProvider(resource=Resource.create(about))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(url)))
+    _tracer = provider.get_tracer(SCOPE)

@@ -1,0 +1,245 @@
+"""The pages of a person's match: who may see what, what a form turns into, and what is left when it is over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from api.pages import exhibition as pages
+from api.turns import turn_of
+from engine.core import Reply
+from engine.games import GAMES
+from engine.scenes import scenes_so_far
+from engine.transcript import decode
+from engine.unfinished import unfinished
+from league.jobs import ExhibitionJob
+from league.service import exhibiting
+from league.tables import Exhibition
+from tests.api.browser import PAGE, Browser
+from tests.api.site import Site
+
+TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
+READY = {0: Reply("OK", 5), 1: Reply("OK", 0)}
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "WAIT_SECONDS", 0.0)
+
+
+def seated(site: Site, game: str = "yacht-auction", seat: str = "2") -> tuple[Browser, ExhibitionJob]:
+    """Ada has taken a seat, and a worker has taken the match."""
+    _, bot_id = site.world.bot("greedy", game)
+    ada = Browser(site).sign_up()
+    ada.get(f"/play?bot={bot_id}")
+    ada.submit("/play", seat=seat)
+    (exhibition_id,) = site.queue.exhibitions
+    with site.world.db.transaction() as session:
+        job = exhibiting.claim_exhibition(session, exhibition_id, "w1", site.world.host)
+    assert job is not None
+    return ada, job
+
+
+def ask(site: Site, job: ExhibitionJob, turn: int, *replies: dict[int, Reply]) -> None:
+    with site.world.db.transaction() as session:
+        assert exhibiting.ask_person(session, job, turn, replies)
+
+
+def heard(site: Site, job: ExhibitionJob) -> str | None:
+    with site.world.db.reading() as session:
+        found = exhibiting.hear_person(session, job)
+    assert found is not None
+    return found.answer
+
+
+def test_playing_is_for_who_is_signed_in(site: Site) -> None:
+    _, bot_id = site.world.bot()
+    nobody = site.client.get(f"/play?bot={bot_id}", headers=PAGE)
+    assert nobody.status_code == 303
+    assert nobody.headers["location"].startswith("/sign-in")
+
+
+def test_a_move_is_posted_and_heard(site: Site) -> None:
+    ada, job = seated(site)
+    path = f"/play/{job.exhibition_id}"
+    assert "as soon as a worker is free" not in ada.get(path).text
+    assert "greedy is at work" in ada.page.text
+    ask(site, job, 1, READY)
+    assert "It is your move." in ada.get(path).text
+    ada.submit(path, bundle="B", bid="1200")
+    assert heard(site, job) == "BID B 1200"
+    ada.close()
+
+
+def test_a_refused_move_is_told_and_may_be_made_again(site: Site) -> None:
+    ada, job = seated(site)
+    path = f"/play/{job.exhibition_id}"
+    ask(site, job, 1, READY)
+    ada.get(path)
+    page = ada.submit(path, bundle="B", bid="100001")
+    assert "a bid of 100001, over 100000" in page.text
+    assert heard(site, job) is None
+    assert ada.form(path).fields["bid"] == "100001", "what was typed stays"
+    ada.submit(path, bundle="A", bid="1")
+    assert heard(site, job) == "BID A 1"
+    ada.close()
+
+
+def test_a_form_that_is_out_of_date_changes_nothing(site: Site) -> None:
+    ada, job = seated(site)
+    path = f"/play/{job.exhibition_id}"
+    ask(site, job, 1, READY)
+    ada.get(path)
+    ask(site, job, 2, READY, {0: Reply("BID A 0", 3), 1: Reply("BID B 0", 0)})
+    ada.submit(path, bundle="A", bid="7", turn="1")
+    assert heard(site, job) is None
+    ada.close()
+
+
+def test_a_match_is_its_persons_alone_until_it_is_over(site: Site) -> None:
+    ada, job = seated(site)
+    ask(site, job, 1, READY)
+    bob = Browser(site).sign_up("bob")
+    path = f"/play/{job.exhibition_id}"
+    assert bob.client.get(path, headers=PAGE).status_code == 404
+    assert bob.client.get(f"{path}/document").status_code == 404
+    assert bob.client.get(f"{path}/events").status_code == 404
+    for what in ("replay", "verification", "transcript"):
+        site.problem(409, site.client.get(f"/v1/exhibitions/{job.exhibition_id}/{what}"))
+    ada.close()
+    bob.close()
+
+
+def test_the_document_has_ones_own_hand_alone_and_no_seed(site: Site) -> None:
+    ada, job = seated(site, "liars-dice")
+    ask(site, job, 1, READY, {0: Reply('{"type":"bid","quantity":1,"faceValue":2}', 9)})
+    answer = ada.client.get(f"/play/{job.exhibition_id}/document")
+    state = answer.json()["match"]["scenes"][-1]["state"]
+    assert (len(state["hands"][0]), len(state["hands"][1])) == (0, 5)
+    assert job.seed.hex() not in answer.text
+    page = ada.get(f"/play/{job.exhibition_id}")
+    assert job.seed.hex() not in page.text
+    ada.close()
+
+
+def test_a_person_may_have_the_seat_that_opens(site: Site) -> None:
+    ada, job = seated(site, "liars-dice", "1")
+    assert job.seat == 0
+    ask(site, job, 1, READY)
+    path = f"/play/{job.exhibition_id}"
+    assert "It is your move." in ada.get(path).text
+    hands = ada.client.get(f"{path}/document").json()["match"]["scenes"][-1]["state"]["hands"]
+    assert [len(hand) for hand in hands] == [5, 0]
+    ada.submit(path, quantity="2", face="3")
+    assert heard(site, job) == '{"type":"bid","quantity":2,"faceValue":3}'
+    ada.close()
+
+
+def test_a_seat_is_asked_for_where_seats_differ_and_there_is_one_of_that_number(site: Site) -> None:
+    _, yacht = site.world.bot("sailor")
+    _, liars = site.world.bot("fox", "liars-dice")
+    ada = Browser(site).sign_up()
+    ada.get(f"/play?bot={yacht}")
+    assert ada.form("/play").fields["seat"] == "2"
+    assert "Your seat" not in ada.page.text
+    ada.get(f"/play?bot={liars}")
+    assert ada.form("/play").fields["seat"] == "any"
+    assert "Seat 1 opens the bidding" in ada.page.text
+    page = ada.submit("/play", 422, opponents="2", seat="4")
+    assert "At a table of 3, seats are 1 to 3." in page.text
+    assert (ada.form("/play").fields["opponents"], ada.form("/play").fields["seat"]) == ("2", "4"), "as it was chosen"
+    for nonsense in ("0", "-1", "x", "²", "1" * 400):
+        ada.submit("/play", 422, seat=nonsense)
+    ada.submit("/play", opponents="2", seat="any")
+    assert len(site.queue.exhibitions) == 1
+    ada.close()
+
+
+def test_a_stream_tells_when_the_table_has_changed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, job = seated(site)
+    ask(site, job, 1, READY)
+    monkeypatch.setattr(pages, "STREAM_SECONDS", 0.2)
+    monkeypatch.setattr(pages, "LOOK_SECONDS", 0.05)
+    answer = ada.client.get(f"/play/{job.exhibition_id}/events")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.text.count("event: table") == 1
+    site.app.state.tables.streams = pages.MOST_STREAMS
+    assert ada.client.get(f"/play/{job.exhibition_id}/events").status_code == 429
+    ada.close()
+
+
+def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
+    ada, job = seated(site)
+    content = (TRANSCRIPTS / "yacht-auction.jsonl").read_bytes()
+    record = decode(content)
+    with site.world.db.transaction() as session:
+        session.get_one(Exhibition, job.exhibition_id).seed = record.seed
+    with site.world.db.transaction() as session:
+        assert exhibiting.finish_exhibition(session, job, record.result, site.blobs.put(content))
+    path = f"/v1/exhibitions/{job.exhibition_id}"
+    verified = site.ok(200, site.client.get(f"{path}/verification"))
+    assert verified == {"verified": True, "exchanges": 26, "problem": None}
+    replay = site.ok(200, site.client.get(f"{path}/replay"))
+    assert replay["names"] == ["greedy", "ada"]
+    assert site.client.get(f"{path}/transcript").content == content
+    page = Browser(site).get(f"/play/{job.exhibition_id}")
+    assert "ada lost." in page.text or "ada won." in page.text
+    assert "Verify" in page.text
+    mine = ada.get("/play")
+    assert "against greedy" in mine.text
+    ada.close()
+
+
+def test_who_cannot_sit_down_is_told_why(site: Site) -> None:
+    ada, job = seated(site)
+    ada.get("/play?bot=1")
+    assert "Too many matches of one person" in ada.submit("/play", 409).text
+    assert f"/play/{job.exhibition_id}" in ada.answer.text, "and where the open one is"
+    site.problem(404, site.client.get("/v1/exhibitions/99/replay"))
+    ada.close()
+
+
+def test_who_leaves_before_it_began_has_not_played(site: Site) -> None:
+    _, bot_id = site.world.bot()
+    ada = Browser(site).sign_up()
+    ada.get(f"/play?bot={bot_id}")
+    ada.submit("/play")
+    (exhibition_id,) = site.queue.exhibitions
+    page = ada.submit(f"/play/{exhibition_id}/resign")
+    assert "ada left before it began" in page.text
+    ada.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "fields", "line"),
+    [
+        ("yacht-auction", 1, {"bundle": "A", "bid": "5"}, "BID A 5"),
+        ("yacht-auction", 1, {}, "BID - -"),
+        ("yacht-auction", 1, {"bundle": "A\nBID B", "bid": " 5 "}, "BID ABIDB 5"),
+        ("yacht-auction", 3, {"category": "ONE", "die0": "1", "die9": "3"}, "PUT ONE 13"),
+        ("yacht-auction", 3, {"category": "ONE"}, "PUT ONE -"),
+        ("betris-large", 1, {"block": "L4", "chips": "2"}, "BET L4 2"),
+        ("betris-large", 2, {"cell11": "1", "cell12": "1", "cell77": "1"}, "PLACE 3 1 1 1 2 7 7"),
+        ("betris-large", 2, {"pass": "1", "cell11": "1"}, "PLACE 0"),
+        ("betris-large", 2, {"cell99": "1"}, "PLACE 0"),
+        ("liars-dice", 1, {"quantity": "3", "face": "4"}, '{"type":"bid","quantity":3,"faceValue":4}'),
+        ("liars-dice", 1, {"challenge": "1", "quantity": "x"}, '{"type":"challenge"}'),
+        ("liars-dice", 1, {"quantity": "x", "face": "²"}, '{"type":"bid","quantity":"x","faceValue":"\\u00b2"}'),
+    ],
+)
+def test_fields_become_a_line(name: str, asked: int, fields: dict[str, str], line: str) -> None:
+    """`asked`: the exchange of a recorded match whose prompt is answered."""
+    record = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())
+    replies = [dict(exchange.replies) for exchange in record.exchanges[:asked]]
+    match = unfinished(GAMES[name], record.seats, record.seed, replies)
+    seat = next(message.seat for message in match.exchanges[-1].messages if message.limit_ns is not None)
+    prompt = match.prompt(seat)
+    assert prompt is not None
+    state = scenes_so_far(GAMES[name], match, ["ada", "bob"])[-1].state
+    assert turn_of(name, prompt, state, seat).line(fields) == line
+
+
+def test_a_game_without_forms_is_played_by_its_protocol() -> None:
+    turn = turn_of("another", "MOVE 3", {}, 0)
+    assert (turn.kind, turn.line({"line": "GO 4"}), turn.line({})) == ("line", "GO 4", "")

@@ -1,0 +1,91 @@
+"""What the API tells of a match that is being played."""
+
+from __future__ import annotations
+
+from api.services import FRESH_SECONDS
+from engine.core import Reply
+from league.jobs import SeriesJob
+from league.service import live
+from tests.api.browser import Browser
+from tests.api.site import Site
+
+READY = {0: Reply("OK", 5), 1: Reply("OK", 6)}
+
+
+def running(site: Site) -> SeriesJob:
+    site.world.season()
+    series_id, *_ = site.world.tick()
+    job = site.world.claim(series_id)
+    assert job is not None
+    return job
+
+
+def a_second_passes(site: Site) -> None:
+    bodies = site.app.state.services.bodies
+    later = bodies._seconds() + FRESH_SECONDS + 1
+    bodies._seconds = lambda: later
+
+
+def show(site: Site, job: SeriesJob, *replies: dict[int, Reply], voids: int = 0, cause: str = "") -> None:
+    with site.world.db.transaction() as session:
+        assert live.show(session, job, job.matches[0].match_id, voids, cause, replies)
+    a_second_passes(site)
+
+
+def test_a_running_match_is_told_from_its_first_second_to_its_end(site: Site) -> None:
+    job = running(site)
+    path = f"/v1/matches/{job.matches[0].match_id}/live"
+    nothing = site.ok(200, site.client.get(path))
+    assert nothing["match"] is None and not nothing["ends"]
+    show(site, job, READY)
+    answer = site.client.get(path)
+    found = site.ok(200, answer)
+    assert found["told"].startswith("Being played now")
+    assert (found["match"]["game"], found["match"]["ranks"]) == ("yacht-auction", None)
+    assert [scene["round"] for scene in found["match"]["scenes"]] == [1]
+    again = site.client.get(path, headers={"If-None-Match": answer.headers["etag"]})
+    assert again.status_code == 304
+    show(site, job, READY, {0: Reply("BID A 1", 7), 1: Reply("BID B 2", 8)})
+    more = site.client.get(path, headers={"If-None-Match": answer.headers["etag"]})
+    assert len(site.ok(200, more)["match"]["scenes"]) == 3
+    show(site, job, voids=2, cause="host-starved")
+    assert "We failed at it 2 times (host-starved)" in site.ok(200, site.client.get(path))["told"]
+    assert site.world.finish(job)
+    a_second_passes(site)
+    ended = site.ok(200, site.client.get(path))
+    assert ended["ends"] and ended["match"] is None
+
+
+def test_however_many_watch_from_one_address_nothing_is_worked_out_again(site: Site) -> None:
+    path = f"/v1/matches/{running(site).matches[0].match_id}/live"
+    a_second_passes(site)
+    first = site.client.get(path)
+    site.app.state.services.rates.read = lambda _: 1 / 0  # what is in memory is not counted
+    assert site.client.get(path).content == first.content
+
+
+def test_neither_seed_nor_dice_to_come_are_told(site: Site) -> None:
+    job = running(site)
+    show(site, job, READY)
+    text = site.client.get(f"/v1/matches/{job.matches[0].match_id}/live").text
+    seed = job.matches[0].seed
+    assert seed.hex() not in text and seed.hex().upper() not in text
+    assert '"bids":null' in text, "nobody has bid, so the second round is not rolled"
+
+
+def test_the_match_page_says_what_is_going_on(site: Site) -> None:
+    job = running(site)
+    browser = Browser(site)
+    path = f"/matches/{job.matches[0].match_id}"
+    assert "Its series is being played now" in browser.get(path).text
+    show(site, job, READY)
+    page = browser.get(path)
+    assert "Being played now" in page.text
+    assert "Bundle A is" in page.text
+    assert "running" in page.text and "scheduled" not in page.text
+    assert "watch live" in browser.get("/").text
+    browser.close()
+
+
+def test_there_is_nothing_to_watch_where_there_is_no_match(site: Site) -> None:
+    site.problem(404, site.client.get("/v1/matches/99/live"))

@@ -1,0 +1,110 @@
+"""Lists of matches on the site: every match can be reached, points are decimals, and what is left out is told."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import pytest
+
+from api.pages import match, matches
+from engine.core import Result
+from engine.figures import points
+from league import service
+from league.service.audit import record
+from tests.api.site import Site
+from tests.api.test_matches import Played
+from tests.api.test_pages import HTML, page
+from tests.league.world import won
+
+
+@pytest.fixture
+def site_of_three(site: Site) -> Site:
+    """A season in which three bots have played each other four times."""
+    site.world.season(3)
+    assert site.world.play_all() == 12
+    return site
+
+
+def walked(site: Site, path: str) -> list[int]:
+    """The matches that links alone lead to from there, as they are listed."""
+    numbers: list[int] = []
+    while path:
+        found = page(site, path)
+        numbers += [int(link.removeprefix("/matches/")) for link in found.links if link.startswith("/matches/")]
+        path = next((link for link in found.links if "before=" in link), "")
+    return numbers
+
+
+def test_every_match_of_a_season_is_reached_page_by_page(site_of_three: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matches, "ROWS", 5)
+    assert "/seasons/1/matches" in page(site_of_three, "/seasons/1").links
+    assert walked(site_of_three, "/seasons/1/matches") == list(range(12, 0, -1))
+
+
+def test_a_bots_matches_are_listed_against_all_and_against_one(
+    site_of_three: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matches, "ROWS", 3)
+    with site_of_three.world.db.reading() as session:
+        mine = service.matches(session, bot_id=2)
+    assert "/bots/2/matches" in page(site_of_three, "/bots/2").links
+    assert walked(site_of_three, "/bots/2/matches") == [one.id for one in mine]
+    against = [one.id for one in mine if 3 in {seat.bot_id for seat in one.seats}]
+    (link,) = [link for link in page(site_of_three, "/bots/2").links if link.endswith("opponent=3")]
+    assert walked(site_of_three, link) == against
+    assert (len(mine), len(against)) == (8, 4)
+    page(site_of_three, "/bots/2/matches?opponent=99", 404)
+    assert "None has been played" in page(site_of_three, "/bots/2/matches?opponent=2").text
+
+
+def test_a_list_that_did_not_change_is_304(site_of_three: Site) -> None:
+    for path in ("/seasons/1/matches", "/bots/2/matches?opponent=3"):
+        etag = site_of_three.client.get(path, headers=HTML).headers["etag"]
+        again = site_of_three.client.get(path, headers=HTML | {"If-None-Match": etag})
+        assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (7, "7"),
+        (Fraction(91, 2), "45.5"),
+        ("91/2", "45.5"),
+        ("-1/8", "-0.125"),
+        ("1234567/4", "308641.75"),
+        (Fraction(100, 3), "33.333"),
+        ("something new", "something new"),
+    ],
+)
+def test_points_are_decimals(value: int | Fraction | str, text: str) -> None:
+    assert points(value) == text
+
+
+def test_points_are_decimals_on_every_page(site: Site) -> None:
+    world = site.world
+    world.season(2, games_per_pair=2)
+    job = world.claim(world.tick()[0])
+    assert job is not None
+    halves = Result((1, 2), (Fraction(91, 2), Fraction(85, 2)), {})
+    assert world.finish(job, [dataclasses.replace(won(match), result=halves) for match in job.matches])
+    assert "45.5 : 42.5" in page(site, "/").text
+    assert "45.5" in page(site, f"/matches/{job.matches[0].match_id}").text
+
+
+def test_what_a_match_page_leaves_out_it_tells(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = Played(site).ids[0]
+    path = f"/matches/{number}"
+    whole = page(site, path).text
+    assert "All " in whole
+    assert "The first" not in whole
+    monkeypatch.setattr(match, "MAX_MOVES", 1)
+    monkeypatch.setattr(match, "MAX_RULINGS", 3)
+    with site.world.db.transaction() as session:
+        for reason in ("one", "two", "three", "four"):
+            record(session, "chief", "match-voided", f"match/{number}", {"reason": reason})
+    cut = page(site, path).text
+    assert "The first 1 of" in cut
+    assert "other move" in cut
+    assert "The newest 3 decisions about it" in cut
+    assert cut.count("Match voided by chief") == 3

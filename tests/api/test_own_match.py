@@ -1,0 +1,164 @@
+"""A match as the owners of its bots see it: why it was lost and what was written to stderr, theirs alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.core import NS_PER_MS, Fault
+from engine.verdicts import VERDICTS
+from league.jobs import Ending
+from tests.api.browser import Browser
+from tests.api.site import Site
+from tests.api.test_matches import Played
+from tests.league.world import attempt, forfeited
+
+HOSTILE = "</pre><script>alert(1)</script>\n\x1b[31mred\x1b]0;title\x07 \u202egnp.exe \u200b\r\0 end\n"
+
+
+class Watched(Played):
+    """The same season, with both authors before their browsers."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(site)
+        self.browsers = {name: Browser(site).sign_in(name) for name in ("ada", "bob")}
+
+    def mine(self, name: str, number: int = 0, status: int = 200) -> str:
+        """A match as somebody sees it who has signed in."""
+        path = f"/matches/{self.ids[number]}/mine"
+        self.browsers[name].get(path, status)
+        return html.unescape(self.browsers[name].answer.text)
+
+    def another(self, **endings: str) -> int:
+        """One more match, in which Ada's seat 0 was too slow; `endings`: seat0, seat1."""
+        site = self.site
+        season = site.world.season(0, series_length=1, games_per_pair=1)
+        for headers, bot_id in zip((self.ada, self.bob), self.bots, strict=True):
+            site.ok(200, site.client.put(f"/v1/seasons/{season}/entries/{bot_id}", headers=headers))
+        (series,) = site.world.tick()
+        job = site.world.claim(series)
+        assert job is not None
+        seats = [Ending(seat, None, 9, True, endings.get(f"seat{seat}", ""), 5, 6) for seat in (0, 1)]
+        told = {"seat": 0, "limit_ns": 500 * NS_PER_MS, "wall_ns": 510 * NS_PER_MS, "own_ns": 509 * NS_PER_MS}
+        about = attempt("played", timeouts=[told | {"stolen_ns": NS_PER_MS, "cpu_ns": 3 * NS_PER_MS, "signal": "psi"}])
+        outcome = dataclasses.replace(forfeited(job.matches[0], 0), endings=tuple(seats), attempts=(about,))
+        assert site.world.finish(job, [outcome])
+        self.ids.append(outcome.match_id)
+        return len(self.ids) - 1
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Watched]:
+    site = Site(tmp_path)
+    made = Watched(site)
+    yield made
+    for browser in made.browsers.values():
+        browser.close()
+    site.close()
+
+
+def test_each_owner_sees_the_own_stderr_and_no_other(watched: Watched) -> None:
+    for seat, name in enumerate(("ada", "bob")):
+        told = watched.mine(name)
+        assert f"stderr of seat {seat}" in told
+        assert f"stderr of seat {1 - seat}" not in told
+        own, others = (f"/matches/{watched.ids[0]}/mine/{number}/stderr" for number in (seat, 1 - seat))
+        client = watched.browsers[name].client
+        assert client.get(own).text == f"stderr of seat {seat}"
+        assert "attachment" in client.get(own).headers["content-disposition"]
+        assert client.get(others).status_code == 404
+        assert client.get(f"/matches/{watched.ids[0]}/mine/256/stderr").status_code == 422
+
+
+def test_who_shares_a_bot_sees_it_too_and_nobody_afterwards(watched: Watched) -> None:
+    site = watched.site
+    eve = site.author("eve")
+    watched.browsers["eve"] = Browser(site).sign_in("eve")
+    assert "stderr of" not in watched.mine("eve", status=404)
+    team = site.ok(201, site.client.post("/v1/teams", json={"name": "lovelace"}, headers=watched.ada))["id"]
+    path = f"/v1/teams/{team}"
+    site.ok(200, site.client.post(f"{path}/invitations", json={"name": "eve"}, headers=watched.ada))
+    site.ok(200, site.client.post(f"{path}/join", headers=eve))
+    state = {"state": "frozen"}, {"state": "closed", "force": True}
+    for body in state:
+        site.ok(200, site.client.patch(f"/v1/seasons/{watched.season}", json=body, headers=site.organiser()))
+    site.ok(200, site.client.patch(f"/v1/bots/{watched.bots[0]}", json={"team_id": team}, headers=watched.ada))
+    assert "stderr of seat 0" in watched.mine("eve")
+    site.ok(200, site.client.delete(f"{path}/members/eve", headers=eve))
+    assert "stderr of" not in watched.mine("eve", status=404)
+
+
+def test_what_is_private_is_kept_nowhere(watched: Watched) -> None:
+    """Not by the server for the next who asks for the same address, nor by anybody on the way."""
+    path = f"/matches/{watched.ids[0]}/mine"
+    public = f"/matches/{watched.ids[0]}"
+    for _ in range(2):
+        watched.mine("ada")
+        assert watched.browsers["ada"].answer.headers["cache-control"] == "no-store"
+        assert "etag" not in watched.browsers["ada"].answer.headers
+        stderr = watched.browsers["ada"].client.get(f"{path}/0/stderr")
+        assert stderr.headers["cache-control"] == "no-store"
+        for address in (path, f"{path}/0/stderr"):
+            anonymous = watched.site.client.get(address, headers={"Accept": "text/html"})
+            assert (anonymous.status_code, anonymous.headers["location"]) == (303, f"/sign-in?next={_quoted(address)}")
+        assert "stderr of seat 0" not in watched.mine("bob")
+        everybody = watched.browsers["ada"].client.get(public).text
+        assert everybody == watched.site.client.get(public).text
+        assert f'href="{path}"' in everybody and "stderr of seat" not in everybody
+    bodies = watched.site.app.state.services.bodies
+    assert not [address for address, _ in bodies._addresses if address.startswith(path)]
+
+
+def _quoted(path: str) -> str:
+    return path.replace("/", "%2F")
+
+
+def test_a_lost_match_is_explained_with_its_evidence_and_cure(watched: Watched) -> None:
+    told = " ".join(watched.mine("ada", watched.another(seat0="weights loaded")).split())
+    assert "<strong>timeout</strong> at <code>ROLL</code>" in told
+    assert VERDICTS[Fault.TIMEOUT].happened in told
+    assert VERDICTS[Fault.TIMEOUT].cure[1:] in told
+    assert "no line within 500 ms" in told
+    assert "limit 500 ms, 510 ms passed at the verdict, 509 ms of it your program's own" in told
+    assert "1.0 ms taken from it by this host, 3.0 ms of CPU time used" in told
+    assert "ended by signal 9" in told and "still running a second after" in told
+    assert 'href="/about/verdicts"' in told
+    assert f'href="/bots/{watched.bots[0]}/versions/1"' in told
+
+
+def test_who_won_is_not_told_the_others_evidence(watched: Watched) -> None:
+    told = watched.mine("bob", watched.another(seat0="of ada"))
+    assert "Won." in told
+    assert "of ada" not in told and "passed at the verdict" not in told and "500.1" not in told
+
+
+def test_a_match_that_was_not_played_says_so(watched: Watched) -> None:
+    assert "Not played, and nobody is rated for it." in watched.mine("ada", 2)
+
+
+def test_hostile_stderr_is_text(watched: Watched) -> None:
+    """Whatever a bot writes, and however much: marks are spelled out, tags are text, a megabyte is cut."""
+    number = watched.another(seat0=HOSTILE + "x" * 1_000_000 + HOSTILE)
+    watched.mine("ada", number)
+    page = watched.browsers["ada"].page
+    raw = watched.browsers["ada"].answer.text
+    assert len(raw) < 100_000
+    assert "script" not in page.tags
+    assert "</pre><script>alert(1)</script>" in page.text
+    assert r"\x1b[31mred\x1b]0;title\x07 \u202egnp.exe \u200b\r� end" in page.text
+    assert not set(raw) & set("\x1b\x07\u202e\u200b\0")
+    saved = watched.browsers["ada"].client.get(f"/matches/{watched.ids[number]}/mine/0/stderr")
+    assert saved.headers["content-type"] == "text/plain; charset=utf-8"
+    assert saved.headers["x-content-type-options"] == "nosniff"
+    assert saved.text.endswith(HOSTILE.replace("\0", "\ufffd"))
+
+
+def test_the_store_may_have_lost_the_transcript(watched: Watched) -> None:
+    """What the database knows is told all the same (the second match never had one)."""
+    told = watched.mine("bob", 1)
+    assert VERDICTS[Fault.TIMEOUT].happened in told
+    assert "See it in the replay" not in told and "deadheat explain" not in told

@@ -1,0 +1,341 @@
+"""What a cluster plays, what it spends beside playing, and whether a long queue makes it slow. Needs root.
+
+    ./scripts/bench cluster [--short]
+
+(a) Matches a minute with one, two and three machines that play (`tests.cluster`), all of them on this one, so that more
+of them are more only as far as it has processors; series of 50, bots that think of nothing, times as shipped.
+(b) Who spent the CPU time meanwhile: containers and engine; workers with their referees, who also write the results
+down; queue, database, API and scheduler. The last are to be at most a twentieth. Bots that think make it less.
+(c) A queue of 100,000 series beside one of 1,000, in SQLite and PostgreSQL: what it costs to plan, to claim, to sweep
+and to tell operators how the queue stands, and to send a message to a Redis that holds as many. Both sizes take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from sqlalchemy import Connection, text
+from sqlmodel import select
+
+from league import service
+from league.config import Settings
+from league.database import Database
+from league.states import SeriesState
+from league.tables import Series
+from tests.benchmarks.cgroups import MeasuredGroup
+from tests.benchmarks.engine_of_our_own import PrivateEngine
+from tests.cluster.cluster import WORKERS, Cluster
+from tests.cluster.network import Machine
+from tests.cluster.servers import until
+from tests.league import postgres
+from tests.league.world import START, World, settings
+from workers.queue import celery_app
+
+SERIES = 50
+BOTS = 4
+AS_SHIPPED = {"LEASE_SECONDS": "30", "HEARTBEAT_SECONDS": "7", "REQUEUE_SECONDS": "60", "RETRY_SECONDS": "5"}
+AS_SHIPPED |= {"TICK_SECONDS": "2", "SWEEP_SECONDS": "5", "REFIT_SECONDS": "5"}
+STORE_BYTES = 2**30
+"""Some 20,000 matches leave a transcript each."""
+
+BESIDE_TARGET = 0.05
+GROWTH_TARGET = 1.5
+SMALL, LARGE = 1_000, 100_000
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> int:
+    """Measure, print, and say whether the targets were reached."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true", help="a few seconds of each, and 10,000 series for 100,000")
+    short = parser.parse_args().short
+    missed = played(seconds=8 if short else 60)
+    missed += backlog(LARGE // 10 if short else LARGE, rounds=15 if short else 60)
+    print("Reached." if not missed else f"{missed} targets missed.")
+    return int(bool(missed))
+
+
+# (a) and (b): played ----------------------------------------------------------------------------------------------
+
+
+def played(seconds: float) -> int:
+    """Print matches a minute and shares of the CPU time; how many targets are missed."""
+    group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
+    engine = PrivateEngine(Settings().image, group)
+    try:
+        with Cluster(settings=AS_SHIPPED, engine=engine, blob_bytes=STORE_BYTES) as cluster:
+            season_id = cluster.season(cluster.bots(BOTS), series_length=SERIES)
+            rows = {}
+            for count in (3, 2, 1):
+                for name in WORKERS[count:]:
+                    cluster.machine(name).kill()
+                before = cluster.played(season_id)
+                until("the rest plays", lambda: cluster.played(season_id) > before)  # noqa: B023
+                time.sleep(seconds / 4)
+                rows[count] = _window(cluster, season_id, group, seconds)
+    finally:
+        engine.close()
+        group.close()
+    print(f"(a) Matches a minute over {seconds:g} s, series of {SERIES}, {os.cpu_count()} processors for everything")
+    for count in (1, 2, 3):
+        rate = rows[count]["matches"] / seconds * 60
+        print(f"    {count} machine{'s' if count > 1 else ' '}  {rate:6.0f}")
+    return _report_shares(rows)
+
+
+def _window(cluster: Cluster, season_id: int, group: MeasuredGroup, seconds: float) -> dict[str, float]:
+    """Matches, and CPU seconds by who spent them, over some time."""
+    before, played_before = _spent(cluster, group), cluster.played(season_id)
+    time.sleep(seconds)
+    after, played_after = _spent(cluster, group), cluster.played(season_id)
+    return {"matches": played_after - played_before, **{name: after[name] - before[name] for name in after}}
+
+
+def _spent(cluster: Cluster, group: MeasuredGroup) -> dict[str, float]:
+    league = ("api1", "api2", "queue", "db1")
+    return {
+        "containers and engine": group.cpu_ns() / 1e9,
+        "machines that play": sum(_cpu_s(machine) for machine in cluster.machines()),
+        **{name: _cpu_s(cluster.machine(name)) for name in league},
+    }
+
+
+def _cpu_s(machine: Machine) -> float:
+    """Of everything that runs on a machine, and of what has ended and was waited for."""
+    ticks = 0
+    for pid in machine.processes():
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks * TICK_S
+
+
+def _report_shares(rows: dict[int, dict[str, float]]) -> int:
+    print("(b) Shares of the CPU time with three machines, and milliseconds a match")
+    spent = {name: max(0.0, value) for name, value in rows[3].items() if name != "matches"}
+    total, matches = sum(spent.values()), max(1.0, rows[3]["matches"])
+    words = {"db1": "database", "queue": "queue", "api1": "API and scheduler", "api2": "API and scheduler, second"}
+    for name, value in spent.items():
+        print(f"    {words.get(name, name):26} {100 * value / total:5.1f} %  {1000 * value / matches:6.2f} ms")
+    beside = sum(spent[name] for name in words) / total
+    print(f"    Queue, database, API and scheduler: {100 * beside:.1f} %. Target: at most {100 * BESIDE_TARGET:g} %.")
+    return int(beside > BESIDE_TARGET)
+
+
+# (c): a long queue ------------------------------------------------------------------------------------------------
+
+
+def backlog(large: int, rounds: int) -> int:
+    """Print what a long queue costs beside a short one; how many targets are missed."""
+    print(f"(c) {large} series that wait, beside {SMALL}: milliseconds, and how many times as many")
+    missed = 0
+    for name, leagues in (("SQLite", _in_sqlite), ("PostgreSQL", _in_postgres)):
+        with leagues(large) as (few, many):
+            for what, (act, prepare) in ACTS.items():
+                times = _in_turns(few, many, act, prepare, rounds)
+                missed += _line(f"{name}: {what}", *times) and what != UNBOUND
+    with _redis(SMALL) as few_messages, _redis(large) as many_messages:
+        times = [], []
+        for number in range(10 * rounds):
+            for send, taken in zip((few_messages, many_messages), times, strict=True):
+                taken.append(_timed(lambda: send(number)))  # noqa: B023
+        missed += _line("Redis: to send a message", *times)
+    return missed
+
+
+def _line(what: str, few: list[float], many: list[float]) -> int:
+    # The fast fifth: what it takes when nothing else of the machine is in the way.
+    one, other = (statistics.quantiles(taken, n=5)[0] for taken in (few, many))
+    print(f"    {what:46} {1000 * one:7.2f}  {1000 * other:7.2f}  {other / one:5.2f} times")
+    return int(other / one > GROWTH_TARGET)
+
+
+def _in_turns(
+    few: World, many: World, act: Callable[[World, int], None], prepare: Callable[[World, int], None], rounds: int
+) -> tuple[list[float], list[float]]:
+    taken: tuple[list[float], list[float]] = [], []
+    for number in range(rounds):
+        for world, times in zip((few, many), taken, strict=True):
+            prepare(world, number)
+            times.append(_timed(lambda: act(world, number)))  # noqa: B023
+    return taken
+
+
+def _timed(act: Callable[[], object]) -> float:
+    began_at = time.perf_counter()
+    act()
+    return time.perf_counter() - began_at
+
+
+def _plan(world: World, _: int) -> None:
+    """A tick: the crowded season has no room, another one has for one series."""
+    assert len(world.tick()) == 1
+
+
+def _make_room(world: World, _: int) -> None:
+    with world.db.reading() as session:
+        waiting = session.exec(select(Series.id).where(Series.season_id == 2, Series.state == SeriesState.QUEUED)).all()
+    for series_id in waiting:
+        job = world.claim(series_id)
+        assert job is not None
+        assert world.finish(job)
+    with world.db.transaction() as session:
+        session.execute(text("DELETE FROM pair"))  # nobody has met, so there is something to plan again
+
+
+def _claim(world: World, number: int) -> None:
+    assert world.claim(FIRST + 7 * number) is not None
+
+
+def _sweep(world: World, due: int) -> None:
+    with world.db.transaction() as session:
+        assert len(service.sweep(session).series_ids) == due
+
+
+def _make_due(world: World, number: int) -> None:
+    """Five hundred that nobody took, whichever they are."""
+    with world.db.transaction() as session:
+        late = "UPDATE series SET nudge_at = :late WHERE id BETWEEN :low AND :high"
+        session.execute(
+            text("UPDATE series SET nudge_at = :later WHERE state = 'queued' AND nudge_at <= :now"), _dates()
+        )
+        values = {"late": _dates()["now"], "low": FIRST + 450, "high": FIRST + 949}
+        session.execute(text(late), values)
+
+
+def _dates() -> dict[str, object]:
+    return {"now": START, "later": START.replace(year=START.year + 1)}
+
+
+def _look(world: World, _: int) -> None:
+    with world.db.reading() as session:
+        service.queues(session)
+
+
+def _nothing(world: World, _: int) -> None:
+    pass
+
+
+UNBOUND = "to tell operators how the queue stands"
+"""Counts what waits, once for each look of Prometheus: the one thing that may grow, and has no target."""
+
+FIRST = 1_000_000
+"""The id of the first series that waits."""
+
+ACTS: dict[str, tuple[Callable[[World, int], None], Callable[[World, int], None]]] = {
+    "to plan one": (_plan, _make_room),
+    "to claim one": (_claim, _nothing),
+    "to sweep when nothing is due": (lambda world, _: _sweep(world, 0), _nothing),
+    "to sweep 500 that are due": (lambda world, _: _sweep(world, 500), _make_due),
+    UNBOUND: (_look, _nothing),
+}
+
+
+@contextlib.contextmanager
+def _in_sqlite(large: int) -> Iterator[tuple[World, World]]:
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        few, many = World(settings(Path(one))), World(settings(Path(other)))
+        yield _waiting(few, SMALL), _waiting(many, large)
+        few.close()
+        many.close()
+
+
+@contextlib.contextmanager
+def _in_postgres(large: int) -> Iterator[tuple[World, World]]:
+    with postgres.server() as url, tempfile.TemporaryDirectory() as folder:
+        admin = Database(Settings(database_url=url.format("postgres")))
+        worlds = []
+        for name in ("few", "many"):
+            with admin.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.execute(text(f"CREATE DATABASE {name}"))
+            chosen = settings(Path(folder), database_url=url.format(name))
+            database = Database(chosen)
+            database.migrate()
+            database.close()
+            worlds.append(World(chosen))
+        yield _waiting(worlds[0], SMALL), _waiting(worlds[1], large)
+        for world in worlds:
+            world.close()
+        admin.close()
+
+
+def _waiting(world: World, count: int) -> World:
+    """The league with so many series that wait, each of two matches between the same two bots, and another season."""
+    world.season(2, series_length=2, games_per_pair=2)
+    world.season(2, series_length=2, games_per_pair=2)
+    with world.db.engine.begin() as connection:
+        _insert(connection, count)
+    with world.db.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("ANALYZE"))
+    return world
+
+
+def _insert(connection: Connection, count: int) -> None:
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :count) "
+    later = START.replace(year=START.year + 1)
+    values = {"count": count, "first": FIRST, "at": START, "later": later, "seed": bytes(32), "sha": "0" * 64}
+    sqlite = connection.dialect.name == "sqlite"
+    if sqlite:  # its dates are text, in UTC
+        values |= {name: f"{values[name]:%Y-%m-%d %H:%M:%S.%f}" for name in ("at", "later")}
+    for table, columns, rows in (
+        (
+            "series",
+            "id, season_id, purpose, state, attempt, queued_at, nudge_at, created_at",
+            ":first + i, 1, 'ladder', 'queued', 0, {at}, {later}, {at} FROM n",
+        ),
+        (
+            "match",
+            "id, series_id, season_id, number, seed, commitment, state, rated, created_at",
+            (
+                ":first + 2 * i + number, :first + i, 1, number, :seed, :sha, 'scheduled', {false}, {at}"
+                " FROM n, (SELECT 0 AS number UNION ALL SELECT 1) AS numbers"
+            ),
+        ),
+        (
+            "participant",
+            "match_id, seat, version_id, bot_id",
+            ":first + i / 2, i % 2, 1 + i % 2, 1 + i % 2 FROM n",
+        ),
+    ):
+        many = {**values, "count": 4 * count if table == "participant" else count}
+        words = {"at": ":at", "later": ":later", "false": "0" if sqlite else "false"}
+        used = {name: value for name, value in many.items() if f":{name}" in numbers + rows.format(**words)}
+        connection.execute(text(f"INSERT INTO {table} ({columns}) {numbers} SELECT {rows.format(**words)}"), used)
+
+
+@contextlib.contextmanager
+def _redis(messages: int) -> Iterator[Callable[[int], None]]:
+    """A way to send a message to a server that holds so many."""
+    folder = Path(tempfile.mkdtemp(prefix="deadheat-redis-"))
+    socket = folder / "socket"
+    options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", str(folder)]
+    server = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
+    try:
+        until("Redis answers", socket.exists)
+        app = celery_app(Settings(broker_url=f"redis+socket://{socket}"))
+
+        def send(number: int) -> None:
+            app.send_task("deadheat.play", (number,), retry=False)
+
+        for number in range(messages):
+            send(number)
+        yield send
+        app.close()
+    finally:
+        server.terminate()
+        server.wait()
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""`deadheat backup`, `restore` and `upgrade` as an operator types them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cli import organiser
+from league import service
+from league.database import Database
+from tests.cli.command import assert_one_sentence, invoke
+from tests.league.world import World, settings
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A league where the command finds it."""
+    monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "data"))
+    made = World(settings(tmp_path / "data"))
+    made.author("ada")
+    made.close()
+    return made
+
+
+def test_a_league_is_backed_up_checked_and_restored(world: World, tmp_path: Path, monkeypatch) -> None:
+    folder = str(tmp_path / "backups")
+    done = invoke("backup", folder)
+    assert done.returncode == 0, done.stderr
+    assert "schema 00" in done.stdout
+    assert "It can be restored." in invoke("restore", "--check", folder).stdout
+    monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "elsewhere"))
+    done = invoke("restore", folder)
+    assert done.returncode == 0, done.stderr
+    assert "It is restored, and the audit log says so." in done.stdout
+    assert f"no organiser's token of this league in {tmp_path / 'elsewhere' / 'organiser.token'}" in done.stdout
+
+
+def test_a_nightly_job_reads_what_was_backed_up_and_that_it_can_be_restored(world: World, tmp_path: Path) -> None:
+    folder = str(tmp_path / "backups")
+    made = json.loads(invoke("backup", folder, "--json").stdout)
+    assert Path(made["path"]).parent == tmp_path / "backups"
+    assert (made["missing"], made["removed"], made["rows"] > 0) == ([], 0, True)
+    assert json.loads(invoke("backup", folder, "--keep", "1", "--json").stdout)["removed"] == 1
+    checked = json.loads(invoke("restore", "--check", folder, "--json").stdout)
+    assert (checked["restored"], checked["unlike"], checked["blobs"]) == (False, [], 0)
+    assert json.loads(invoke("restore", "--force", folder, "--json").stdout)["restored"] is True
+
+
+def test_a_token_of_another_league_is_replaced_and_one_that_opens_is_kept(world: World, tmp_path: Path) -> None:
+    """As after a back-up was restored over a league: what lies there looks like the organiser's, and opens nothing."""
+    file, backups = tmp_path / "data" / "organiser.token", str(tmp_path / "backups")
+
+    def started() -> str:
+        """The token, once the server has been started."""
+        with closing(Database(world.settings)) as database:
+            assert organiser.keep_token(database, file) == ""
+            assert organiser.standing(database, file) is service.Standing.GOOD
+        assert file.stat().st_mode & 0o777 == 0o600
+        return file.read_text()
+
+    file.write_text("dh_of-another-league\n")
+    assert invoke("backup", backups).returncode == 0
+    made = started()
+    assert started() == made
+    told = invoke("restore", backups, "--force").stdout
+    assert f"There is no organiser's token of this league in {file}" in told, "it was made after the back-up"
+    assert started() != made
+    assert invoke("backup", backups).returncode == 0
+    assert f"The organiser's token in {file} is still good." in invoke("restore", backups, "--force").stdout
+
+
+def test_a_league_that_is_there_is_kept_unless_forced(world: World, tmp_path: Path) -> None:
+    folder = str(tmp_path / "backups")
+    assert invoke("backup", folder, "--keep", "3").returncode == 0
+    assert_one_sentence(invoke("restore", folder), "There is a league in this database, with 2 accounts.", 1)
+    assert invoke("restore", folder, "--force").returncode == 0
+
+
+def test_a_folder_without_a_backup_is_refused_in_a_sentence(world: World, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert_one_sentence(invoke("restore", str(tmp_path / "empty")), "There is no complete back-up in", 1)
+
+
+def test_an_upgrade_wants_a_backup_and_makes_it(world: World, tmp_path: Path) -> None:
+    assert_one_sentence(invoke("upgrade"), "say where to back up first", 2)
+    done = invoke("upgrade", "--backup", str(tmp_path / "backups"))
+    assert "has this version's schema" in done.stdout
+    assert len(list((tmp_path / "backups").glob("*/manifest.json"))) == 1
+
+
+def test_an_upgrade_of_nothing_makes_a_new_league(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path))
+    assert "from nothing to" in invoke("upgrade", "--no-backup").stdout
+    assert Database(settings(tmp_path)).drifted() is None
+
+
+def test_an_older_version_refuses_to_migrate_what_a_newer_one_made(world: World, tmp_path: Path) -> None:
+    from_the_future(world)
+    done = invoke("upgrade", "--no-backup")
+    assert_one_sentence(done, "The database has schema 9999; a newer Deadheat made it", 1)
+    assert_one_sentence(invoke("migrate"), "install that version here", 1)
+
+
+def from_the_future(world: World) -> None:
+    database = Database(world.settings)
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    database.close()

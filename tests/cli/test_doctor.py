@@ -1,0 +1,185 @@
+"""`deadheat doctor`: every ill that it should find, brought about."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cli import checkup
+from cli.checkup import Role, Verdict, look
+from league.config import Settings
+from league.database import Database
+from league.room import Room
+from tests.cli.command import ROOT, assert_one_sentence, invoke
+from tests.league.world import World, settings
+from workers.leader import FileLease
+
+
+@pytest.fixture
+def well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """An embedded deployment with which nothing is wrong."""
+    monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("DEADHEAT_SANDBOX", "local")
+    tmp_path.chmod(0o700)
+    world = World(settings(tmp_path, sandbox="local"))
+    world.close()
+    return world.settings
+
+
+def found(chosen: Settings, about: str, role: Role = Role.API) -> dict[Verdict, list[str]]:
+    """What is said about one thing, by verdict."""
+    said: dict[Verdict, list[str]] = {}
+    for finding in look(chosen, role):
+        if finding.about == about:
+            assert finding.cure or finding.verdict is Verdict.GOOD, finding
+            said.setdefault(finding.verdict, []).append(finding.text)
+    return said
+
+
+def test_nothing_is_wrong_with_the_embedded_default(well: Settings) -> None:
+    done = invoke("doctor")
+    assert done.returncode == 0, done.stdout
+    assert "database: SQLite 3." in done.stdout
+    assert "nothing is wrong" in done.stdout
+
+
+def test_findings_can_be_read_by_programs(well: Settings) -> None:
+    done = invoke("doctor", "--json", "--role", "api")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {"settings", "database", "broker", "blobs", "clock", "disk", "workers", "scheduler"} <= {
+        row["about"] for row in rows
+    }
+    assert {row["verdict"] for row in rows} <= {"good", "remark"}
+
+
+def test_a_league_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> None:
+    chosen = settings(tmp_path / "none")
+    assert found(chosen, "database")[Verdict.WRONG] == ["There is no league yet."]
+    assert not (tmp_path / "none" / "deadheat.sqlite3").exists()
+
+
+def test_a_schema_of_another_version_is_named(well: Settings) -> None:
+    database = Database(well)
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+    assert "this version needs" in found(well, "database")[Verdict.WRONG][0]
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    assert "a newer Deadheat made it" in found(well, "database")[Verdict.WRONG][0]
+    database.close()
+    assert invoke("doctor", "--role", "api").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "url", "about"),
+    [
+        ("database_url", "postgresql://league:aV9-long@127.0.0.1:1/league", "database"),
+        ("broker_url", "redis://:aV9-long@127.0.0.1:1/0", "broker"),
+        ("blob_url", "file:///proc/blobs", "blobs"),
+    ],
+)
+def test_a_part_that_is_away_is_told_with_its_setting(setting: str, url: str, about: str, well: Settings) -> None:
+    ill = well.model_copy(update={setting: url})
+    findings = [finding for finding in look(ill, Role.SCHEDULER) if finding.about == about]
+    assert [finding.verdict for finding in findings] == [Verdict.WRONG]
+    assert f"DEADHEAT_{setting.upper()}" in findings[0].cure
+    assert "aV9-long" not in findings[0].text
+
+
+@pytest.mark.parametrize(("environment", "verdict"), [("development", Verdict.REMARK), ("production", Verdict.WRONG)])
+def test_what_is_not_safe_is_told_by_the_rule_of_those_who_refuse_it(
+    environment: str, verdict: Verdict, tmp_path: Path
+) -> None:
+    url = "postgresql://league:deadheat@db.example/league"
+    findings = list(checkup.check_settings(settings(tmp_path, environment=environment, database_url=url)))
+    (told,) = [finding for finding in findings if finding.text.startswith("DEADHEAT_DATABASE_URL")]
+    assert (told.verdict, told.text) == (verdict, "DEADHEAT_DATABASE_URL: its password is a well-known one.")
+    assert any(finding.verdict is Verdict.GOOD for finding in findings) is (environment == "development")
+
+
+def test_files_that_others_can_read_are_remarked(well: Settings) -> None:
+    well.data_dir.chmod(0o755)
+    assert any("can read" in text for text in found(well, "settings")[Verdict.REMARK])
+
+
+def test_want_of_room_is_wrong(well: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkup, "LOW_DISK_SHARE", 1.0)
+    assert "Only" in found(well, "disk")[Verdict.WRONG][0]
+
+
+def test_room_is_looked_for_where_a_worker_writes(well: Settings) -> None:
+    """Its container may mount the working folder alone."""
+    (well.data_dir / "run").mkdir()
+    assert found(well, "disk")[Verdict.GOOD][0].endswith(f"{well.data_dir.absolute() / 'run'} lies.")
+
+
+def test_a_disk_of_the_blobs_own_is_looked_at_too(well: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its inodes as well: small blobs use them up before the bytes."""
+    blobs, plenty = Path("/dev/shm"), Room(10**12, 10**12, 10**6, 10**6)
+    assert blobs.stat().st_dev != well.data_dir.stat().st_dev
+    few = {blobs: replace(plenty, free_files=10)}
+    monkeypatch.setattr(checkup, "room_at", lambda folder: few.get(folder, plenty))
+    (finding,) = (
+        finding
+        for finding in checkup.check_disk(well.model_copy(update={"blob_url": blobs.as_uri()}))
+        if finding.verdict is Verdict.WRONG
+    )
+    assert finding.text == "931.3 GiB free where /dev/shm lies, but only 10 inodes."
+    assert "DEADHEAT_BLOB_URL" in finding.cure
+    few[blobs] = replace(plenty, free_bytes=10**6)
+    assert "Only 0.0 GiB" in found(well.model_copy(update={"blob_url": blobs.as_uri()}), "disk")[Verdict.WRONG][0]
+    assert found(well, "disk").keys() == {Verdict.GOOD}
+
+
+def test_a_scheduler_that_runs_is_seen_and_keeps_its_lease(well: Settings) -> None:
+    assert found(well, "scheduler")[Verdict.REMARK] == ["None is running."]
+    lease = FileLease(well.data_dir.absolute() / "leader")
+    assert lease.hold()
+    assert found(well, "scheduler")[Verdict.GOOD] == ["One leads."]
+    assert lease.hold()
+    lease.release()
+
+
+def test_settings_that_cannot_be_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEADHEAT_PORT", "many")
+    assert_one_sentence(invoke("doctor"), "DEADHEAT_PORT", 1)
+
+
+@pytest.mark.containers
+def test_the_machine_of_a_worker_is_looked_at(well: Settings) -> None:
+    chosen = well.model_copy(update={"sandbox": "docker"})
+    assert "has deadheat/judge:core" in found(chosen, "engine", Role.WORKER)[Verdict.GOOD][0]
+    assert found(chosen, "fifos", Role.WORKER).keys() == {Verdict.GOOD}
+    assert list((chosen.data_dir / "run").glob("doctor-*")) == []
+
+
+@pytest.mark.containers
+def test_an_image_that_is_not_there_is_told_with_its_cure(well: Settings) -> None:
+    chosen = well.model_copy(update={"sandbox": "docker", "image": "deadheat/judge:none"})
+    (finding,) = checkup.check_engine(chosen)
+    assert finding.verdict is Verdict.WRONG
+    assert "deploy/images/build" in finding.text
+
+
+@pytest.mark.containers
+def test_a_folder_that_the_engine_sees_elsewhere_is_found(well: Settings, tmp_path: Path) -> None:
+    """A mount of this process's own, as that of a container would be, is unknown to the engine's machine."""
+    script = (
+        "import sys; from pathlib import Path; from cli.checkup import _shared_folder; from tests.league.world import "
+        "settings; run = Path(sys.argv[1]); print(_shared_folder(settings(run), run).verdict)"
+    )
+    (tmp_path / "run").mkdir()
+    mounted = f"mount -t tmpfs none {tmp_path / 'run'} && exec python -c '{script}' {tmp_path / 'run'}"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", mounted.replace("exec python", f"exec {sys.executable}")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "wrong\n", done.stderr

@@ -1,0 +1,45 @@
+"""A ranking in a terminal: figures and headings are whole, names are cut where there is no room."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from cli import leaderboard
+from cli.api_models import Leaderboard, Standing
+
+
+def standing(**chosen: Any) -> Standing:
+    usual: dict[str, Any] = {
+        "rank": 1, "tied": True, "rank_low": 1, "rank_high": 222, "division": 1, "bot": "greedy", "author": "ada",
+        "team": None, "version": 12, "elo": 1500.0, "low": 1300.0, "high": 1716.0, "games": 12345, "wins": 10000,
+        "draws": 1000, "losses": 1345, "timeouts": 1, "other_faults": 22,
+    }  # fmt: skip
+    return Standing.model_construct(**(usual | chosen))
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, *rows: Standing) -> list[str]:
+    console = Console(width=80, file=io.StringIO())
+    monkeypatch.setattr(leaderboard, "out", console)
+    board = Leaderboard.model_construct(season_id=1, log_sha256="", rows=list(rows), totals=None)
+    with console.capture() as capture:
+        console.print(leaderboard.standings_table(board))
+    return capture.get().splitlines()
+
+
+@pytest.mark.parametrize("name", ["greedy", "g" * 32])
+def test_figures_and_headings_are_whole_at_80_columns(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    rows = (standing(bot=name, author=name), standing(division=2, team=name, rank=None, rank_low=None, rank_high=None))
+    _, headings, _, first, second = shown(monkeypatch, *rows)
+    assert headings.split() == ["div", "#", "places", "bot", "author", "rating", "games", "W/D/L", "faults"]
+    assert first.split()[:3] == ["1", "1=", "1-222"]
+    assert first.rstrip().endswith("1500 ± 208  12345  10000/1000/1345      23")
+    assert second.split()[:3] == ["2", "-", "-"]
+
+
+def test_names_are_whole_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    *_, row = shown(monkeypatch, standing(games=3, wins=1, draws=1, losses=1, team="lovelace"))
+    assert "greedy v12  ada, team lovelace  " in row

@@ -1,0 +1,127 @@
+"""The organiser's token of `serve` through its restarts: what was lost is replaced, what was taken away is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlmodel import col, update
+
+from cli import organiser
+from league import errors, service
+from league.database import Database
+from league.service import Standing
+from league.service.users import existing_user
+from league.states import Role
+from league.tables import Token
+from tests.cli.command import invoke
+from tests.league.world import World, settings
+
+
+class Kept:
+    """A token in its file, and the league that it opens."""
+
+    def __init__(self, folder: Path) -> None:
+        made = World(settings(folder))  # with the schema
+        made.close()
+        self.database = Database(settings(folder))
+        self.file = folder / "organiser.token"
+        assert self.starts() == ""
+
+    def starts(self) -> str:
+        """What `serve` says of the token when it starts."""
+        return organiser.keep_token(self.database, self.file)
+
+    @property
+    def token(self) -> str:
+        return self.file.read_text().strip()
+
+    def changes_tokens(self, **values: datetime) -> None:
+        with self.database.transaction() as session:
+            session.exec(update(Token).where(col(Token.id) > 0).values(**values))
+
+    def has_role(self, role: Role) -> None:
+        with self.database.transaction() as session:
+            service.set_role(session, organiser.NAME, role)
+
+    def organises(self, token: str) -> bool:
+        try:
+            with self.database.reading() as session:
+                return service.authenticate(session, token).organises
+        except errors.BadToken:
+            return False
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
+    monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path))
+    made = Kept(tmp_path)
+    with closing(made.database):
+        yield made
+
+
+YESTERDAY = datetime.now(UTC) - timedelta(days=1)
+
+
+def is_replaced(kept: Kept, before: str) -> bool:
+    assert kept.starts() == ""
+    assert kept.file.stat().st_mode & 0o777 == 0o600
+    return kept.token != before and kept.organises(kept.token) and not kept.organises(before)
+
+
+def test_a_token_that_opens_is_kept(kept: Kept) -> None:
+    before = kept.token
+    assert kept.starts() == ""
+    assert kept.token == before
+    assert kept.organises(before)
+
+
+def test_a_missing_token_is_made_anew(kept: Kept) -> None:
+    before = kept.token
+    kept.file.unlink()
+    assert is_replaced(kept, before)
+
+
+def test_an_unknown_token_is_replaced(kept: Kept) -> None:
+    kept.file.write_text("dh_of-another-league\n")
+    assert is_replaced(kept, "dh_of-another-league")
+
+
+def test_an_expired_token_is_replaced(kept: Kept) -> None:
+    before = kept.token
+    kept.changes_tokens(expires_at=YESTERDAY)
+    assert is_replaced(kept, before)
+
+
+@pytest.mark.parametrize("expired", [False, True])
+def test_a_revoked_token_stays_in_its_file_until_that_is_deleted(kept: Kept, expired: bool) -> None:
+    before = kept.token
+    kept.changes_tokens(revoked_at=YESTERDAY, **({"expires_at": YESTERDAY} if expired else {}))
+    assert "was revoked" in kept.starts()
+    assert kept.token == before
+    assert not kept.organises(before)
+    kept.file.unlink()
+    assert is_replaced(kept, before)
+
+
+@pytest.mark.parametrize("lost", ["nothing", "file", "unknown", "expired"])
+def test_a_demoted_account_stays_demoted_whatever_became_of_its_token(kept: Kept, lost: str) -> None:
+    assert invoke("user", "role", organiser.NAME, "author").returncode == 0
+    if lost == "file":
+        kept.file.unlink()
+    elif lost == "unknown":
+        kept.file.write_text("dh_of-another-league\n")
+    elif lost == "expired":
+        kept.changes_tokens(expires_at=YESTERDAY)
+    before = kept.file.read_text() if kept.file.exists() else None
+    assert "no organiser any more" in kept.starts()
+    assert (kept.file.read_text() if kept.file.exists() else None) == before
+    with kept.database.reading() as session:
+        assert existing_user(session, organiser.NAME).role is Role.AUTHOR
+    assert organiser.standing(kept.database, kept.file) is Standing.DEMOTED
+    kept.has_role(Role.ORGANISER)
+    assert kept.starts() == ""
+    assert kept.organises(kept.token)

@@ -1,0 +1,129 @@
+"""A cluster under one disturbance after another. ./scripts/chaos starts it:
+
+    ./scripts/chaos [--seed N] [--minutes M] [--only WORDS]
+
+A season is opened and plays; something happens to the cluster (`tests.cluster.disturbances`), and meanwhile somebody
+uploads (`tests.cluster.uploading`); its cause goes away. Then every machine must play again, the upload be ready, and
+as much be played as before, within `BOUND_SECONDS`; the season is closed, and once what runs is played and standings
+are published, every invariant must hold, no match may be given up on, no innocent bot convicted or called broken, and
+nothing may be left on the machines. A failing run is made again by its seed, as far as a cluster repeats itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from league.config import Settings
+from tests.benchmarks.engine_of_our_own import PrivateEngine
+from tests.cluster.cluster import Cluster
+from tests.cluster.disturbances import DISTURBANCES
+from tests.cluster.leftovers import leftovers
+from tests.cluster.servers import until
+from tests.cluster.uploading import Author
+from tests.invariants import given_up, unfinished
+
+BOTS, SERIES = 3, 4
+BOUND_SECONDS = 90.0
+"""After a disturbance has gone, every machine has played a series that it began since. A lease runs out after 6 s
+here, a message is sent again after 4 s, a dead connection is given up after 10 s, a broker is tried again after as
+long; a worker starts and has its machine checked in 10 s. On a machine that is busy with other things all of that takes
+three times as long. With the settings as shipped a lease is 30 s, and a message is sent again after a minute.
+"""
+
+FAST = 0.5
+"""Back to full speed: half of what was played in `LOOK_SECONDS` before, or more. Three machines on two processors that
+others use as well are not more even than that.
+"""
+
+LOOK_SECONDS = 3.0
+
+STRIKE_SECONDS = 3.0
+"""So long after the strike somebody uploads at the latest: most disturbances are on, or about to begin."""
+
+
+class Chaos:
+    """The cluster, the bots that play there, and the chance by which it all happens."""
+
+    def __init__(self, cluster: Cluster, bots: list[tuple[str, int]], seed: int) -> None:
+        self.cluster, self.bots, self.chance = cluster, bots, random.Random(seed)
+        self.author = Author(cluster)
+
+    def order(self, words: str = "") -> Iterator[str]:
+        """Names of disturbances, those with these words: all in some order, and again, for ever."""
+        while True:
+            names = sorted(name for name in DISTURBANCES if words in name)
+            if not names:
+                raise SystemExit(f"no disturbance has these words: {words}")
+            self.chance.shuffle(names)
+            yield from names
+
+    def strike(self, name: str) -> str:
+        """One disturbance, and all that must be so afterwards; a line to print. Raises AssertionError."""
+        cluster = self.cluster
+        season_id = cluster.season(self.bots, series_length=SERIES)
+        until("every machine plays", self._all_play(), BOUND_SECONDS)
+        before = self._matches(season_id)
+        with self.author.uploads(self.chance.uniform(0, STRIKE_SECONDS)):
+            DISTURBANCES[name](cluster, self.chance)
+        back = until("every machine plays again", self._all_play(), 3 * BOUND_SECONDS)
+        built = back + until("what was uploaded meanwhile is built", self.author.is_built, 3 * BOUND_SECONDS)
+        fast = built + until("as much is played as before", lambda: self._fast(season_id, before), 3 * BOUND_SECONDS)
+        assert cluster.broken() == []
+        cluster.close(season_id)
+        assert cluster.broken() == []
+        with cluster.database.reading() as session:
+            assert unfinished(session) == []
+            assert given_up(session, cluster.poisoned) == []
+        until(f"nothing is left: {leftovers(cluster)}", lambda: leftovers(cluster) == [], BOUND_SECONDS)
+        assert back <= BOUND_SECONDS, f"every machine played again after {back:.0f} s only"
+        assert built <= BOUND_SECONDS, f"what was uploaded meanwhile was built after {built:.0f} s only"
+        assert fast <= BOUND_SECONDS, f"as fast as before after {fast:.0f} s only"
+        played = f"{cluster.played(season_id):4} matches; every machine played again after {back:4.1f} s"
+        return f"{name:36} {played}, an upload was ready after {built:4.1f} s, and the speed back after {fast:4.1f} s"
+
+    def _matches(self, season_id: int) -> int:
+        """Played from now on for a moment."""
+        before = self.cluster.played(season_id)
+        time.sleep(LOOK_SECONDS)
+        return self.cluster.played(season_id) - before
+
+    def _fast(self, season_id: int, before: int) -> bool:
+        return self._matches(season_id) >= max(1.0, FAST * before)
+
+    def _all_play(self) -> Callable[[], bool]:
+        since = self.cluster.now()
+        return lambda: all(self.cluster.finished_by(since).values())
+
+
+def main() -> int:
+    """See the top of this file; the exit code."""
+    parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
+    parser.add_argument("--seed", type=int, default=random.randrange(10_000))
+    parser.add_argument("--minutes", type=float, default=10.0, help="begin no further disturbance after so long")
+    parser.add_argument("--only", default="", help="disturbances whose name has these words")
+    chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves every `with`: nothing stays behind
+    print(f"Seed {chosen.seed}", flush=True)
+    with contextlib.closing(PrivateEngine(Settings().image)) as engine, Cluster(engine=engine) as cluster:
+        chaos = Chaos(cluster, cluster.bots(BOTS), chosen.seed)
+        end_at = time.monotonic() + 60 * chosen.minutes
+        for name in chaos.order(chosen.only):
+            try:
+                print(chaos.strike(name), flush=True)
+            except BaseException:
+                print(f"{name}: failed, seed {chosen.seed}\n{cluster.log()}", flush=True)
+                raise
+            if time.monotonic() > end_at:
+                break
+    print("Every invariant held.")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,296 @@
+"""A whole deployment on machines of its own: two with an API and a scheduler, three that play, database and broker.
+
+    db1, db2    PostgreSQL and its standby     api1, api2   API and scheduler
+    queue       Redis                          w1, w2, w3   workers
+
+Blobs are a small file system that all machines see, as a shared store would be. The machines that play use one Docker
+Engine and share the processors of this one, but know nothing of each other: each has its own name, boot, slots and
+FIFOs. Times are short so that what is lost is found soon; everything else is as it is shipped.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy.exc import SQLAlchemyError
+from sqlmodel import col, func, select
+
+from cli.api_client import Client, Refused
+from league import service
+from league.blobs import Blobs
+from league.config import Settings
+from league.database import Database, now
+from league.states import UNFINISHED, MatchState, SeriesState
+from league.tables import Match, RatingSnapshot, Series
+from tests.benchmarks.engine_of_our_own import PrivateEngine
+from tests.cluster.network import Machine, Network
+from tests.cluster.servers import ADDRESS, Primary, Redis, until
+from tests.invariants import broken, convicted
+
+WORKERS = ("w1", "w2", "w3")
+PORT = 8080
+GAME = "yacht-auction"
+BOT = (Path(__file__).resolve().parents[1] / "benchmarks" / "light.c").read_bytes()
+"""A bot that is legal and thinks of nothing: whoever convicts it, or abandons its matches, is wrong."""
+
+BLOB_BYTES = 64 * 2**20
+PASSWORD = "only a test of the cluster"
+
+QUICK: Mapping[str, str] = {
+    "LEASE_SECONDS": "6",
+    "HEARTBEAT_SECONDS": "1.5",
+    "REQUEUE_SECONDS": "4",
+    "RETRY_SECONDS": "0.5",
+    "TICK_SECONDS": "0.5",
+    "SWEEP_SECONDS": "1",
+    "REFIT_SECONDS": "2",
+    "MATCH_ATTEMPTS": "20",  # three machines on two processors spoil matches now and then, and that is not the subject
+    "JUDGE_UNFIT": "true",  # nor is whether this one, so shared, is fit to judge
+}
+
+
+class Cluster:
+    """See the top of the file. To be entered; everything of it is gone when it is left.
+
+    `engine`: a Docker Engine of its own, which may be mistreated; None: the one that everybody here uses.
+    `blob_bytes`: what the store has room for.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, str] = {}, engine: PrivateEngine | None = None, blob_bytes: int = BLOB_BYTES
+    ) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="deadheat-cluster-"))
+        self.folder.chmod(0o755)
+        self.blob_folder = self.folder / "blobs"
+        self._chosen = {**QUICK, **settings}
+        self._blob_bytes = blob_bytes
+        self.engine = engine
+        self.docker_host = "" if engine is None else engine.url
+        self.poisoned: list[int] = []  # seasons in which something cannot be played
+        self._exit = ExitStack()
+        self._numbers = itertools.count(1)
+        self.innocent: list[int] = []  # bots that never fail
+        self._secrets = [PASSWORD]
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
+            self.blob_folder.mkdir()
+            _mount(self.blob_folder, self._blob_bytes)
+            undo.callback(_unmount, self.blob_folder)
+            self.network = undo.enter_context(Network(self.folder))
+            try:
+                self._build()
+            except BaseException:
+                print(self.log())
+                raise
+            undo.callback(self.database.close)
+            self._exit = undo.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._exit.close()
+
+    def _build(self) -> None:
+        self.primary = Primary(self.network.machine("db1"))
+        self.primary.create()
+        self.primary.ask("CREATE DATABASE league")
+        self.redis = Redis(self.network.machine("queue"), self._secret())
+        values = {
+            **self._chosen,
+            "DATABASE_URL": f"postgresql://league:{self._secret()}@{ADDRESS}/league",
+            "BROKER_URL": f"redis://:{self.redis.password}@{self.redis.machine.address}/0",
+            "BLOB_URL": self.blob_folder.as_uri(),
+            "HOST": "0.0.0.0",
+            "PORT": str(PORT),
+        }
+        self.environment = {f"DEADHEAT_{name}": value for name, value in values.items()}
+        self.settings = Settings.model_validate({name.lower(): value for name, value in values.items()})
+        self.database, self.blobs = Database(self.settings), Blobs(self.settings.blobs)
+        self.database.migrate()
+        with self.database.transaction() as session:
+            self.organiser_token = service.ensure_organiser(session, "organiser")
+        self._secrets.append(self.organiser_token)
+        for name in ("api1", "api2"):
+            self._league_machine(name)
+            self.start(name, "api")
+            self.start(name, "scheduler")
+        for number, name in enumerate(WORKERS):
+            machine = self._league_machine(name)
+            machine.environment["DEADHEAT_SLOTS"] = str(number % (os.cpu_count() or 1))
+            self.start(name, "worker")
+        until("both APIs are ready", lambda: all(self._ready(name) for name in ("api1", "api2")))
+
+    def _league_machine(self, name: str) -> Machine:
+        machine = self.network.machine(name)
+        machine.environment = {**self.environment, "DEADHEAT_DATA_DIR": str(machine.folder)}
+        if self.docker_host:
+            machine.environment["DOCKER_HOST"] = self.docker_host
+        return machine
+
+    def start(self, name: str, part: str) -> None:
+        """Start a part of the league on a machine: api, scheduler, worker."""
+        self.machine(name).start(part, sys.executable, "-m", "cli.main", part)
+
+    def machine(self, name: str) -> Machine:
+        """By name."""
+        return self.network.machines[name]
+
+    def machines(self, *names: str) -> list[Machine]:
+        """By their names; none: those that play."""
+        return [self.machine(name) for name in names or WORKERS]
+
+    def api(self, token: str = "", name: str = "api1") -> Client:
+        """A client of one of the APIs."""
+        return Client(f"http://{self.machine(name).address}:{PORT}", token)
+
+    def _ready(self, name: str) -> bool:
+        try:
+            with self.api(name=name) as client:
+                client.call("GET", "/readyz")
+        except Refused:
+            return False
+        return True
+
+    # --- What people do.
+
+    def bots(self, count: int, source: bytes = BOT) -> list[tuple[str, int]]:
+        """Authors, each with a bot that is uploaded and built; their tokens and the bots' ids. Both APIs take part."""
+        made = []
+        for number in range(count):
+            token, bot_id = self.bot(f"api{number % 2 + 1}")
+            with self.api(token) as client:
+                client.upload(bot_id, "bot.c", source)
+            made.append((token, bot_id))
+        for token, bot_id in made:
+            with self.api(token) as client:
+                until(f"bot {bot_id} is built", lambda: client.version(bot_id, 1).state in ("ready", "broken"), 120)  # noqa: B023
+                version = client.version(bot_id, 1)
+                assert version.state == "ready", version.reason
+        return made
+
+    def bot(self, api: str = "api1") -> tuple[str, int]:
+        """A bot without a version, of an author of its own; the author's token and the bot's id."""
+        name = f"author{next(self._numbers)}"
+        with self.api(name=api) as client:
+            client.sign_up(name, PASSWORD)
+            token = client.issue_token(name, PASSWORD).token
+            self._secrets.append(token)
+        with self.api(token) as client:
+            bot_id = client.own_bot(GAME, f"bot-of-{name}").id
+        self.innocent.append(bot_id)
+        return token, bot_id
+
+    def season(self, bots: list[tuple[str, int]], games_per_pair: int | None = None, series_length: int = 5) -> int:
+        """An open season of these bots; without `games_per_pair` it goes on until it is closed."""
+        with self.api(self.organiser_token, "api2") as client:
+            body = {"game": GAME, "name": f"season {next(self._numbers)}", "series_length": series_length}
+            season_id = client.create_season({**body, "games_per_pair": games_per_pair}).id
+            client.change_season(season_id, {"state": "open"})
+        for token, bot_id in bots:
+            with self.api(token) as client:
+                client.enter(season_id, bot_id)
+        return season_id
+
+    def close(self, season_id: int) -> None:
+        """Close a season, and wait until what runs is played and the standings are published."""
+        with self.api(self.organiser_token) as client:
+            try:
+                client.change_season(season_id, {"state": "closed"})
+            except Refused as error:
+                if error.code != "unsettled":
+                    raise
+                client.change_season(season_id, {"state": "closed", "force": True})
+        until("the season's standings are published", lambda: self._published(season_id), 120)
+
+    # --- What is so.
+
+    def unfinished(self, season_id: int) -> int:
+        """Series that wait or run."""
+        with self.database.reading() as session:
+            open_ones = (Series.season_id == season_id, col(Series.state).in_(UNFINISHED))
+            return session.exec(select(func.count()).select_from(Series).where(*open_ones)).one()
+
+    def finished_by(self, since: datetime) -> dict[str, int]:
+        """Series that were begun since then and are finished, by machine."""
+        with self.database.reading() as session:
+            found = select(Series.worker).where(Series.state == SeriesState.DONE, col(Series.started_at) >= since)
+            names = [str(worker).split(":")[0] for worker in session.exec(found)]
+        return {name: names.count(name) for name in WORKERS}
+
+    def played(self, season_id: int) -> int:
+        """Matches of the season that have a result."""
+        with self.database.reading() as session:
+            done = (Match.season_id == season_id, Match.state == MatchState.DONE)
+            return session.exec(select(func.count()).select_from(Match).where(*done)).one()
+
+    def abandoned(self, season_id: int) -> int:
+        """Matches of the season that were given up."""
+        with self.database.reading() as session:
+            lost = (Match.season_id == season_id, Match.state == MatchState.ABANDONED)
+            return session.exec(select(func.count()).select_from(Match).where(*lost)).one()
+
+    def now(self) -> datetime:
+        """The league's clock."""
+        with self.database.reading() as session:
+            return now(session)
+
+    def answers(self) -> bool:
+        """Whether the database can be asked from here."""
+        try:
+            self.database.check()
+        except SQLAlchemyError:
+            return False
+        return True
+
+    def _published(self, season_id: int) -> bool:
+        with self.database.reading() as session:
+            final = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.final).is_(True))
+            return session.exec(select(RatingSnapshot.id).where(*final)).first() is not None
+
+    def broken(self) -> list[str]:
+        """Every invariant that does not hold, every innocent convicted and every secret told, at this moment."""
+        with self.database.reading() as session:
+            return broken(session, self.blobs) + convicted(session, self.innocent) + list(self._told())
+
+    def _secret(self) -> str:
+        """A password that nobody may read anywhere."""
+        self._secrets.append(secrets.token_hex(16))
+        return self._secrets[-1]
+
+    def _told(self) -> Iterator[str]:
+        """Places in logs that tell a password or a token."""
+        for name, lines in self._logs():
+            for number, line in enumerate(lines, 1):
+                if any(secret in line for secret in self._secrets):
+                    yield f"line {number} of {name} tells a secret: {line}"
+
+    def log(self, lines: int = 15) -> str:
+        """The last lines of every log, for a failure's report."""
+        return "\n".join("\n".join([f"--- {name}", *found[-lines:]]) for name, found in self._logs())
+
+    def _logs(self) -> Iterator[tuple[str, list[str]]]:
+        for machine in self.network.machines.values():
+            for path in sorted(machine.folder.glob("*.log")):
+                yield f"{machine.name} {path.stem}", path.read_text(errors="replace").splitlines()
+
+
+def _mount(folder: Path, size_bytes: int) -> None:
+    options = f"size={size_bytes},mode=755"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "deadheat-test", folder], check=True)
+
+
+def _unmount(folder: Path) -> None:
+    subprocess.run(["umount", "--lazy", folder], check=True)

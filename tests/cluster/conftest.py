@@ -1,0 +1,32 @@
+"""One cluster for all tests of this folder: to start it takes longer than most of them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster import network
+from tests.cluster.chaos import BOTS
+from tests.cluster.cluster import Cluster
+from tests.league import postgres
+
+
+@pytest.fixture(scope="package")
+def cluster(engine_required: None) -> Iterator[Cluster]:
+    """It runs; a test that fails leaves the ends of all logs in its report."""
+    if problem := network.missing():
+        pytest.skip(problem)
+    if postgres.binaries() is None:
+        pytest.skip("no PostgreSQL server is installed (Debian: postgresql)")
+    if shutil.which("redis-server") is None:
+        pytest.skip("no Redis server is installed (Debian: redis-server)")
+    with Cluster() as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def bots(cluster: Cluster) -> list[tuple[str, int]]:
+    """Uploaded over HTTP and built by the cluster: their authors' tokens, and their ids."""
+    return cluster.bots(BOTS)

@@ -1,0 +1,273 @@
+"""What befalls a cluster: each function strikes, lasts as long as it lasts, and sees to it that the cause is gone.
+
+What must be so afterwards is none of their business (`tests.cluster.chaos`). `chance` decides who is struck and when.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from sqlmodel import col, select
+
+from league.tables import BotVersion
+from tests.cluster.cluster import BOT, WORKERS, Cluster
+from tests.cluster.network import Machine
+from tests.cluster.servers import ADDRESS, Primary, until
+from tests.cluster.victim import MOMENTS
+
+Disturbance = Callable[[Cluster, random.Random], None]
+
+OUTAGE_SECONDS = 8.0
+"""Longer than a lease of this cluster, so that others take over."""
+
+DEATH_SECONDS = 90
+TIME_LIBRARIES = "/usr/lib/*/faketime/libfaketime.so.1"
+HOUR_STEPS = ("+1h", "-1h", "+30d")
+
+
+# Workers ----------------------------------------------------------------------------------------------------------
+
+
+def worker_dies(moment: str, cluster: Cluster, chance: random.Random) -> None:
+    """One process of a worker is killed at that moment; the worker as a whole lives."""
+    name = chance.choice(WORKERS)
+    machine = cluster.machine(name)
+    flag = machine.folder / "die"
+    flag.touch()
+    _becomes_victim(machine, "--flag", flag, "--moment", moment)
+    until(f"a process of {name} has died {moment}", lambda: not flag.exists(), DEATH_SECONDS)
+    time.sleep(chance.uniform(0, 2))
+    machine.kill()
+    cluster.start(name, "worker")
+
+
+def _becomes_victim(machine: Machine, *how: str | Path) -> None:
+    """Its worker is replaced by one whose processes die (`tests.cluster.victim`)."""
+    machine.stop("worker")
+    machine.start("keeper", sys.executable, "-m", "cli.main", "keeper")
+    machine.start("victim", sys.executable, "-m", "tests.cluster.victim", *how)
+
+
+def machine_dies(cluster: Cluster, chance: random.Random) -> None:
+    """A machine that plays loses its power, all processes at once, and comes back."""
+    name = chance.choice(WORKERS)
+    time.sleep(chance.uniform(0.2, 2))
+    cluster.machine(name).kill()
+    time.sleep(chance.uniform(0, OUTAGE_SECONDS))
+    cluster.start(name, "worker")
+
+
+def worker_stops(cluster: Cluster, chance: random.Random) -> None:
+    """All processes of a machine are stopped past their lease, and go on as if nothing had been."""
+    machine = cluster.machine(chance.choice(WORKERS))
+    time.sleep(chance.uniform(0.2, 2))
+    machine.signal(signal.SIGSTOP, "cli.main")
+    time.sleep(cluster.settings.lease_seconds + cluster.settings.sweep_seconds + chance.uniform(1, 4))
+    machine.signal(signal.SIGCONT, "cli.main")
+
+
+def scheduler_dies(cluster: Cluster, chance: random.Random) -> None:
+    """One of the two; the other one goes on, and a new one joins it."""
+    machine = cluster.machine(chance.choice(("api1", "api2")))
+    machine.kill("cli.main\0scheduler")
+    time.sleep(OUTAGE_SECONDS)
+    cluster.start(machine.name, "scheduler")
+
+
+# Network ----------------------------------------------------------------------------------------------------------
+
+
+def cut_off(from_database: bool, from_queue: bool, cluster: Cluster, chance: random.Random) -> None:
+    """A machine that plays reaches neither, one or the other; packets vanish without a word."""
+    machine = cluster.machine(chance.choice(WORKERS))
+    far = []
+    if from_database:
+        far.append(ADDRESS)
+    if from_queue:
+        far.append(cluster.redis.machine.address)
+    time.sleep(chance.uniform(0.2, 2))
+    machine.cut(*far)
+    time.sleep(OUTAGE_SECONDS + chance.uniform(0, 4))
+    machine.heal()
+
+
+# Redis ------------------------------------------------------------------------------------------------------------
+
+
+def queue_flushed(cluster: Cluster, chance: random.Random) -> None:
+    """Every message is gone, again and again."""
+    for _ in range(5):
+        time.sleep(chance.uniform(0.2, 1))
+        cluster.redis.do("flushall")
+
+
+def queue_restarted(cluster: Cluster, chance: random.Random) -> None:
+    """It dies, stays away for a moment, and comes back empty."""
+    cluster.redis.kill()
+    time.sleep(chance.uniform(0, OUTAGE_SECONDS))
+    cluster.redis.start()
+
+
+def queue_full(cluster: Cluster, chance: random.Random) -> None:
+    """It has no memory left, and refuses what would need any."""
+    cluster.redis.do("config", "set", "maxmemory", "1")
+    time.sleep(OUTAGE_SECONDS + chance.uniform(0, 2))
+    cluster.redis.do("config", "set", "maxmemory", "64mb")
+
+
+# PostgreSQL -------------------------------------------------------------------------------------------------------
+
+
+def database_restarted(cluster: Cluster, chance: random.Random) -> None:
+    """In order or by a crash; what runs is broken off."""
+    time.sleep(chance.uniform(0.2, 1))
+    cluster.primary.stop(chance.choice(("fast", "immediate")))
+    time.sleep(chance.uniform(0, OUTAGE_SECONDS))
+    cluster.primary.start()
+
+
+def database_read_only(cluster: Cluster, chance: random.Random) -> None:
+    """It answers, and refuses every change."""
+    cluster.primary.set("default_transaction_read_only", "on")
+    time.sleep(OUTAGE_SECONDS + chance.uniform(0, 2))
+    cluster.primary.set("default_transaction_read_only", "off")
+
+
+def database_fails_over(cluster: Cluster, chance: random.Random) -> None:
+    """The primary's machine dies; its standby, which has every commit, takes its place and address."""
+    standby = Primary(cluster.network.machine(f"db{int(cluster.primary.machine.name[2:]) + 1}"))
+    standby.follow(cluster.primary)
+    time.sleep(chance.uniform(0.2, 2))
+    cluster.network.remove(cluster.primary.machine)
+    time.sleep(chance.uniform(0, 3))
+    standby.promote()
+    cluster.network.forget_addresses()
+    cluster.primary = standby
+
+
+# What else a deployment stands on ---------------------------------------------------------------------------------
+
+
+def blobs_full(cluster: Cluster, chance: random.Random) -> None:
+    """Not one byte more can be stored."""
+    filler = cluster.blob_folder / "filler"
+    with filler.open("wb") as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(65536))
+            file.flush()
+    time.sleep(OUTAGE_SECONDS + chance.uniform(0, 2))
+    filler.unlink()
+
+
+def engine_restarted(cluster: Cluster, chance: random.Random) -> None:
+    """Its containers end with it, and for a while none can be started."""
+    assert cluster.engine is not None, "the engine that everybody here uses is not restarted"
+    time.sleep(chance.uniform(0.2, 2))
+    cluster.engine.stop()
+    time.sleep(chance.uniform(0, OUTAGE_SECONDS))
+    cluster.engine.start()
+
+
+def poison(cluster: Cluster, chance: random.Random) -> None:
+    """Series that fail whoever takes them, because a bot's program is damaged in the store. They are given up after
+    some attempts; everything else is played.
+    """
+    bots, programs = _marked(cluster, chance)
+    for name in programs:
+        (cluster.blob_folder / name[:2] / f"{name}.zst").write_bytes(b"this is no program")
+    _given_up(cluster, bots)
+
+
+def deadly(cluster: Cluster, chance: random.Random) -> None:
+    """Series that kill whoever takes them, on every machine, without a word: only leases tell. They are given up after
+    some attempts; everything else is played, by processes that Celery starts in the place of the dead.
+    """
+    bots, programs = _marked(cluster, chance)
+    for machine in cluster.machines():
+        _becomes_victim(machine, "--deadly", *programs)
+    _given_up(cluster, bots)
+    for machine in cluster.machines():
+        machine.stop("victim")
+        machine.stop("keeper")
+        cluster.start(machine.name, "worker")
+
+
+def _marked(cluster: Cluster, chance: random.Random) -> tuple[list[tuple[str, int]], list[str]]:
+    """Two bots like all others whose programs nobody else has, and those programs' names in the store."""
+    mark = f'__attribute__((used)) static const char mark[] = "{chance.random()}";\n'.encode()
+    bots = cluster.bots(2, BOT + mark)
+    with cluster.database.reading() as session:
+        mine = select(BotVersion.program_sha256).where(col(BotVersion.bot_id).in_([bot_id for _, bot_id in bots]))
+        return bots, sorted({name for name in session.exec(mine) if name is not None})
+
+
+def _given_up(cluster: Cluster, bots: list[tuple[str, int]]) -> None:
+    """A season of bots that cannot be played, until everything of it was given up."""
+    season_id = cluster.season(bots, games_per_pair=8, series_length=4)
+    cluster.poisoned.append(season_id)
+    until("what is poisoned was given up", lambda: cluster.abandoned(season_id) == 8, 2 * DEATH_SECONDS)
+
+
+def clock_steps(cluster: Cluster, chance: random.Random) -> None:
+    """A machine's clock goes wrong by an hour or a month, forward or back, while it works, and is put right."""
+    name, part = chance.choice([*((worker, "worker") for worker in WORKERS), ("api1", "scheduler"), ("api2", "api")])
+    machine = cluster.machine(name)
+    with _own_clock(machine, part) as clock:
+        cluster.network.machines[name].stop(part)
+        machine.start(part, sys.executable, "-m", "cli.main", part)
+        time.sleep(OUTAGE_SECONDS)
+        clock.write_text(chance.choice(HOUR_STEPS))
+        time.sleep(OUTAGE_SECONDS)
+        clock.write_text("+0s")
+        time.sleep(2)
+        machine.stop(part)
+    cluster.start(name, part)
+
+
+@contextlib.contextmanager
+def _own_clock(machine: Machine, part: str) -> Iterator[Path]:
+    """What is started on the machine meanwhile sees the time that the file says, as an offset to the real one."""
+    libraries = sorted(Path("/").glob(TIME_LIBRARIES.removeprefix("/")))
+    assert libraries, "Debian's package faketime is missing"
+    clock = machine.folder / f"clock-of-{part}"
+    clock.write_text("+0s")
+    before = dict(machine.environment)
+    machine.environment |= {
+        "LD_PRELOAD": str(libraries[0]),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }
+    try:
+        yield clock
+    finally:
+        machine.environment = before
+
+
+DISTURBANCES: dict[str, Disturbance] = {
+    **{f"a worker dies {moment}": partial(worker_dies, moment) for moment in MOMENTS},
+    "a machine dies": machine_dies,
+    "a worker stops past its lease": worker_stops,
+    "a scheduler dies": scheduler_dies,
+    "a worker without database": partial(cut_off, True, False),
+    "a worker without queue": partial(cut_off, False, True),
+    "a worker without either": partial(cut_off, True, True),
+    "the queue is flushed": queue_flushed,
+    "the queue is restarted": queue_restarted,
+    "the queue is full": queue_full,
+    "the database is restarted": database_restarted,
+    "the database is read-only": database_read_only,
+    "the database fails over": database_fails_over,
+    "the blob store is full": blobs_full,
+    "the engine is restarted": engine_restarted,
+    "a job is poison": poison,
+    "a job kills whoever takes it": deadly,
+    "a clock steps": clock_steps,
+}

@@ -1,0 +1,56 @@
+"""What a cluster at rest must not have left on the machines: containers, processes, mounts, folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import docker
+
+from sandbox.docker import LABEL
+from tests.cluster.cluster import WORKERS, Cluster
+
+OURS = b"cli.main"
+"""In the command line of every process of the league's own."""
+
+
+def leftovers(cluster: Cluster) -> list[str]:
+    """Everything that is left of matches, each in a sentence; to be asked while nothing is played."""
+    return [*_containers(cluster), *_processes(cluster), *_folders(cluster), *_mounts(cluster)]
+
+
+def _containers(cluster: Cluster) -> list[str]:
+    client = docker.APIClient(base_url=cluster.docker_host or None, version="auto", timeout=60)
+    try:
+        boxes = client.containers(all=True, filters={"label": LABEL})
+    finally:
+        client.close()
+    mine = [box for box in boxes if box["Labels"][LABEL].startswith(f"{cluster.folder}/")]
+    return [f"container {box['Id'][:12]} is {box['State']}" for box in mine]
+
+
+def _processes(cluster: Cluster) -> list[str]:
+    found = []
+    for machine in cluster.machines():
+        for pid in machine.processes():
+            command = _read(Path(f"/proc/{pid}/cmdline"))
+            if OURS not in command and command:
+                found.append(f"process {pid} on {machine.name}: {command.replace(bytes(1), b' ').decode()}")
+    return found
+
+
+def _folders(cluster: Cluster) -> list[str]:
+    runs = [cluster.machine(name).folder / "run" for name in WORKERS]
+    return [f"folder {path}" for run in runs if run.is_dir() for path in run.iterdir() if path.name != "slots"]
+
+
+def _mounts(cluster: Cluster) -> list[str]:
+    places = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    kept = {str(cluster.blob_folder)}
+    return [f"mount at {place}" for place in places if place.startswith(f"{cluster.folder}/") and place not in kept]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # it has just ended
+        return b""

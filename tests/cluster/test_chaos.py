@@ -1,0 +1,25 @@
+"""A few of the disturbances of ./scripts/chaos, in every test run. A failing one names its seed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.chaos import Chaos
+from tests.cluster.cluster import Cluster
+
+pytestmark = pytest.mark.containers
+
+SEED = 7
+SHORT = (
+    "a worker stops past its lease",
+    "the queue is restarted",
+    "the database is read-only",
+    "a worker without either",
+)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_after_a_disturbance_all_machines_play_again_and_every_invariant_holds(
+    cluster: Cluster, bots: list[tuple[str, int]], name: str
+) -> None:
+    print(Chaos(cluster, bots, SEED).strike(name))

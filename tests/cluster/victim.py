@@ -1,0 +1,122 @@
+"""A worker whose processes are killed, once at a chosen moment or by every job of a kind:
+
+    python -m tests.cluster.victim --flag FILE --moment MOMENT
+    python -m tests.cluster.victim --deadly PROGRAM_SHA256...
+
+The first of its processes that comes to the moment and finds the file removes it and is gone; those that Celery starts
+in its place find none, and live. A deadly program kills whoever is about to start it, each time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cli.operate import jobs
+from league.jobs import ProgramRef
+from league.service import finish_series
+from sandbox.box import Program
+from sandbox.pipes import PipeTransport
+from workers import play
+from workers.context import Context
+from workers.programs import fetch_program
+
+EXCHANGES = 40
+"""Before the death in mid-match: a match of Yacht Auction has 26, so it is inside the second one."""
+
+
+def main() -> None:
+    """Take jobs, as `deadheat worker` does."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--flag", type=Path)
+    parser.add_argument("--moment", choices=MOMENTS)
+    parser.add_argument("--deadly", nargs="+", default=[])
+    chosen = parser.parse_args()
+    if chosen.moment:
+        once(chosen.flag, MOMENTS[chosen.moment])
+    every_time(set(chosen.deadly))
+    jobs("build,play,control", 2)
+
+
+def once(flag: Path, moment: Callable[[Callable[[], None]], None]) -> None:
+    """Whoever comes to the moment first dies there."""
+
+    def die() -> None:
+        try:
+            flag.unlink()
+        except FileNotFoundError:
+            return
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    moment(die)
+
+
+def every_time(deadly: set[str]) -> None:
+    """Whoever is to play one of these programs dies, with the series claimed and nothing said."""
+
+    def doomed(context: Context, program: ProgramRef, folder: Path) -> Program:
+        if program.program_sha256 in deadly:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return fetch_program(context, program, folder)
+
+    setattr(play, "fetch_program", doomed)  # noqa: B010  an imported name, which mypy guards
+
+
+def in_mid_match(die: Callable[[], None]) -> None:
+    """Between two exchanges, with both bots running."""
+    exchange, left = PipeTransport.exchange, iter(range(EXCHANGES))
+
+    def counted(self: PipeTransport, *arguments: Any) -> Any:
+        if next(left, None) is None:
+            die()
+        return exchange(self, *arguments)
+
+    setattr(PipeTransport, "exchange", counted)  # noqa: B010  a method, which mypy guards
+
+
+def between_blobs_and_results(die: Callable[[], None]) -> None:
+    """Every transcript is written, and the database has not heard of it."""
+    finish = play.finish
+
+    def doomed(*arguments: Any) -> None:
+        die()
+        finish(*arguments)
+
+    setattr(play, "finish", doomed)  # noqa: B010  a function, which mypy guards
+
+
+def in_mid_commit(die: Callable[[], None]) -> None:
+    """Every statement of the transaction is done, but not its end."""
+
+    def doomed(*arguments: Any) -> bool:
+        done = finish_series(*arguments)
+        die()
+        return done
+
+    setattr(play, "finish_series", doomed)  # noqa: B010  an imported name, which mypy guards
+
+
+def after_the_commit(die: Callable[[], None]) -> None:
+    """The results are in, and nobody has said so."""
+    finish = play.finish
+
+    def doomed(*arguments: Any) -> None:
+        finish(*arguments)
+        die()
+
+    setattr(play, "finish", doomed)  # noqa: B010
+
+
+MOMENTS = {
+    "in mid-match": in_mid_match,
+    "between blobs and results": between_blobs_and_results,
+    "in mid-commit": in_mid_commit,
+    "after the commit": after_the_commit,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""A real season, watched by a real Prometheus and by a collector of traces."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from cli import demo
+from league.config import Settings
+from tests.dashboards.collector import Collector
+from workers.context import BOTS
+
+DASHBOARDS = BOTS.parent / "dashboards"
+RULES = ("rules.yml", "alerts.yml")
+
+
+def make_late_bot(folder: Path) -> Path:
+    """The random bot, too slow at one ROLL in thirty: often enough for a season, seldom enough for a trial."""
+    source = (BOTS / "yacht-auction" / "random" / "main.py").read_text()
+    late = 'if command == "ROLL" and random.random() < 1 / 30:\n            __import__("time").sleep(2)\n        '
+    path = folder / "late.py"
+    path.write_text(source.replace('if command == "READY"', late + 'if command == "READY"'))
+    return path
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A real season in which a bot was too slow, and who has watched it: `prometheus` is the address of a real one."""
+
+    prometheus: str
+    collector: Collector
+    log: Path
+
+
+@pytest.fixture(scope="session")
+def watched(tmp_path_factory: pytest.TempPathFactory, engine_required: None) -> Iterator[Watched]:
+    if shutil.which("prometheus") is None:
+        pytest.skip("no prometheus is installed (Debian: prometheus)")
+    folder = tmp_path_factory.mktemp("watched")
+    settings = Settings(data_dir=folder / "data", port=free_port())
+    settings.data_dir.mkdir()
+    late = demo.Entrant("eve", "late", make_late_bot(folder))
+    url = f"http://127.0.0.1:{settings.port}"
+    collector = Collector()
+    with contextlib.ExitStack() as ends:
+        ends.callback(collector.close)
+        server = start_server(settings, collector)
+        ends.callback(end, server)
+        watcher = start_prometheus(folder, settings.port)
+        ends.callback(end, watcher.process)
+        demo.wait_until_ready(url, server, settings)
+        upload_until_ready(url, late)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(demo, "ENTRANTS", (*demo.ENTRANTS[2:4], late))
+            demo.play_season(url, settings, 3)
+        address = f"http://127.0.0.1:{watcher.port}"
+        wait_for_scrapes(address)
+        yield Watched(address, collector, demo.log_file(settings))
+
+
+def start_server(settings: Settings, collector: Collector) -> subprocess.Popen[bytes]:
+    """`deadheat serve`, which traces for the collector and logs as JSON; nothing of that reaches other tests."""
+    told = {"DATA_DIR": settings.data_dir, "PORT": settings.port, "TRACES_URL": collector.url, "LOG_FORMAT": "json"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in told.items():
+            patch.setenv(f"DEADHEAT_{name}", str(value))
+        return demo.start_server(settings)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ask it to, and wait."""
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+
+
+def upload_until_ready(url: str, entrant: demo.Entrant) -> None:
+    """Its trial match has about twelve prompts that it may be too slow at, so two uploads in three get past it."""
+    with demo.signed_in(url, entrant.author) as client:
+        for _ in range(20):
+            with contextlib.suppress(demo.Broken):
+                demo.ready_bot(client, entrant)
+                return
+    raise AssertionError("twenty uploads and none was quick enough once")
+
+
+class Watcher:
+    """A Prometheus process and its port."""
+
+    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+        self.process, self.port = process, port
+
+
+def start_prometheus(folder: Path, target: int, alertmanager: int | None = None) -> Watcher:
+    """Scrapes and evaluates every second, with the rules of this repository and nothing kept. Where there is an
+    Alertmanager, alerts do not wait before they go there.
+    """
+    config: dict[str, Any] = yaml.safe_load((DASHBOARDS / "prometheus" / "prometheus.yml").read_text())
+    config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    config["rule_files"] = [
+        copy_rules(DASHBOARDS / "prometheus" / name, folder, alertmanager is None) for name in RULES
+    ]
+    ((managers,),) = (manager["static_configs"] for manager in config["alerting"]["alertmanagers"])
+    managers["targets"] = [f"127.0.0.1:{alertmanager}"] if alertmanager else []
+    (job,) = config["scrape_configs"]
+    job["static_configs"] = [{"targets": [f"127.0.0.1:{target}"]}]
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+    port = free_port()
+    command = [
+        "prometheus",
+        f"--config.file={folder}/prometheus.yml",
+        f"--storage.tsdb.path={folder}/tsdb",
+        f"--web.listen-address=127.0.0.1:{port}",
+        "--rules.alert.resend-delay=1s",  # what fires before Alertmanager is known is said again
+    ]
+    with (folder / "prometheus.log").open("wb") as log:
+        return Watcher(subprocess.Popen(command, stdout=log, stderr=log), port)
+
+
+def copy_rules(source: Path, folder: Path, patient: bool) -> str:
+    """Where the copy is; those that are not patient fire at once."""
+    rules = yaml.safe_load(source.read_text())
+    for group in rules["groups"]:
+        for rule in group["rules"]:
+            if not patient:
+                rule.pop("for", None)
+    (folder / source.name).write_text(yaml.safe_dump(rules))
+    return str(folder / source.name)
+
+
+def wait_for_scrapes(address: str) -> None:
+    """Until rules have been evaluated over what the finished season left behind."""
+    end = time.monotonic() + 60
+    while not answer(address, 'deadheat:timeouts:ratio5m > 0 and on() sum(deadheat_faults_total{fault="timeout"}) > 0'):
+        assert time.monotonic() < end, "no time-out of the late bot arrived in Prometheus"
+        time.sleep(0.5)
+    time.sleep(2)  # two more rounds, so that rates have two samples
+
+
+def answer(address: str, expression: str) -> list[Any]:
+    response = httpx.get(f"{address}/api/v1/query", params={"query": expression})
+    body = response.json()
+    assert body["status"] == "success", f"{expression}: {body}"
+    result: list[Any] = body["data"]["result"]
+    return result
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,110 @@
+"""From a rule that fires to somebody who is told: a real Prometheus, a real Alertmanager, a receiver of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.dashboards.conftest import DASHBOARDS, end, free_port, start_prometheus
+
+CONFIG = DASHBOARDS / "prometheus" / "alertmanager.yml"
+PATIENCE_SECONDS = 60
+
+
+@pytest.fixture(autouse=True)
+def installed() -> None:
+    if shutil.which("amtool") is None or shutil.which("prometheus") is None:
+        pytest.skip("no Alertmanager is installed (Debian: prometheus-alertmanager, prometheus)")
+
+
+def amtool(*arguments: str) -> str:
+    done = subprocess.run(["amtool", *arguments], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+class Told:
+    """A webhook: what it was sent, with the path it came by."""
+
+    def __init__(self) -> None:
+        received = self.received = queue.Queue[tuple[str, Any]]()
+
+        class Webhook(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                received.put((self.path, body))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Not on the terminal."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Webhook)
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@pytest.fixture
+def told() -> Iterator[Told]:
+    webhook = Told()
+    yield webhook
+    webhook.close()
+
+
+def test_the_configuration_is_accepted_and_so_are_the_receivers_that_it_suggests(tmp_path: Path) -> None:
+    amtool("check-config", str(CONFIG))
+    text = CONFIG.read_text()
+    suggested = tmp_path / "suggested.yml"
+    suggested.write_text(text.replace("\n    # ", "\n    "))
+    amtool("check-config", str(suggested))
+    receivers = {one["name"]: {*one} - {"name"} for one in yaml.safe_load(suggested.read_text())["receivers"]}
+    assert receivers == {"pages": {"webhook_configs"}, "tickets": {"email_configs"}}
+
+
+@pytest.mark.parametrize(("severity", "receiver"), [("page", "pages"), ("ticket", "tickets")])
+def test_every_severity_has_its_receiver(severity: str, receiver: str) -> None:
+    assert amtool("config", "routes", "test", f"--config.file={CONFIG}", f"severity={severity}").split() == [receiver]
+
+
+def test_an_alert_that_fires_reaches_whoever_is_to_be_told(tmp_path: Path, told: Told) -> None:
+    config = yaml.safe_load(CONFIG.read_text())
+    for receiver in config["receivers"]:
+        receiver["webhook_configs"] = [{"url": f"{told.url}/{receiver['name']}"}]
+    for route in (config["route"], *config["route"]["routes"]):
+        route["group_wait"] = "0s"
+    (tmp_path / "alertmanager.yml").write_text(yaml.safe_dump(config))
+    port, nobody = free_port(), free_port()
+    with contextlib.ExitStack() as ends:
+        command = [
+            "prometheus-alertmanager",
+            f"--config.file={tmp_path}/alertmanager.yml",
+            f"--storage.path={tmp_path}/kept",
+            f"--web.listen-address=127.0.0.1:{port}",
+            "--cluster.listen-address=",
+        ]
+        log = ends.enter_context((tmp_path / "alertmanager.log").open("wb"))
+        ends.callback(end, subprocess.Popen(command, stdout=log, stderr=log))
+        ends.callback(end, start_prometheus(tmp_path, nobody, port).process)
+        heard: dict[str, tuple[str, str]] = {}
+        while not {"DeadheatDown", "DeadheatNoWorker"} <= heard.keys():
+            path, body = told.received.get(timeout=PATIENCE_SECONDS)
+            for alert in body["alerts"]:
+                heard[alert["labels"]["alertname"]] = (path, alert["annotations"]["summary"])
+    assert heard["DeadheatDown"] == ("/pages", f"The API at 127.0.0.1:{nobody} does not answer.")

@@ -1,0 +1,29 @@
+"""Compose, whichever there is, and other programs that a deployment is made with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+from tests.cli.command import ROOT
+
+DEPLOY = ROOT / "deploy"
+
+
+def compose_command() -> list[str] | None:
+    """Docker's own `compose` where it is installed, else Debian's docker-compose."""
+    if shutil.which("docker"):
+        known = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
+        if known.returncode == 0:
+            return ["docker", "compose"]
+    return ["docker-compose"] if shutil.which("docker-compose") else None
+
+
+def run(*command: str, seconds: float = 60, **environment: str) -> str:
+    """The program's stdout; what it said is the message of its failure."""
+    done = subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=seconds, check=False
+    )
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+    return done.stdout

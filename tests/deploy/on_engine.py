@@ -1,0 +1,245 @@
+"""The production deployment as it is described, on this machine's engine: brought up, played on, brought down.
+
+Started by ./scripts/deploy-check, which builds the images; the ordinary tests do not collect this file, for it takes
+minutes and ten services. What it plays is short: that nothing is lost whatever fails is the business of tests/cluster.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from cli.api_client import Client, Refused
+from cli.follow import wait_for_build
+from cli.submit import read_bot
+from tests.cli.command import GAME, RANDOM
+from tests.deploy.compose import DEPLOY, compose_command, run
+
+TAG = "check"
+"""Images of this test's own, beside those that somebody runs."""
+
+UP_SECONDS = 240
+STOP_SECONDS = 55
+"""What docs/operators.md promises, and a little less than compose's own patience, after which it kills."""
+
+
+@dataclass
+class Deployment:
+    """One that was brought up for the tests."""
+
+    name: str
+    environment: Path
+    port: int
+    state: Path
+    prometheus: str
+
+    def compose(self, *arguments: str, seconds: float = UP_SECONDS) -> str:
+        """Compose's stdout; its stderr is the message of the failure."""
+        command = compose_command()
+        assert command is not None
+        of_this = ["--env-file", str(self.environment), "-p", self.name, "-f", str(DEPLOY / "compose.yml")]
+        return run(*command, *of_this, *arguments, seconds=seconds)
+
+    def deadheat(self, service: str, *arguments: str) -> str:
+        """The command inside one of the containers."""
+        return self.compose("exec", "-T", service, "deadheat", *arguments)
+
+    def containers(self, service: str) -> list[str]:
+        return self.compose("ps", "-q", service).split()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@pytest.fixture(scope="module")
+def deployment() -> Iterator[Deployment]:
+    """Two API processes, two schedulers, two workers, PostgreSQL, Redis, Prometheus and Alertmanager."""
+    port, prometheus, alertmanager = (free_port() for _ in range(3))
+    state = Path(tempfile.mkdtemp(prefix="deadheat-deploy-"))
+    made = Deployment(f"deadheat-test-{os.getpid()}", state / "env", port, state, f"127.0.0.1:{prometheus}")
+    run(str(DEPLOY / "secrets"), str(made.environment))
+    own = {"STATE": str(state), "TAG": TAG, "LISTEN": f"127.0.0.1:{port}", "SETTINGS": str(state / "settings.env")}
+    own |= {"PROMETHEUS_LISTEN": made.prometheus, "ALERTMANAGER_LISTEN": f"127.0.0.1:{alertmanager}"}
+    own |= {"WORKER_NAME": ""}  # two workers here stand for two machines
+    chosen = {"JUDGE_UNFIT": "true", "SITE_URL": "https://league.example", "TRUSTED_PROXIES": "127.0.0.1"}
+    for file, values in ((made.environment, own), (state / "settings.env", chosen)):
+        with file.open("a") as opened:
+            opened.writelines(f"DEADHEAT_{name}={value}\n" for name, value in values.items())
+    try:
+        made.compose("--profile", "watch", "up", "-d", "--scale", "worker=2", "--scale", "scheduler=2")
+        yield made
+    finally:
+        made.compose("--profile", "watch", "down", "--volumes", "--timeout", "60")
+        shutil.rmtree(state)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def until(what: Callable[[], object], about: str, deployment: Deployment, seconds: float = UP_SECONDS) -> None:
+    """Wait for it; what the containers logged is the message of the failure."""
+    give_up_at = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < give_up_at, f"{about} within {seconds} s\n{deployment.compose('logs', '--tail=30')}"
+        time.sleep(0.5)
+
+
+def inspected(container: str) -> dict[str, object]:
+    (found,) = json.loads(run("docker", "inspect", container))
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture(scope="module")
+def boss(deployment: Deployment) -> str:
+    """An organiser's token, made as docs/operators.md says."""
+    until(lambda: answers(deployment), "the API answers", deployment)
+    with Client(deployment.address) as client:
+        client.sign_up("boss", "a long enough password")
+        deployment.deadheat("control", "user", "role", "boss", "organiser")
+        return client.issue_token("boss", "a long enough password").token
+
+
+def answers(deployment: Deployment) -> bool:
+    try:
+        with Client(deployment.address) as client:
+            client.call("GET", "/readyz")
+    except Refused:
+        return False
+    return True
+
+
+def test_every_service_becomes_healthy(deployment: Deployment) -> None:
+    services = deployment.compose("config", "--services").split()
+    assert {"api", "scheduler", "control", "worker", "postgres", "redis", "prometheus", "alertmanager"} <= set(services)
+    running = [name for service in services if service != "grafana" for name in deployment.containers(service)]
+    assert len(running) == 11  # with the one that migrated
+
+    def healthy() -> bool:
+        return all(
+            state.get("Health", {"Status": "healthy"})["Status"] == "healthy" and state["ExitCode"] == 0
+            for state in (inspected(name)["State"] for name in running)
+            if isinstance(state, dict)
+        )
+
+    until(healthy, "all containers are healthy", deployment)
+
+
+def test_a_season_is_played_on_two_workers_and_one_that_is_stopped_loses_nothing(
+    deployment: Deployment, boss: str
+) -> None:
+    with Client(deployment.address, boss) as client:
+        season = client.create_season({"name": "Spring", "game": GAME, "series_length": 20, "games_per_pair": 40})
+        client.change_season(season.id, {"state": "open"})
+    for author in ("ada", "bob", "eve"):
+        with Client(deployment.address) as client:
+            client.sign_up(author, "a long enough password")
+            token = client.issue_token(author, "a long enough password").token
+        with Client(deployment.address, token) as client:
+            bot = client.own_bot(GAME, "chance")
+            version = wait_for_build(client, client.upload(bot.id, *read_bot(Path(RANDOM))))
+            assert version.state == "ready", version.reason
+            client.enter(season.id, bot.id)
+    until(lambda: ledger(deployment, "state = 'running'"), "a series is played", deployment)
+
+    stopped = deployment.containers("worker")[0]
+    began_at = time.monotonic()
+    run("docker", "stop", "--time", "60", stopped, seconds=90)
+    assert time.monotonic() - began_at < STOP_SECONDS
+    state = inspected(stopped)["State"]
+    assert isinstance(state, dict) and state["ExitCode"] == 0, deployment.compose("logs", "--tail=50", "worker")
+    run("docker", "start", stopped)
+
+    until(lambda: ledger(deployment, "state = 'done'") == 6, "all six series are played", deployment, 400)
+    with Client(deployment.address, boss) as client:
+        until(
+            lambda: [row["games"] for row in board(client, season.id)] == [80, 80, 80],
+            "the leaderboard has all 120 games",
+            deployment,
+        )
+
+
+def board(client: Client, season_id: int) -> list[dict[str, int]]:
+    rows: list[dict[str, int]] = client.call("GET", f"/v1/seasons/{season_id}/leaderboard")["rows"]
+    return rows
+
+
+def ledger(deployment: Deployment, condition: str) -> int:
+    """Series in that state, from the database itself."""
+    (container,) = deployment.containers("postgres")
+    password = dict(line.split("=", 1) for line in deployment.environment.read_text().split())
+    url = f"postgresql://deadheat:{password['DEADHEAT_DATABASE_PASSWORD']}@127.0.0.1/deadheat"
+    return int(run("docker", "exec", container, "psql", url, "-Atc", f"SELECT count(*) FROM series WHERE {condition}"))
+
+
+def test_one_of_two_schedulers_leads(deployment: Deployment) -> None:
+    def told() -> str:
+        return deployment.compose("logs", "scheduler")
+
+    until(
+        lambda: "this scheduler leads" in told() and "another scheduler leads" in told(), "both have said", deployment
+    )
+
+
+def test_a_league_can_be_backed_up_inside_and_the_doctor_finds_it_well(deployment: Deployment, boss: str) -> None:
+    assert "from postgresql" in deployment.deadheat("control", "backup", "/tmp/backups")
+    assert "It can be restored." in deployment.deadheat("control", "restore", "--check", "/tmp/backups")
+    assert "nothing is wrong" in deployment.deadheat("control", "doctor", "--role", "control")
+    told = deployment.compose("exec", "-T", "worker", "sh", "-c", "deadheat doctor --role worker --json || true")
+    found = [json.loads(line) for line in told.splitlines()]
+    assert {"engine", "fifos", "fitness"} <= {finding["about"] for finding in found}
+    wrong = [finding for finding in found if finding["verdict"] == "wrong"]
+    assert [finding for finding in wrong if finding["about"] != "fitness"] == []  # a busy host is as unfit as it is
+
+
+def test_no_container_has_more_rights_than_it_needs(deployment: Deployment) -> None:
+    for service in ("api", "scheduler", "control", "worker", "postgres", "redis", "prometheus", "alertmanager"):
+        for name in deployment.containers(service):
+            found = inspected(name)
+            config, host = found["Config"], found["HostConfig"]
+            assert isinstance(config, dict) and isinstance(host, dict)
+            assert host["ReadonlyRootfs"]
+            assert host["CapDrop"] == ["ALL"]
+            assert "no-new-privileges:true" in host["SecurityOpt"]
+            assert not host["Privileged"]
+            engine = any("docker.sock" in bind for bind in host["Binds"] or ())
+            assert engine is (service == "worker")
+            assert config["User"] == ("0:0" if service == "worker" else "10001:10001")
+            assert set(host["CapAdd"] or ()) == ({"SYS_NICE", "DAC_OVERRIDE"} if service == "worker" else set())
+            assert run("docker", "exec", name, "sh", "-c", "touch /nothing 2>/dev/null || echo refused") == "refused\n"
+
+
+def test_prometheus_sees_every_process(deployment: Deployment, boss: str) -> None:
+    (prometheus,) = deployment.containers("prometheus")
+
+    def up() -> bool:
+        asked = ["promtool", "query", "instant", "http://127.0.0.1:9090", "sum by (job) (up)"]
+        told = run("docker", "exec", prometheus, *asked)
+        return 'job="deadheat"} => 1 ' in told and 'job="deadheat-workers"} => ' in told
+
+    until(up, "Prometheus has scraped them", deployment)
+
+
+def test_alertmanager_is_known_to_prometheus_and_takes_an_alert(deployment: Deployment) -> None:
+    with httpx.Client(timeout=10) as client:
+        found = client.get(f"http://{deployment.prometheus}/api/v1/alertmanagers").json()["data"]
+    assert [manager["url"] for manager in found["activeAlertmanagers"]] == ["http://alertmanager:9093/api/v2/alerts"]
+    (alertmanager,) = deployment.containers("alertmanager")
+    own = ["docker", "exec", alertmanager, "amtool", "--alertmanager.url=http://127.0.0.1:9093", "alert"]
+    run(*own, "add", "Trial", "severity=page")
+    assert "Trial" in run(*own, "query")

@@ -1,0 +1,99 @@
+"""What the files of the production deployment say; ./scripts/deploy-check tries them on an engine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.compose import DEPLOY, compose_command, run
+
+SERVICES = sorted(path.parent.name for path in (DEPLOY / "services").glob("*/Dockerfile"))
+
+
+@pytest.mark.parametrize("file", ["compose.yml", "compose.worker.yml"])
+def test_what_a_worker_may_do_is_the_same_on_one_machine_and_on_a_further_one(file: str) -> None:
+    worker = yaml.safe_load((DEPLOY / file).read_text())["services"]["worker"]
+    alone = yaml.safe_load((DEPLOY / "compose.worker.yml").read_text())["services"]["worker"]
+    for key in ("command", "user", "pid", "read_only", "cap_drop", "security_opt", "healthcheck", "stop_grace_period"):
+        assert worker[key] == alone[key], key
+    assert {*worker["volumes"]} - {"blobs:/blobs"} == {*alone["volumes"]}
+    assert {*worker["cap_add"]} == {*alone["cap_add"]}
+
+
+@pytest.mark.parametrize("files", [("compose.yml",), ("compose.yml", "compose.objects.yml"), ("compose.worker.yml",)])
+def test_compose_accepts_the_files(files: tuple[str, ...], tmp_path: Path) -> None:
+    command = compose_command()
+    if command is None:
+        pytest.skip("no compose is installed (Debian: docker-compose)")
+    run(str(DEPLOY / "secrets"), str(tmp_path / "env"))
+    with (tmp_path / "env").open("a") as file:
+        file.write(f"DEADHEAT_BLOB_URL=s3://blobs\nDEADHEAT_SETTINGS={tmp_path / 'settings.env'}\n")
+    named = [argument for file in files for argument in ("-f", str(DEPLOY / file))]
+    run(*command, "--env-file", str(tmp_path / "env"), *named, "config", "--quiet")
+
+
+def test_secrets_are_made_once_and_are_nobody_elses(tmp_path: Path) -> None:
+    run(str(DEPLOY / "secrets"), str(tmp_path / "env"))
+    first = (tmp_path / "env").read_text()
+    run(str(DEPLOY / "secrets"), str(tmp_path / "env"))
+    assert (tmp_path / "env").read_text() == first
+    assert (tmp_path / "env").stat().st_mode & 0o777 == 0o600
+    values = dict(line.split("=", 1) for line in first.splitlines())
+    assert len(values["DEADHEAT_DATABASE_PASSWORD"]) == 48
+    passwords = [value for name, value in values.items() if name.endswith("_PASSWORD")]
+    assert len({*passwords}) == len(passwords) == 4
+
+
+@pytest.mark.parametrize("file", ["compose.yml", "compose.worker.yml"])
+def test_a_worker_in_a_container_has_its_machines_name_unless_another_is_chosen(file: str, tmp_path: Path) -> None:
+    assert services_of(file)["worker"]["hostname"] == "${DEADHEAT_WORKER_NAME:-}"
+    for chosen, name in (("", os.uname().nodename), ("DEADHEAT_WORKER_NAME=two\n", "two")):
+        (tmp_path / "env").write_text(chosen)
+        run(str(DEPLOY / "secrets"), str(tmp_path / "env"))
+        values = [line.split("=", 1) for line in (tmp_path / "env").read_text().splitlines()]
+        assert [value for key, value in values if key == "DEADHEAT_WORKER_NAME"] == [name]
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_an_image_is_made_from_debian_packages_and_of_files_that_are_there(service: str) -> None:
+    folder = DEPLOY / "services" / service
+    recipe = (folder / "Dockerfile").read_text().splitlines()
+    assert recipe[0] == f"FROM deadheat/{service}-base"  # ours: no registry is asked
+    copied = [word for line in recipe if line.startswith("COPY ") for word in line.split()[1:-1]]
+    assert copied
+    assert [name for name in copied if not (DEPLOY.parent / name).exists()] == []
+    assert "USER 10001:10001" in recipe
+    for line in (folder / "packages").read_text().splitlines():
+        package = line.partition("#")[0].strip()
+        assert not package or subprocess.run(["apt-cache", "show", package], capture_output=True, check=False).stdout
+
+
+def test_compose_runs_only_images_of_ours_but_grafana() -> None:
+    services = services_of("compose.objects.yml") | services_of("compose.yml")  # the first adds to parts of the second
+    foreign = {name for name, service in services.items() if not service["image"].startswith("deadheat/")}
+    assert foreign == {"grafana"}
+    assert {service["image"].partition(":")[0].removeprefix("deadheat/") for service in services.values()} >= {
+        *SERVICES
+    }
+
+
+def services_of(file: str) -> dict[str, dict[str, Any]]:
+    services: dict[str, dict[str, Any]] = yaml.safe_load((DEPLOY / file).read_text())["services"]
+    return services
+
+
+def test_with_a_store_of_its_own_every_part_of_the_league_uses_it_and_it_has_no_more_rights_than_they() -> None:
+    ours, all_of_them = services_of("compose.objects.yml"), services_of("compose.yml")
+    league = {name for name, service in all_of_them.items() if service["image"].startswith("deadheat/app:")}
+    assert league == {*ours} - {"objects"}
+    for name in league:
+        assert ours[name]["environment"]["DEADHEAT_BLOB_URL"] == "s3://blobs"
+        assert ours[name]["environment"]["AWS_SECRET_ACCESS_KEY"] == "${DEADHEAT_OBJECTS_PASSWORD}"  # nobody's default
+        assert ours[name]["depends_on"] == {"objects": {"condition": "service_healthy"}}
+    for key in ("restart", "user", "read_only", "cap_drop", "security_opt", "logging"):
+        assert ours["objects"][key] == all_of_them["redis"][key], key

@@ -1,0 +1,62 @@
+"""`deadheat serve` as its operator starts it, with bots as plain programs: a whole deployment within seconds."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cli.api_client import Client, Refused
+
+ROOT = Path(__file__).parent.parent
+START_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """Where it answers, and the environment that its operator's commands need."""
+
+    url: str
+    environment: Mapping[str, str]
+    organiser: str
+    """A token."""
+
+
+@contextmanager
+def serving(folder: Path, **settings: str) -> Iterator[Deployment]:
+    """A deployment with its data in `folder`; settings by their names in the environment, without DEADHEAT_."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    own = {"DATA_DIR": str(folder), "PORT": str(port), "SANDBOX": "local", "JUDGE_UNFIT": "true"} | settings
+    environment = {**os.environ, **{f"DEADHEAT_{name}": value for name, value in own.items()}}
+    with (folder / "log").open("wb") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "cli.main", "serve"], cwd=ROOT, env=environment, stdout=log, stderr=log
+        )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        until = time.monotonic() + START_SECONDS
+        while not _ready(url):
+            assert server.poll() is None and time.monotonic() < until, (folder / "log").read_text()
+            time.sleep(0.2)
+        yield Deployment(url, environment, (folder / "organiser.token").read_text().strip())
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(60)
+
+
+def _ready(url: str) -> bool:
+    try:
+        with Client(url) as client:
+            client.call("GET", "/readyz")
+    except Refused:
+        return False
+    return True

@@ -1,0 +1,314 @@
+"""What must hold of a league's database and transcripts, whatever was killed, cut off, stopped or doubled meanwhile.
+
+Each function here yields sentences, one for each thing that is wrong; `broken` is all of them. The simulation of the
+play path (`tests/simulation`) and the tests of a cluster look with the same eyes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from datetime import timedelta
+from fractions import Fraction
+from itertools import combinations
+
+from sqlmodel import Session, and_, col, func, or_, select
+
+from engine.games import GAMES
+from engine.replay import Diverged, replay
+from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from league.blobs import Blobs
+from league.database import now, settings_of
+from league.errors import BlobDamaged, BlobMissing
+from league.service import first_broken
+from league.service.play import BLAMELESS, PLAYED
+from league.service.recount import recount
+from league.states import (
+    UNFINISHED,
+    ExhibitionState,
+    FinalsFormat,
+    MatchState,
+    Purpose,
+    SeriesState,
+    VersionState,
+)
+from league.tables import (
+    Attempt,
+    BotVersion,
+    Exhibition,
+    LatencySummary,
+    Match,
+    Pair,
+    Participant,
+    ResponseTimes,
+    Season,
+    Series,
+    VoidedMatch,
+)
+
+Leased = type[Series] | type[BotVersion] | type[Exhibition]
+"""What somebody carries out who holds a lease."""
+
+
+def broken(session: Session, blobs: Blobs) -> list[str]:
+    """Everything that is wrong; whatever still waits or is being played is not, see `unfinished`."""
+    looked: list[Iterable[str]] = [
+        misplaced_series(session),
+        misplaced_matches(session),
+        doubled_results(session),
+        unexplained_attempts(session),
+        misplaced_builds(session),
+        unswept_leases(session),
+        lost_programs(session, blobs),
+        unproven_results(session, blobs),
+        miscounted_pairs(session),
+        miscounted_prompts(session),
+        wrong_rankings(session),
+        exceeded_quotas(session),
+        broken_chain(session),
+    ]
+    return [sentence for sentences in looked for sentence in sentences]
+
+
+def unfinished(session: Session) -> list[str]:
+    """Series, builds and people's matches that still wait or are under way: nothing at the end of a season."""
+    kinds: list[tuple[str, Leased, Collection[str]]] = [
+        ("series", Series, UNFINISHED),
+        ("version", BotVersion, (VersionState.UPLOADED, VersionState.BUILDING)),
+        ("exhibition", Exhibition, (ExhibitionState.QUEUED, ExhibitionState.RUNNING)),
+    ]
+    found = []
+    for what, table, states in kinds:
+        waiting = select(table.id, table.state, table.attempt).where(col(table.state).in_(states))
+        for number, state, attempt in session.exec(waiting.order_by(col(table.id))):
+            found.append(f"{what} {number} is {state} at attempt {attempt}")
+    return found
+
+
+def misplaced_series(session: Session) -> Iterator[str]:
+    """Leases belong to series that are being played, and nobody tries for ever."""
+    limit = settings_of(session).series_attempts
+    spoiled = (col(Attempt.match_id).is_(None), col(Attempt.cause).not_in(BLAMELESS), col(Attempt.worker).is_not(None))
+    lost = Counter(session.exec(select(Attempt.series_id).where(*spoiled)).all())
+    for series in session.exec(select(Series)):
+        if (series.lease_until is not None) != (series.state is SeriesState.RUNNING):
+            yield f"series {series.id} is {series.state} with a lease until {series.lease_until}"
+        if (series.finished_at is not None) != (series.state in {SeriesState.DONE, SeriesState.ABANDONED}):
+            yield f"series {series.id} is {series.state} and finished at {series.finished_at}"
+        if lost[series.id] > limit:
+            yield f"series {series.id} was tried again after {lost[series.id]} failures, of {limit}"
+
+
+def misplaced_builds(session: Session) -> Iterator[str]:
+    """Leases belong to builds that go on, and every attempt but the last one has its reason in the ledger, once."""
+    noted: dict[int | None, list[int]] = defaultdict(list)
+    for version_id, attempt in session.exec(select(Attempt.version_id, Attempt.attempt).order_by(col(Attempt.attempt))):
+        noted[version_id].append(attempt)
+    for version in session.exec(select(BotVersion)):
+        if (version.lease_until is not None) != (version.state is VersionState.BUILDING):
+            yield f"version {version.id} is {version.state} with a lease until {version.lease_until}"
+        if noted[version.id] != [*range(1, version.attempt + (version.state is VersionState.UPLOADED))]:
+            attempts = f"at attempt {version.attempt}; failed were {noted[version.id]}"
+            yield f"version {version.id} is {version.state} {attempts}"
+    for row in session.exec(select(Exhibition)):
+        if (row.lease_until is not None) != (row.state is ExhibitionState.RUNNING):
+            yield f"exhibition {row.id} is {row.state} with a lease until {row.lease_until}"
+
+
+def unswept_leases(session: Session) -> Iterator[str]:
+    """Who holds something renews its lease, or it is taken back: nobody lets one lie for another time as long."""
+    latest = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
+    kinds: tuple[tuple[str, Leased], ...] = (("series", Series), ("version", BotVersion), ("exhibition", Exhibition))
+    for what, table in kinds:
+        dead = select(table.id, table.lease_until).where(col(table.lease_until) < latest)
+        yield from (f"{what} {number} has a lease until {until}" for number, until in session.exec(dead))
+
+
+def lost_programs(session: Session, blobs: Blobs) -> Iterator[str]:
+    """What is ready to play is in the store, and so is the record of every trial."""
+    for version in session.exec(select(BotVersion)):
+        if (version.program_sha256 is not None) != (version.state is VersionState.READY):
+            yield f"version {version.id} is {version.state} with the program {version.program_sha256}"
+        names = (version.program_sha256, version.trial_sha256)
+        yield from (
+            f"version {version.id}: {name} is not in the store" for name in names if name and not blobs.has(name)
+        )
+
+
+def misplaced_matches(session: Session) -> Iterator[str]:
+    """A match waits with its series and ends with it: none is lost."""
+    for match, state in session.exec(select(Match, Series.state).join(Series, col(Series.id) == Match.series_id)):
+        if (match.state is MatchState.SCHEDULED) != (state in UNFINISHED):
+            yield f"match {match.id} is {match.state} in series {match.series_id}, which is {state}"
+        if match.rated and match.state is not MatchState.DONE:
+            yield f"match {match.id} is rated and {match.state}"
+
+
+def doubled_results(session: Session) -> Iterator[str]:
+    """Each result comes from one attempt, each attempt is of a series that was begun so often."""
+    counted = session.exec(
+        select(Attempt.match_id, func.count()).where(Attempt.cause == PLAYED).group_by(col(Attempt.match_id))
+    )
+    played = {match_id: count for match_id, count in counted if match_id is not None}
+    for match_id, state in session.exec(select(Match.id, Match.state)):
+        wanted = int(state is MatchState.DONE)
+        if played.get(match_id, 0) != wanted:
+            yield f"match {match_id} is {state} and was played {played.get(match_id, 0)} times"
+    of_series = select(Attempt).join(Series, col(Series.id) == Attempt.series_id)
+    for attempt in session.exec(of_series.where(Attempt.cause == PLAYED, Attempt.attempt != Series.attempt)):
+        yield f"match {attempt.match_id} has the result of attempt {attempt.attempt}, which was not the last"
+
+
+def unexplained_attempts(session: Session) -> Iterator[str]:
+    """Every attempt at a series but the one that goes on or succeeded has its reason in the ledger, once."""
+    failed = select(Attempt.series_id, Attempt.attempt).where(
+        col(Attempt.match_id).is_(None), col(Attempt.series_id).is_not(None), col(Attempt.started_at).is_not(None)
+    )
+    noted: dict[int | None, list[int]] = defaultdict(list)
+    for series_id, attempt in session.exec(failed):
+        noted[series_id].append(attempt)
+    for series in session.exec(select(Series)):
+        good = series.state in {SeriesState.RUNNING, SeriesState.DONE}
+        if sorted(noted[series.id]) != [*range(1, series.attempt + (not good))]:
+            yield f"series {series.id} is {series.state} at attempt {series.attempt}; failed were {noted[series.id]}"
+
+
+def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
+    """A result follows from its transcript, which is there and is this match's; without a result there is neither."""
+    seats: dict[int, list[Participant]] = {}
+    for participant in session.exec(select(Participant).order_by(col(Participant.match_id), col(Participant.seat))):
+        seats.setdefault(participant.match_id, []).append(participant)
+    for match in session.exec(select(Match)):
+        seated = seats.get(match.id, [])
+        if match.state is MatchState.DONE:
+            yield from (f"match {match.id}: {problem}" for problem in _unproven(match, seated, blobs))
+        elif match.transcript_sha256 is not None or any(one.rank is not None for one in seated):
+            yield f"match {match.id} is {match.state} and has a result"
+
+
+def _unproven(match: Match, seated: list[Participant], blobs: Blobs) -> Iterator[str]:
+    try:
+        assert match.transcript_sha256 is not None, "it has no transcript"
+        transcript = decode(blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
+        replay(GAMES[transcript.game], transcript)
+    except (AssertionError, BadTranscript, BlobDamaged, BlobMissing, Diverged, KeyError, ValueError) as error:
+        yield f"its transcript proves nothing: {error!r}"
+        return
+    if transcript.seed != match.seed or transcript.about.get("match") != match.id:
+        yield f"its transcript is of match {transcript.about.get('match')}"
+    stored = [(one.rank, one.points and Fraction(one.points), one.fault) for one in seated]
+    if stored != _proven(transcript):
+        yield f"stored is {stored}, its transcript says {_proven(transcript)}"
+
+
+def _proven(transcript: Transcript) -> list[tuple[object, ...]]:
+    result = transcript.result
+    points = [None if result.points is None else Fraction(value) for value in result.points or result.ranks]
+    return [(rank, points[seat], result.faults.get(seat)) for seat, rank in enumerate(result.ranks)]
+
+
+def miscounted_pairs(session: Session) -> Iterator[str]:
+    """Pairing counts no fewer games than were played and no more than were planned; a repetition is neither."""
+    repeated = select(VoidedMatch.rejudged_id).where(col(VoidedMatch.rejudged_id).is_not(None))
+    seated = (
+        select(Match.id, Match.season_id, Match.state, Participant.version_id)
+        .join(Series, col(Series.id) == Match.series_id)
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .where(Series.purpose != Purpose.CHALLENGE, col(Match.id).not_in(repeated))
+    )
+    tables: dict[int, tuple[int, MatchState, set[int]]] = {}
+    for match_id, season_id, state, version in session.exec(seated):
+        tables.setdefault(match_id, (season_id, MatchState(state), set()))[2].add(version)
+    planned: Counter[tuple[int, int, int]] = Counter()
+    played: Counter[tuple[int, int, int]] = Counter()
+    for season_id, state, versions in tables.values():
+        for low, high in combinations(sorted(versions), 2):
+            planned[season_id, low, high] += 1
+            played[season_id, low, high] += state is MatchState.DONE
+    counted = {(pair.season_id, pair.low_id, pair.high_id): pair.games for pair in session.exec(select(Pair))}
+    for key in sorted(planned.keys() | counted.keys()):
+        if not played[key] <= counted.get(key, 0) <= planned[key]:
+            yield f"pair {key}: {counted.get(key, 0)} games counted, {planned[key]} planned, {played[key]} played"
+
+
+def miscounted_prompts(session: Session) -> Iterator[str]:
+    """Added up response times are those of the matches, each counted once."""
+    of_matches = (
+        select(Match.season_id, Participant.version_id, func.sum(LatencySummary.prompts))
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .join(
+            LatencySummary,
+            (col(LatencySummary.match_id) == Match.id) & (col(LatencySummary.seat) == Participant.seat),
+        )
+        .group_by(col(Match.season_id), col(Participant.version_id))
+    )
+    counted = (
+        select(ResponseTimes.season_id, ResponseTimes.version_id, func.sum(ResponseTimes.prompts))
+        .where(ResponseTimes.prompts > 0)
+        .group_by(col(ResponseTimes.season_id), col(ResponseTimes.version_id))
+    )
+    apart = {tuple(row) for row in session.exec(of_matches)} ^ {tuple(row) for row in session.exec(counted)}
+    yield from (f"response times of season {season}, version {version}: {n}" for season, version, n in sorted(apart))
+
+
+def wrong_rankings(session: Session) -> Iterator[str]:
+    """Every season's newest ranking is what its log gives; where a refit is due it need not be yet."""
+    for season_id in session.exec(select(Season.id)):
+        found = recount(session, season_id)
+        if not found.refit_due:
+            yield from (f"ranking of season {season_id}: {difference}" for difference in found.differences)
+
+
+def exceeded_quotas(session: Session) -> Iterator[str]:
+    """No pair was planned more games than its season wants, and no season has more open series than it may have."""
+    over = (
+        select(Pair, Season.games_per_pair)
+        .join(Season, col(Season.id) == Pair.season_id)
+        .where(col(Pair.games) > col(Season.games_per_pair), Season.seats == 2)
+        .where(Season.finals == FinalsFormat.NONE)  # whose games count as well, and have a number of their own
+    )
+    for pair, limit in session.exec(over):
+        yield f"pair {(pair.season_id, pair.low_id, pair.high_id)}: {pair.games} games planned, {limit} wanted"
+    rejudged = select(VoidedMatch.rejudged_id).where(col(VoidedMatch.rejudged_id).is_not(None))
+    asked_for = select(Match.series_id).where(col(Match.id).in_(rejudged))  # by an organiser, whatever is open
+    unfinished_ones = (
+        select(Series.season_id, func.count())
+        .where(col(Series.state).in_(UNFINISHED), Series.purpose == Purpose.LADDER, col(Series.id).not_in(asked_for))
+        .group_by(col(Series.season_id))
+    )
+    for season_id, count in session.exec(unfinished_ones):
+        if count > settings_of(session).open_series_limit:
+            yield f"season {season_id} has {count} open series"
+
+
+def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
+    """Matches that were begun and abandoned: nothing where nobody may be given up on. (What was dropped before anybody
+    began it was not given up.) Not looked at are the seasons `poisoned`.
+    """
+    found = []
+    lost = select(Match.id, Match.series_id).where(Match.state == MatchState.ABANDONED).order_by(col(Match.id))
+    lost = lost.where(col(Match.season_id).not_in(poisoned))
+    for match_id, series_id in session.exec(lost).all():
+        of_series = and_(col(Attempt.series_id) == series_id, col(Attempt.match_id).is_(None))
+        about = or_(col(Attempt.match_id) == match_id, of_series)
+        last = session.exec(select(Attempt).where(about).order_by(col(Attempt.id).desc()).limit(1)).first()
+        if last is None or last.started_at is not None:
+            found.append(f"match {match_id} was given up: {last and last.cause}")
+    return found
+
+
+def convicted(session: Session, innocent: Collection[int]) -> list[str]:
+    """Faults of bots that never commit any, and versions of theirs that were called broken."""
+    faults = (col(Participant.bot_id).in_(innocent), col(Participant.fault).is_not(None))
+    found = session.exec(select(Participant).where(*faults))
+    broken_ones = (col(BotVersion.bot_id).in_(innocent), BotVersion.state == VersionState.BROKEN)
+    return [
+        *(f"match {one.match_id}: {one.fault} at {one.fault_command}, {one.fault_why}" for one in found),
+        *(f"version {one.id}: {one.reason}" for one in session.exec(select(BotVersion).where(*broken_ones))),
+    ]
+
+
+def broken_chain(session: Session) -> Iterator[str]:
+    """The audit log hangs together."""
+    if (record := first_broken(session)) is not None:
+        yield f"the audit log is broken at record {record}"

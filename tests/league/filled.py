@@ -1,0 +1,172 @@
+"""A row of everything: fills whatever a migration has added, by looking at the schema and not at the code of today.
+
+Each column gets a value by its type, each foreign key the first row that it may name. What a constraint wants otherwise
+stands in `ROWS` (rows of new tables) and `LATER` (columns that come to a table with rows in it). So a migration that
+adds something needs a line here only if the database refuses what was made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+Values = dict[str, Any]
+
+AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+ROWS: Mapping[str, tuple[Values, ...]] = {
+    "user_account": ({"role": "organiser"},),
+    "bot_version": (
+        {"id": 1, "number": 1, "state": "ready", "lease_until": None},
+        {"id": 2, "number": 2, "state": "building", "program_sha256": None},
+    ),
+    "season": (
+        {"id": 1, "state": "open", "opens_at": AT, "closes_at": AT + timedelta(hours=9)},
+        {"id": 2, "state": "frozen", "opens_at": AT, "closes_at": AT + timedelta(hours=9)},
+    ),
+    "series": (
+        {"id": 1, "state": "done", "lease_until": None},
+        {"id": 2, "state": "running"},
+    ),
+    "match": (
+        {"id": 1, "number": 1, "state": "done"},
+        {"id": 2, "number": 2, "state": "abandoned", "rated": False, "transcript_sha256": None},
+    ),
+    "participant": ({"seat": 1, "rank": 1, "fault": "timeout"},),
+    "pair": ({"low_id": 1, "high_id": 2},),
+    "attempt": ({"version_id": None}, {"series_id": None, "match_id": None}),
+    "rating_snapshot": ({"id": 1}, {"id": 2}),
+    "absent_entry": ({"absence": "withdrawn"},),
+    "appeal": ({"state": "open", "ruled_at": None}, {"state": "upheld", "open_key": None}),
+    "voided_match": ({"match_id": 1, "rejudged_id": 2},),
+    "division": ({"number": 2, "size": 8},),
+    "challenge": (
+        {"id": 1, "candidate_id": 2, "incumbent_id": 1, "elo0": 0.0, "state": "running", "ended_at": None},
+        {"id": 2, "candidate_id": 2, "incumbent_id": 1, "elo0": 0.0, "state": "passed"},
+    ),
+    "worker_host": ({"fitness": "fit", "reasons": ["made up"]},),
+    "response_times": ({"command": "another"},),
+    "machine": ({"id": 2, "name": "another"},),
+    "exhibition": (
+        {
+            "id": 1,
+            "seats": 2,
+            "state": "running",
+            "transcript_sha256": None,
+            "ranks": None,
+            "points": None,
+            "fault": "timeout",
+        },
+        {"id": 2, "state": "done", "lease_until": None, "open_user_id": None, "open_place": None}
+        | {"seats": 2, "ranks": [1, 2], "points": ["1", "0"], "fault": None},
+    ),
+    "season_rules": ({"rules_version": 2},),
+}
+"""What rows of a new table must be like; one made up throughout where nothing is said."""
+
+LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
+    ("entry", "division"): lambda row: 2,
+    ("season", "seats"): lambda row: 3,
+    ("season", "closes_when_done"): lambda row: False,
+    ("season", "previous_id"): lambda row: 1 if row["id"] == 2 else None,
+    ("season", "languages"): lambda row: ["python"],
+    ("season", "ranks"): lambda row: "wins",
+    ("season", "finals"): lambda row: "swiss",
+    ("season", "finals_log"): lambda row: "finals",
+    ("season", "finals_top"): lambda row: 4,
+    ("season", "admission"): lambda row: "invited",
+    ("season", "freezes_at"): lambda row: AT + timedelta(hours=1),
+    ("season", "finals_at"): lambda row: AT + timedelta(hours=2),
+    ("series", "purpose"): lambda row: "finals" if row["id"] == 1 else "challenge",
+    ("series", "challenge_id"): lambda row: None if row["id"] == 1 else 1,
+    ("rating_snapshot", "final"): lambda row: row["id"] == 1,
+    ("rating_snapshot", "whole"): lambda row: True,
+    ("token", "kind"): lambda row: "session",
+    ("token", "scope"): lambda row: "read",
+    ("exhibition", "seat"): lambda row: 1,
+}
+"""What a column that comes later is set to, by the row."""
+
+FIXED: Mapping[str, Callable[[Values], bool]] = {
+    "audit_log": lambda row: True,
+    "rating_snapshot": lambda row: bool(row.get("final")),
+}
+"""Rows that the database refuses to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A row that was written: its key, and all that it held then."""
+
+    table: str
+    key: tuple[Any, ...]
+    values: Values
+
+
+def fill(connection: sa.Connection, before: sa.MetaData) -> sa.MetaData:
+    """Rows in every table that `before` does not know, and values in every such column; the schema as it is now."""
+    schema = sa.MetaData()
+    schema.reflect(connection)
+    for table in schema.sorted_tables:
+        if table.name == "alembic_version":
+            continue
+        known = before.tables.get(table.name)
+        if known is None:
+            for number, wanted in enumerate(ROWS.get(table.name, ({},)), 1):
+                connection.execute(table.insert(), _made_up(connection, table, number) | wanted)
+        elif new := [column for column in table.columns if column.name not in known.columns]:
+            _set(connection, table, new)
+    return schema
+
+
+def filled(connection: sa.Connection, schema: sa.MetaData) -> Iterator[Filled]:
+    """Every row there is."""
+    for table in schema.sorted_tables:
+        if table.name != "alembic_version":
+            for row in connection.execute(table.select()).mappings():
+                yield Filled(table.name, tuple(row[column.name] for column in table.primary_key), dict(row))
+
+
+def _set(connection: sa.Connection, table: sa.Table, new: list[sa.Column[Any]]) -> None:
+    for number, row in enumerate(connection.execute(table.select()).mappings().all(), 1):
+        fixed = FIXED.get(table.name)
+        if fixed is not None and fixed(dict(row)):
+            continue
+        made = _made_up(connection, table, number)
+        values = {}
+        for column in new:
+            wanted = LATER.get((table.name, column.name))
+            values[column.name] = made[column.name] if wanted is None else wanted(dict(row))
+        mine = [column == row[column.name] for column in table.primary_key]
+        connection.execute(table.update().where(*mine), values)
+
+
+def _made_up(connection: sa.Connection, table: sa.Table, number: int) -> Values:
+    values = {column.name: _value(column, number) for column in table.columns}
+    for key in table.foreign_key_constraints:
+        named = connection.execute(sa.select(*(element.column for element in key.elements))).first()
+        assert named is not None, f"{table.name} comes after what it refers to"
+        values |= dict(zip(key.column_keys, named, strict=True))
+    return values
+
+
+def _value(column: sa.Column[Any], number: int) -> Any:
+    kind = column.type
+    if isinstance(kind, sa.Boolean):
+        return True
+    if isinstance(kind, sa.Integer):
+        return number
+    if isinstance(kind, sa.Float):
+        return 0.5
+    if isinstance(kind, sa.DateTime):
+        return AT + timedelta(minutes=number)
+    if isinstance(kind, sa.JSON):
+        return {"made": number}
+    if isinstance(kind, sa.LargeBinary):
+        return bytes([number])
+    assert isinstance(kind, sa.String), f"nothing is made up for {kind!r}"
+    return f"{column.name} {number}"[: kind.length]

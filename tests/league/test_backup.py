@@ -1,0 +1,345 @@
+"""Back-up and restore: what comes back is what was there, from and to both kinds of database."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from alembic import command
+from sqlalchemy import text
+from sqlmodel import col, select
+
+from engine.games import GAMES
+from engine.memory import MemoryTransport
+from engine.referee import run_match
+from engine.transcript import encode
+from league import service
+from league.backup import Backup, BadBackup, back_up, backups, named_blobs, prune, read_backup
+from league.blobs import Blobs
+from league.config import Settings
+from league.database import Database
+from league.restore import NotEmpty, check, restore
+from league.schema import WrongSchema, revision
+from league.service.audit import first_broken
+from league.states import MatchState
+from league.tablecopy import sums
+from league.tables import AuditRecord, BotVersion, Match, RatingSnapshot, Season, Series, User
+from tests.bots.loading import in_process
+from tests.league.conftest import execute
+from tests.league.test_migrations import FIRST_LEAGUE
+from tests.league.world import World, settings
+from workers.context import BOTS
+
+_numbers = itertools.count(1)
+RESTORED = "league-restored"
+FORGERY = "DROP TRIGGER audit_log_no_update; UPDATE audit_log SET actor = 'eve'"
+
+
+@pytest.fixture
+def played(world: World) -> World:
+    """A league that has been played in, whose blobs are real: sources, programs and transcripts that re-simulate."""
+    return play_for_real(world)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[World]:
+    """The same on SQLite, where the kind of database does not matter."""
+    world = World(settings(tmp_path))
+    yield play_for_real(world)
+    world.close()
+
+
+def play_for_real(world: World) -> World:
+    season_id = world.season(3)
+    world.play_all()
+    blobs = Blobs(world.settings.blobs)
+    with world.db.transaction() as session:
+        for version in session.exec(select(BotVersion)):
+            version.source_sha256 = blobs.put(f"source {version.id}".encode())
+            version.program_sha256 = blobs.put(f"program {version.id}".encode())
+        for match in session.exec(select(Match).where(Match.state == MatchState.DONE)):
+            match.transcript_sha256 = blobs.put(transcript(match.seed))
+        session.exec(select(User).where(User.name != "boss")).first().name = "Zoë 🎲"  # type: ignore[union-attr]
+        service.refit(session, season_id)
+    return world
+
+
+def transcript(seed: bytes) -> bytes:
+    new = in_process(BOTS / "yacht-auction" / "random")
+    return encode(run_match(GAMES["yacht-auction"], 2, seed, MemoryTransport([new(1), new(2)])))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """A deployment in which there is nothing yet."""
+    folder = tmp_path / "new"
+    folder.mkdir()
+    if request.param == "sqlite":
+        return settings(folder, database_url=f"sqlite:///{folder / 'league.sqlite3'}")
+    url: str = request.getfixturevalue("postgres_url")
+    name = f"restored{next(_numbers)}"
+    execute(url, f"CREATE DATABASE {name}")
+    return settings(folder, database_url=url.format(name))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where back-ups go."""
+    return tmp_path / "backups"
+
+
+def test_what_is_restored_is_what_was_there_on_either_kind_of_database(
+    played: World, empty: Settings, folder: Path
+) -> None:
+    made = back_up(played.settings, folder)
+    checked = restore(empty, read_backup(folder))
+    assert made.manifest.missing == []
+    assert (checked.unlike, checked.blobs) == ([], made.manifest.blobs)
+    assert checked.replayed > 5
+    assert everything(empty) == everything(played.settings)
+    store = Blobs(empty.blobs)
+    for name in named_blobs(made.database):
+        assert hashlib.sha256(store.get(name, 10**6)).hexdigest() == name
+
+
+def test_a_restored_league_goes_on_and_says_in_its_audit_log_what_happened(
+    played: World, empty: Settings, folder: Path
+) -> None:
+    made = back_up(played.settings, folder)
+    restore(empty, made)
+    world = World(empty, played.clock)
+    world._numbers = itertools.count(100)
+    try:
+        world.season(2)  # users, bots, series and matches get numbers that are free
+        assert world.play_all() > 0
+        with world.db.reading() as session:
+            assert first_broken(session) is None
+            told = session.exec(select(AuditRecord).where(AuditRecord.action == RESTORED)).one()
+        assert json.loads(told.data)["database_sha256"] == made.manifest.database_sha256
+    finally:
+        world.close()
+
+
+def test_a_backup_is_one_instant_while_others_write(played: World, folder: Path) -> None:
+    stop = threading.Event()
+
+    def write() -> None:
+        database = Database(played.settings)
+        for number in itertools.count():
+            if stop.is_set():
+                break
+            with database.transaction() as session:  # two rows that belong together
+                service.sign_up(session, f"one{number}", "a long enough password")
+                service.sign_up(session, f"two{number}", "a long enough password")
+        database.close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        made = [back_up(played.settings, folder) for _ in range(3)]
+    finally:
+        stop.set()
+        writer.join()
+    for backup in made:
+        check(backup)
+        with closing(sqlite3.connect(backup.database)) as connection:
+            names = {name for (name,) in connection.execute("SELECT name FROM user_account")}
+        ones, twos = ({name[3:] for name in names if name.startswith(word)} for word in ("one", "two"))
+        assert ones == twos
+
+
+def test_a_second_backup_copies_only_what_is_new(small: World, folder: Path) -> None:
+    back_up(small.settings, folder)
+    before = {path: path.stat().st_mtime_ns for path in (folder / "blobs").rglob("*.zst")}
+    with small.db.transaction() as session:
+        session.exec(select(BotVersion)).first().source_sha256 = Blobs(small.settings.blobs).put(b"new")  # type: ignore[union-attr]
+    back_up(small.settings, folder)
+    after = {path: path.stat().st_mtime_ns for path in (folder / "blobs").rglob("*.zst")}
+    assert len(after) == len(before) + 1
+    assert {path: after[path] for path in before} == before
+
+
+def test_older_backups_can_be_removed_and_the_others_stay_whole(small: World, folder: Path) -> None:
+    back_up(small.settings, folder)
+    with small.db.transaction() as session:
+        session.exec(select(BotVersion)).first().source_sha256 = Blobs(small.settings.blobs).put(b"new")  # type: ignore[union-attr]
+    back_up(small.settings, folder)
+    count = len(list((folder / "blobs").rglob("*.zst")))
+    assert prune(folder, 2) == 0
+    assert prune(folder, 1) == 1
+    (left,) = backups(folder)
+    assert check(left).blobs == len(list((folder / "blobs").rglob("*.zst"))) == count - 1
+
+
+def test_a_league_is_never_overwritten_unasked(world: World, folder: Path) -> None:
+    world.author("ada")
+    made = back_up(world.settings, folder)
+    world.author("eve")
+    world.close()
+    with pytest.raises(NotEmpty, match="with 3 accounts"):
+        restore(world.settings, made)
+    assert len(everything(world.settings)["User"]) == 3
+    restore(world.settings, made, force=True)
+    assert len(everything(world.settings)["User"]) == 2
+
+
+def test_a_running_league_on_postgresql_is_not_even_overwritten_by_force(
+    postgres_url: str, tmp_path: Path, folder: Path
+) -> None:
+    execute(postgres_url, "CREATE DATABASE running TEMPLATE template")
+    world = World(settings(tmp_path, database_url=postgres_url.format("running")))
+    made = back_up(world.settings, folder)
+    with world.db.reading() as session:
+        session.exec(select(User)).all()
+        with pytest.raises(NotEmpty, match="other connections"):
+            restore(world.settings, made, force=True)
+    world.close()
+
+
+def test_nor_is_one_whose_worker_was_heard_of_a_moment_ago(world: World, folder: Path) -> None:
+    made = back_up(world.settings, folder)
+    world.clock.now = datetime.now(UTC)
+    world.beat()
+    world.close()
+    with pytest.raises(NotEmpty, match="stop everything first, and wait for 30 s"):
+        restore(world.settings, made, force=True)
+
+
+DAMAGES: dict[str, tuple[Callable[[Backup], object], str]] = {
+    "the database's file": (lambda backup: alter(backup.database), "not the file that was written"),
+    "a blob": (lambda backup: alter(next((backup.path.parent / "blobs").rglob("*.zst"))), "cannot be unpacked|SHA-256"),
+    "a blob that is gone": (
+        lambda backup: next((backup.path.parent / "blobs").rglob("*.zst")).unlink(),
+        "1 blobs of it",
+    ),
+    "the manifest": (lambda backup: (backup.path / "manifest.json").write_text("{"), "is not a manifest"),
+    "a row, with the file's hash mended": (
+        lambda backup: forge(backup, "UPDATE match SET rated = NOT rated"),
+        "manifest",
+    ),
+    "the audit log, with every hash mended": (
+        lambda backup: forge(
+            backup, "DROP TRIGGER audit_log_no_update; UPDATE audit_log SET actor = 'eve'", tables=True
+        ),
+        "chain of its audit log",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+def test_damage_is_found_before_anything_is_overwritten(what: str, small: World, folder: Path, tmp_path: Path) -> None:
+    damage, sentence = DAMAGES[what]
+    damage(back_up(small.settings, folder))
+    target = settings(tmp_path / "new")
+    with pytest.raises(BadBackup, match=sentence):
+        restore(target, read_backup(folder))
+    assert revision(Database(target).engine) is None
+    with pytest.raises(BadBackup, match=sentence):
+        check(read_backup(folder))
+
+
+def test_what_the_store_had_lost_already_is_told_and_does_not_stop_a_restore(
+    small: World, empty: Settings, folder: Path
+) -> None:
+    with small.db.transaction() as session:
+        session.exec(select(BotVersion)).first().source_sha256 = "0" * 64  # type: ignore[union-attr]
+    made = back_up(small.settings, folder)
+    assert made.manifest.missing == ["0" * 64]
+    assert restore(empty, made).blobs == made.manifest.blobs - 1
+
+
+def test_a_backup_of_an_older_schema_is_migrated_when_it_is_restored(
+    older: Settings, empty: Settings, folder: Path
+) -> None:
+    made = back_up(older, folder)
+    assert made.manifest.revision == "0001"
+    restore(empty, made)
+    database = Database(empty)
+    assert database.drifted() is None
+    with database.reading() as session:
+        assert session.exec(select(User.name)).all() == ["ada"]
+        assert session.exec(select(Season.promoted)).all() == [0]  # a column of later
+    database.close()
+
+
+def test_a_backup_of_a_newer_version_is_left_to_that_version(world: World, folder: Path, tmp_path: Path) -> None:
+    made = back_up(world.settings, folder)
+    manifest = json.loads((made.path / "manifest.json").read_text())
+    (made.path / "manifest.json").write_text(json.dumps(manifest | {"revision": "9999"}))
+    with pytest.raises(BadBackup, match="schema 9999, and this version knows"):
+        restore(settings(tmp_path / "new"), read_backup(folder))
+    with world.db.transaction() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(WrongSchema, match="a newer Deadheat made it"):
+        back_up(world.settings, folder)
+    assert len(backups(folder)) == 1
+    assert [path for path in folder.iterdir() if path.name.startswith("partial-")] == []
+
+
+def test_nothing_is_no_backup(tmp_path: Path) -> None:
+    with pytest.raises(WrongSchema, match="no schema yet"):
+        back_up(settings(tmp_path), tmp_path / "backups")
+    with pytest.raises(BadBackup, match="no complete back-up"):
+        read_backup(tmp_path)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def older(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """A league of the first schema."""
+    chosen = settings(tmp_path / "older")
+    if request.param == "postgresql":
+        url: str = request.getfixturevalue("postgres_url")
+        name = f"older{next(_numbers)}"
+        execute(url, f"CREATE DATABASE {name}")
+        chosen = settings(tmp_path / "older", database_url=url.format(name))
+    database = Database(chosen)
+    with database._migrating() as config:
+        command.upgrade(config, "0001")
+    with database.transaction() as session:
+        for table, row in FIRST_LEAGUE:
+            columns = ", ".join(row)
+            session.execute(text(f"INSERT INTO {table} ({columns}) VALUES (:{', :'.join(row)})"), row)
+    database.close()
+    return chosen
+
+
+def everything(chosen: Settings) -> dict[str, list[dict[str, object]]]:
+    """What is in a league's most telling tables, without the record of its restoring."""
+    database = Database(chosen)
+    with database.reading() as session:
+        found = {
+            table.__name__: [
+                row.model_dump()
+                for row in session.exec(select(table).order_by(col(table.id)))
+                if getattr(row, "action", "") != RESTORED
+            ]
+            for table in (User, BotVersion, Season, Series, Match, RatingSnapshot, AuditRecord)
+        }
+    database.close()
+    return found
+
+
+def alter(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def forge(backup: Backup, script: str, *, tables: bool = False) -> None:
+    """Change the database, and what the manifest says of its file (`tables`: and of its tables)."""
+    with closing(sqlite3.connect(backup.database)) as connection:
+        connection.executescript(script)
+    manifest = json.loads((backup.path / "manifest.json").read_text())
+    manifest["database_sha256"] = hashlib.sha256(backup.database.read_bytes()).hexdigest()
+    if tables:
+        manifest["tables"] = {name: asdict(found) for name, found in sums(backup.database).items()}
+    (backup.path / "manifest.json").write_text(json.dumps(manifest))

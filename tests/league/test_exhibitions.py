@@ -1,0 +1,358 @@
+"""A person's match against a bot, as the database keeps it: who may sit down, what is asked and taken, how it ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.core import Fault, Reply, Result
+from league import service
+from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, NotReady, OverQuota, TooMany, WrongState
+from league.jobs import ExhibitionJob, Host
+from league.service import exhibiting, exhibitions
+from league.service.exhibitions import Table
+from league.service.users import Person
+from league.service.workers import turn_away_exhibition
+from league.states import ExhibitionState
+from tests.league.world import World, settings
+
+READY = {0: Reply("OK", 5), 1: Reply("OK", 0)}
+
+
+def sit(world: World, person: Person, bot_id: int, opponents: int = 1, seat: int | None = 1) -> int:
+    with world.db.transaction() as session:
+        return exhibitions.take_seat(session, person, bot_id, opponents, seat)
+
+
+def claim(world: World, exhibition_id: int) -> ExhibitionJob:
+    with world.db.transaction() as session:
+        job = exhibiting.claim_exhibition(session, exhibition_id, "w1", world.host)
+    assert job is not None
+    return job
+
+
+def ask(world: World, job: ExhibitionJob, turn: int, *replies: dict[int, Reply]) -> bool:
+    with world.db.transaction() as session:
+        return exhibiting.ask_person(session, job, turn, replies)
+
+
+def look(world: World, person: Person, exhibition_id: int) -> Table:
+    with world.db.reading() as session:
+        return exhibitions.table(session, person, exhibition_id)
+
+
+def answer(world: World, person: Person, exhibition_id: int, turn: int, line: str) -> None:
+    with world.db.transaction() as session:
+        exhibitions.answer(session, person, exhibition_id, turn, line)
+
+
+def hear(world: World, job: ExhibitionJob) -> exhibiting.Heard | None:
+    with world.db.reading() as session:
+        return exhibiting.hear_person(session, job)
+
+
+def begun(world: World) -> tuple[Person, ExhibitionJob]:
+    """A person who is asked for the first time."""
+    _, bot_id = world.bot("greedy")
+    person = world.author()
+    job = claim(world, sit(world, person, bot_id))
+    assert ask(world, job, 1, READY)
+    return person, job
+
+
+def swept(world: World) -> list[int]:
+    with world.db.transaction() as session:
+        return service.sweep(session).exhibition_ids
+
+
+def test_a_person_is_asked_answers_and_is_heard(world: World) -> None:
+    person, job = begun(world)
+    at_table = look(world, person, job.exhibition_id)
+    assert at_table.prompt is not None
+    assert at_table.prompt.startswith("ROLL ")
+    assert at_table.info.names == ["greedy", person.name]
+    assert hear(world, job) == exhibiting.Heard(None, False, False)
+    answer(world, person, job.exhibition_id, 1, "BID A 100")
+    assert hear(world, job) == exhibiting.Heard("BID A 100", False, False)
+    after = look(world, person, job.exhibition_id)
+    assert after.prompt is None and after.version != at_table.version
+
+
+def test_a_typo_is_told_and_costs_nothing(world: World) -> None:
+    person, job = begun(world)
+    for line, why in (("BID C 1", "neither A nor B"), ("", "empty"), ("BID A 1\nBID A 2", "one line"), ("é", "ASCII")):
+        with pytest.raises(IllegalMove, match=why):
+            answer(world, person, job.exhibition_id, 1, line)
+    assert hear(world, job) == exhibiting.Heard(None, False, False)
+    answer(world, person, job.exhibition_id, 1, "BID A 1")
+
+
+def test_an_answer_is_taken_once_and_only_where_it_is_asked(world: World) -> None:
+    person, job = begun(world)
+    with pytest.raises(WrongState):
+        answer(world, person, job.exhibition_id, 2, "BID A 1")
+    answer(world, person, job.exhibition_id, 1, "BID A 1")
+    with pytest.raises(WrongState):
+        answer(world, person, job.exhibition_id, 1, "BID B 2")
+    assert ask(world, job, 2, READY, {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)})
+    with pytest.raises(WrongState):
+        answer(world, person, job.exhibition_id, 1, "BID B 2")
+    heard = hear(world, job)
+    assert heard is not None and heard.answer is None
+
+
+def test_nobody_plays_for_somebody_else(world: World) -> None:
+    _, job = begun(world)
+    stranger = world.author()
+    with pytest.raises(NotFound):
+        look(world, stranger, job.exhibition_id)
+    with pytest.raises(NotFound):
+        answer(world, stranger, job.exhibition_id, 1, "BID A 1")
+    with pytest.raises(NotFound), world.db.transaction() as session:
+        exhibitions.resign(session, stranger, job.exhibition_id)
+
+
+def test_one_match_a_person_and_so_many_in_a_deployment(world: World) -> None:
+    _, bot_id = world.bot()
+    ada, bob, eve = world.author(), world.author(), world.author()
+    first = sit(world, ada, bot_id)
+    with pytest.raises(TooMany):
+        sit(world, ada, bot_id)
+    sit(world, bob, bot_id)
+    with pytest.raises(NoPlace):
+        sit(world, eve, bot_id)
+    with world.db.transaction() as session:
+        exhibitions.resign(session, ada, first)
+    assert look(world, ada, first).info.state is ExhibitionState.ABANDONED, "nobody had taken it"
+    sit(world, eve, bot_id)
+
+
+def test_sitting_down_and_leaving_again_and_again_comes_to_an_end(world: World) -> None:
+    _, bot_id = world.bot()
+    person = world.author()
+
+    def once() -> None:
+        with world.db.transaction() as session:
+            exhibitions.resign(session, person, exhibitions.take_seat(session, person, bot_id))
+
+    for _ in range(exhibitions.PER_HOUR):
+        once()
+        world.clock.turn(1)
+    with pytest.raises(OverQuota) as caught:
+        once()
+    world.clock.turn(caught.value.retry_after_seconds - 1)
+    with pytest.raises(OverQuota):
+        once()
+    world.clock.turn(2)
+    once()
+
+
+def test_a_deployment_may_have_no_place_for_it(tmp_path: Path) -> None:
+    world = World(settings(tmp_path, exhibitions=0))
+    _, bot_id = world.bot()
+    with pytest.raises(NoPlace, match="off"):
+        sit(world, world.author(), bot_id)
+    world.close()
+
+
+def test_only_against_bots_that_can_play_and_as_many_as_the_game_seats(world: World) -> None:
+    owner, bot_id = world.bot(game="liars-dice")
+    person = world.author()
+    with pytest.raises(NotFound):
+        sit(world, person, 99)
+    with world.db.transaction() as session:
+        empty = service.create_bot(session, owner, "liars-dice", "empty").id
+    with pytest.raises(NotReady):
+        sit(world, person, empty)
+    for opponents in (0, 6):
+        with pytest.raises(BadSetting):
+            sit(world, person, bot_id, opponents)
+    job = claim(world, sit(world, person, bot_id, 5))
+    assert (job.seats, len(look(world, person, job.exhibition_id).info.names)) == (6, 6)
+
+
+def test_one_sees_ones_own_hand_and_no_other(world: World) -> None:
+    _, bot_id = world.bot(game="liars-dice")
+    person = world.author()
+    job = claim(world, sit(world, person, bot_id))
+    assert ask(world, job, 1, READY, {0: Reply('{"type":"bid","quantity":1,"faceValue":2}', 5)})
+    seen = look(world, person, job.exhibition_id)
+    assert seen.match is not None and seen.prompt is not None
+    hands = [event["seat"] for event in seen.match.events() if event["type"] == "hand"]
+    assert hands == [1]
+
+
+def test_time_is_over_for_a_move_and_for_the_whole_match(world: World) -> None:
+    person, job = begun(world)
+    world.clock.turn(world.settings.exhibition_move_seconds - 1)
+    heard = hear(world, job)
+    assert heard is not None and not heard.late
+    world.clock.turn(2)
+    heard = hear(world, job)
+    assert heard is not None and heard.late
+    while world.clock.now < look(world, person, job.exhibition_id).info.created_at.replace(hour=13, minute=1):
+        world.clock.turn(200)
+        assert ask(world, job, 2, READY)
+    heard = hear(world, job)
+    assert heard is not None and heard.late, "an hour for all of it"
+
+
+def test_what_a_match_waits_for_us_is_not_the_persons_time(world: World) -> None:
+    person, job = begun(world)
+    with world.db.transaction() as session:
+        exhibiting.hand_back_exhibition(session, job)
+    world.clock.turn(exhibiting.QUEUE_SECONDS)
+    again = claim(world, job.exhibition_id)
+    assert ask(world, again, 2, READY)
+    world.clock.turn(world.settings.exhibition_seconds - 1)
+    assert ask(world, again, 3, READY)
+    until = look(world, person, job.exhibition_id).deadline_at
+    assert until is not None and (until - world.clock.now).total_seconds() == 1
+
+
+def test_the_result_is_written_once_and_makes_room(world: World) -> None:
+    person, job = begun(world)
+    result = Result((1, 2), None, {1: Fault.EXITED})
+    with world.db.transaction() as session:
+        assert exhibiting.finish_exhibition(session, job, result, "c" * 64)
+    with world.db.transaction() as session:
+        assert not exhibiting.finish_exhibition(session, job, Result((2, 1), None), "d" * 64)
+    info = look(world, person, job.exhibition_id).info
+    assert (info.state, info.ranks, info.fault) == (ExhibitionState.DONE, (1, 2), Fault.EXITED)
+    assert info.seed == job.seed.hex()
+    sit(world, person, info.bot_id)
+
+
+def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_answered(world: World) -> None:
+    person, job = begun(world)
+    assert ask(world, job, 2, READY, {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)})
+    world.clock.turn(world.settings.lease_seconds + 1)
+    swept(world)
+    assert look(world, person, job.exhibition_id).info.state is ExhibitionState.QUEUED
+    assert look(world, person, job.exhibition_id).prompt is None
+    world.clock.turn(60)
+    assert swept(world) == [job.exhibition_id]
+    again = claim(world, job.exhibition_id)
+    assert (again.attempt, again.turn, len(again.replies)) == (2, 2, 2)
+    assert not ask(world, job, 3, READY), "the first one is late"
+    assert hear(world, job) is None
+    with world.db.transaction() as session:
+        assert not exhibiting.renew_exhibition(session, job)
+        assert exhibiting.renew_exhibition(session, again)
+
+
+def test_too_many_failures_of_ours_end_it(world: World) -> None:
+    person, job = begun(world)
+    for _ in range(world.settings.series_attempts):
+        with world.db.transaction() as session:
+            exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "engine")
+        if look(world, person, job.exhibition_id).info.state is ExhibitionState.QUEUED:
+            job = claim(world, job.exhibition_id)
+    info = look(world, person, job.exhibition_id).info
+    assert (info.state, info.cause) == (ExhibitionState.ABANDONED, "engine")
+
+
+def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
+    person, job = begun(world)
+    for _ in range(world.settings.series_attempts):
+        with world.db.transaction() as session:
+            exhibiting.hand_back_exhibition(session, job)
+        assert swept(world) == [job.exhibition_id], "at once"
+        job = claim(world, job.exhibition_id)
+    with world.db.transaction() as session:
+        exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "engine")
+    info = look(world, person, job.exhibition_id).info
+    assert (info.state, info.voids, info.cause) == (ExhibitionState.QUEUED, 1, "engine")
+    world.clock.turn(world.settings.retry_seconds)
+    assert swept(world) == [job.exhibition_id], "after the pause of a first failure"
+
+
+def test_who_waits_in_vain_is_told_so(world: World) -> None:
+    _, bot_id = world.bot()
+    person = world.author()
+    exhibition_id = sit(world, person, bot_id)
+    world.clock.turn(exhibiting.QUEUE_SECONDS + 1)
+    assert swept(world) == []
+    info = look(world, person, exhibition_id).info
+    assert (info.state, info.cause) == (ExhibitionState.ABANDONED, exhibiting.NO_WORKER)
+
+
+def test_an_unfit_machine_takes_none(world: World) -> None:
+    _, bot_id = world.bot()
+    exhibition_id = sit(world, world.author(), bot_id)
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, ("it is too busy",), 60)
+        assert exhibiting.claim_exhibition(session, exhibition_id, "w1", world.host) is None
+
+
+def test_a_machine_that_cannot_even_try_is_given_no_more_until_it_has_been_checked(world: World) -> None:
+    _, job = begun(world)
+    with world.db.transaction() as session:
+        exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "no-engine", world.host)
+        assert exhibiting.claim_exhibition(session, job.exhibition_id, "w1", world.host) is None
+        service.record_check(session, world.host, {}, (), 60)
+    assert claim(world, job.exhibition_id).attempt == 2
+
+
+def test_a_match_that_was_turned_away_is_told_of_as_soon_as_a_machine_is_fit(world: World) -> None:
+    _, bot_id = world.bot()
+    exhibition_id = sit(world, world.author(), bot_id)
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, ("it is too busy",), 60)
+        assert not turn_away_exhibition(session, exhibition_id, world.host), "nobody is there who could be told"
+    assert swept(world) == []
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, (), 60)
+        assert not turn_away_exhibition(session, exhibition_id, world.host), "it may play it itself"
+        assert turn_away_exhibition(session, exhibition_id, Host("other", "boot"))
+    assert swept(world) == [], "the machine that was told has the time to take it"
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, (), 60)
+    assert swept(world) == [exhibition_id]
+
+
+def test_a_person_has_the_seat_that_was_asked_for_or_any(world: World) -> None:
+    _, bot_id = world.bot("fox", "liars-dice")
+    person = world.author()
+
+    def seated(seat: int | None) -> exhibitions.ExhibitionInfo:
+        with world.db.transaction() as session:
+            exhibition_id = exhibitions.take_seat(session, person, bot_id, 2, seat)
+            exhibitions.resign(session, person, exhibition_id)
+        return look(world, person, exhibition_id).info
+
+    assert [seated(seat).names.index(person.name) for seat in (0, 1, 2)] == [0, 1, 2]
+    assert seated(1).names == ["fox 1", person.name, "fox 2"]
+    assert {seated(None).seat for _ in range(12)} == {0, 1, 2}
+    for seat in (-1, 3):
+        with pytest.raises(BadSetting, match="seats are 1 to 3"):
+            seated(seat)
+
+
+@pytest.mark.parametrize("seat", range(6))
+def test_whoever_opens_or_not_sees_ones_own_dice_alone_and_is_told_of_a_typo(world: World, seat: int) -> None:
+    _, bot_id = world.bot(game="liars-dice")
+    person = world.author()
+    job = claim(world, sit(world, person, bot_id, 5, seat))
+    bids = ({one: Reply(f'{{"type":"bid","quantity":{one + 1},"faceValue":2}}', 5)} for one in range(seat))
+    assert ask(world, job, 1, {one: Reply("OK", 0) for one in range(6)}, *bids)
+    seen = look(world, person, job.exhibition_id)
+    assert seen.match is not None and seen.prompt is not None
+    assert f'"you":"P{seat + 1}"' in seen.prompt
+    assert [event["seat"] for event in seen.match.events() if event["type"] == "hand"] == [seat]
+    with pytest.raises(IllegalMove):
+        answer(world, person, job.exhibition_id, 1, '{"type":"bid","quantity":0,"faceValue":2}')
+    answer(world, person, job.exhibition_id, 1, '{"type":"bid","quantity":9,"faceValue":2}')
+
+
+def test_a_void_attempt_is_told_and_asks_anew(world: World) -> None:
+    person, job = begun(world)
+    with world.db.transaction() as session:
+        assert exhibiting.note_void(session, job, "host-starved")
+    seen = look(world, person, job.exhibition_id)
+    assert (seen.info.voids, seen.info.cause, seen.prompt) == (1, "host-starved", None)
+    with pytest.raises(WrongState):
+        answer(world, person, job.exhibition_id, 1, "BID A 1")
+    assert ask(world, job, 2, READY)
+    assert look(world, person, job.exhibition_id).prompt is not None

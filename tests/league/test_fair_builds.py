@@ -1,0 +1,105 @@
+"""Whose upload is built next: an author with many waits for them, and nobody else does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlmodel import select
+
+from league import service
+from league.jobs import BuildJob, BuildOutcome
+from league.service.users import Person
+from league.tables import BotVersion
+from tests.league.world import World
+
+
+def upload(world: World, owner: Person, count: int) -> list[int]:
+    with world.db.transaction() as session:
+        bot_id = service.create_bot(session, owner, "yacht-auction", f"bot{world.clock.now:%H%M%S}").id
+    return [world.upload(owner, bot_id) for _ in range(count)]
+
+
+def claim(world: World, nudged_id: int, worker: str = "w1") -> BuildJob | None:
+    with world.db.transaction() as session:
+        return service.claim_next_build(session, nudged_id, worker)
+
+
+def finish(world: World, job: BuildJob) -> None:
+    with world.db.transaction() as session:
+        assert service.finish_build(session, job, BuildOutcome("b" * 64, "", ""))
+
+
+def built(world: World, nudges: Iterator[int], count: int) -> list[int]:
+    """What is built in turn with the next messages."""
+    found = []
+    for _ in range(count):
+        job = claim(world, next(nudges))
+        assert job is not None
+        finish(world, job)
+        found.append(job.version_id)
+        world.clock.turn(1)
+    return found
+
+
+def test_a_flood_of_uploads_does_not_keep_others_waiting(world: World) -> None:
+    flood = upload(world, world.author("flood"), 50)
+    nudges = iter(flood)
+    assert built(world, nudges, 3) == flood[:3]
+    ada, bob = upload(world, world.author("ada"), 2), upload(world, world.author("bob"), 1)
+    assert built(world, nudges, 4) == [ada[0], bob[0], ada[1], flood[3]]
+
+
+def test_what_is_being_built_counts_as_well(world: World) -> None:
+    ada, bob = upload(world, world.author("ada"), 2), upload(world, world.author("bob"), 2)
+    taken = [job.version_id for number in range(4) if (job := claim(world, ada[0], f"w{number}"))]
+    assert taken == [ada[0], bob[0], ada[1], bob[1]]
+    assert claim(world, ada[0]) is None
+
+
+def test_builds_of_long_ago_are_forgiven(world: World) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    first = upload(world, ada, 1)
+    built(world, iter(first), 1)
+    ours = upload(world, ada, 1) + upload(world, bob, 1)
+    assert built(world, iter(ours), 1) == [ours[1]]
+    world.clock.turn(3600)
+    later = upload(world, bob, 1)
+    assert built(world, iter(later), 1) == [ours[0]]
+
+
+def test_one_bots_members_count_each_for_themselves(world: World) -> None:
+    """Fairness is between those who upload: a team of five does not get one author's share for five people's work."""
+    ada, bob = world.author("ada"), world.author("bob")
+    ids = upload(world, ada, 3)
+    with world.db.transaction() as session:
+        session.get_one(BotVersion, ids[2]).uploader_id = bob.id
+    assert built(world, iter(ids), 3) == [ids[0], ids[2], ids[1]]
+
+
+def test_every_message_builds_one_upload_and_every_upload_is_built(world: World) -> None:
+    ids = [version for number in range(4) for version in upload(world, world.author(f"a{number}"), 3)]
+    assert sorted(built(world, iter(reversed(ids)), 12)) == ids
+    assert claim(world, ids[0]) is None
+    with world.db.reading() as session:
+        assert set(session.exec(select(BotVersion.state))) == {"ready"}
+
+
+def test_what_we_failed_at_waits_for_its_own_message(world: World) -> None:
+    failed, fresh = upload(world, world.author("ada"), 1), upload(world, world.author("bob"), 1)
+    job = claim(world, failed[0])
+    assert job is not None and job.version_id == failed[0]
+    with world.db.transaction() as session:
+        service.release_build(session, job, "no-engine", "no engine answers")
+    assert built(world, iter(fresh), 1) == fresh
+    assert claim(world, fresh[0]) is None
+    job = claim(world, failed[0])
+    assert job is not None and (job.version_id, job.attempt) == (failed[0], 2)
+
+
+@pytest.mark.parametrize("nudged_id", [0, 10**6])
+def test_a_message_about_nothing_builds_what_waits(world: World, nudged_id: int) -> None:
+    assert claim(world, nudged_id) is None
+    (waiting,) = upload(world, world.author("ada"), 1)
+    job = claim(world, nudged_id)
+    assert job is not None and (job.version_id, job.attempt) == (waiting, 1)

@@ -1,0 +1,106 @@
+"""Nobody judges a match of a bot of their own while somebody else can; where nobody can, everyone is told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from league import service
+from league.errors import OwnMatch
+from league.service.users import Person
+from league.states import Role, SeasonState
+from league.words import Remedy
+from tests.league.world import World
+
+
+class Judged:
+    """An organiser's bot has played one match with an author's (which may be a team's); the author doubts it."""
+
+    def __init__(self, world: World, *, teamed: bool = False) -> None:
+        self.world = world
+        self.season = world.season(0, series_length=1, games_per_pair=1)
+        self.boss = world.boss
+        self.author, self.bots = world.author("ada"), []
+        for owner in (self.boss, self.author):
+            _, bot_id = world.bot(owner=owner)
+            self.bots.append(bot_id)
+            if teamed and owner is self.author:
+                with world.db.transaction() as session:
+                    self.team = service.create_team(session, owner, "us").id
+                    service.set_team(session, owner, bot_id, self.team)
+            with world.db.transaction() as session:
+                service.enter(session, owner, self.season, bot_id)
+        (series_id,) = world.tick()
+        job = world.claim(series_id)
+        assert job is not None
+        assert world.finish(job)
+        self.match = job.matches[0].match_id
+        with world.db.transaction() as session:
+            self.appeal = service.open_appeal(session, self.author, self.match, "no", {"verified": True}).id
+
+    def organiser(self, name: str = "carol") -> Person:
+        person = self.world.author(name)
+        with self.world.db.transaction() as session:
+            service.set_role(session, name, Role.ORGANISER)
+        return Person(person.id, name, Role.ORGANISER)
+
+    def said(self) -> list[dict[str, Any]]:
+        with self.world.db.reading() as session:
+            log = service.audit_log(session, subject=f"match/{self.match}")
+        return [json.loads(entry.data) for entry in log]
+
+
+@pytest.fixture
+def judged(world: World) -> Judged:
+    return Judged(world)
+
+
+def test_another_organiser_decides(judged: Judged) -> None:
+    world, match = judged.world, judged.match
+    other = judged.organiser()
+    before = judged.said()
+    for ruling in (service.void_match, service.restore_match, service.rejudge_match):
+        with pytest.raises(OwnMatch, match="another organiser"), world.db.transaction() as session:
+            ruling(session, judged.boss, match, "mine")
+    for uphold in (True, False):
+        with pytest.raises(OwnMatch), world.db.transaction() as session:
+            service.rule(session, judged.boss, judged.appeal, uphold=uphold, ruling="mine")
+    assert judged.said() == before, "what is refused leaves nothing behind"
+    with world.db.transaction() as session:
+        service.rule(session, other, judged.appeal, uphold=True, ruling="right", remedy=Remedy.VOID)
+    voided, ruled, _ = judged.said()
+    assert (voided["own_bot"], ruled["own_bot"]) == (False, False)
+
+
+def test_the_only_organiser_decides_and_everyone_is_told(judged: Judged) -> None:
+    with judged.world.db.transaction() as session:
+        service.rule(session, judged.boss, judged.appeal, uphold=False, ruling="no")
+        assert service.void_match(session, judged.boss, judged.match, "mine")
+    for record in judged.said()[:2]:
+        assert record["own_bot"] is True
+        assert record["remark"] == "a bot of theirs plays in it, and no other organiser is without one"
+
+
+def test_who_is_in_a_team_that_plays_in_it_is_no_other_organiser(world: World) -> None:
+    judged = Judged(world, teamed=True)
+    mate = judged.organiser("mate")
+    with world.db.transaction() as session:
+        service.invite_to_team(session, judged.author, judged.team, "mate")
+        service.join_team(session, mate, judged.team)
+    with world.db.transaction() as session:
+        assert service.void_match(session, judged.boss, judged.match, "nobody else could")
+    with world.db.transaction() as session:
+        assert service.restore_match(session, mate, judged.match, "nor here")
+    judged.organiser("neutral")
+    with pytest.raises(OwnMatch), world.db.transaction() as session:
+        service.void_match(session, mate, judged.match, "now there is one")
+
+
+def test_who_has_no_bot_in_it_is_not_asked_for_another(judged: Judged) -> None:
+    other = judged.organiser()
+    with judged.world.db.transaction() as session:
+        assert service.void_match(session, other, judged.match, "fair")
+        service.set_season_state(session, judged.boss, judged.season, SeasonState.FROZEN)
+    assert judged.said()[0]["own_bot"] is False

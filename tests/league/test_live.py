@@ -1,0 +1,128 @@
+"""Matches that are watched while they are played: what is told, to whom, and until when."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.core import Reply
+from engine.games import GAMES
+from engine.unfinished import unfinished
+from league import service
+from league.errors import NotFound
+from league.jobs import SeriesJob
+from league.service import live
+from league.service.live import Watched
+from league.service.news import running_series
+from league.states import MatchState, SeriesState
+from tests.league.world import World
+
+READY = {0: Reply("OK", 5), 1: Reply("OK", 6)}
+BIDS = {0: Reply("BID A 100", 7), 1: Reply("BID B 200", 8)}
+
+
+def running(world: World) -> SeriesJob:
+    world.season()
+    series_id, *_ = world.tick()
+    job = world.claim(series_id)
+    assert job is not None
+    return job
+
+
+def show(world: World, job: SeriesJob, *replies: dict[int, Reply], voids: int = 0, cause: str = "") -> bool:
+    with world.db.transaction() as session:
+        return live.show(session, job, job.matches[0].match_id, voids, cause, replies)
+
+
+def watch(world: World, match_id: int) -> Watched:
+    with world.db.reading() as session:
+        return live.watch(session, match_id)
+
+
+def test_a_running_match_is_shown_as_far_as_it_has_come(world: World) -> None:
+    job = running(world)
+    match_id = job.matches[0].match_id
+    assert watch(world, match_id).match is None
+    assert show(world, job, READY)
+    first = watch(world, match_id)
+    assert first.match is not None
+    assert [event["type"] for event in first.match.events()] == ["roll"]
+    assert show(world, job, READY, BIDS)
+    second = watch(world, match_id)
+    assert second.match is not None
+    assert [event["type"] for event in second.match.events()] == ["roll", "auction", "roll"]
+    assert first.version != second.version
+    with world.db.reading() as session:
+        assert [series.live_match_id for series in running_series(session, 10)] == [match_id]
+    assert watch(world, job.matches[1].match_id).match is None, "only one match of a series is played at a time"
+
+
+def test_spectators_hear_of_an_attempt_that_failed(world: World) -> None:
+    job = running(world)
+    assert show(world, job, READY, BIDS)
+    assert show(world, job, voids=1, cause="host-starved")
+    seen = watch(world, job.matches[0].match_id)
+    assert (seen.voids, seen.cause) == (1, "host-starved")
+    assert seen.match is not None and not list(seen.match.events())
+
+
+def test_nothing_is_left_when_the_series_ends(world: World) -> None:
+    job = running(world)
+    assert show(world, job, READY)
+    assert world.finish(job)
+    seen = watch(world, job.matches[0].match_id)
+    assert (seen.match, seen.state, seen.series) == (None, MatchState.DONE, SeriesState.DONE)
+    assert not show(world, job, READY), "who comes late changes nothing"
+
+
+@pytest.mark.parametrize("how", ["given back", "taken back"])
+def test_nothing_is_left_of_a_series_that_waits_again(world: World, how: str) -> None:
+    job = running(world)
+    assert show(world, job, READY)
+    if how == "given back":
+        with world.db.transaction() as session:
+            service.release_series(session, job, "w1", "container-died", "it went away", {})
+    else:
+        world.clock.turn(world.settings.lease_seconds + 1)
+        with world.db.transaction() as session:
+            service.sweep(session)
+    seen = watch(world, job.matches[0].match_id)
+    assert (seen.match, seen.series) == (None, SeriesState.QUEUED)
+    again = world.claim(job.series_id)
+    assert again is not None
+    assert not show(world, job, READY, BIDS), "its lease is lost"
+    assert show(world, again, READY)
+
+
+def test_what_is_told_has_a_bound(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = running(world)
+    assert show(world, job, READY)
+    monkeypatch.setattr(live, "MOST_SHOWN_BYTES", 60)
+    assert not show(world, job, READY, BIDS)
+    seen = watch(world, job.matches[0].match_id).match
+    assert seen is not None
+    assert len(seen.exchanges) == 2, "what was shown stays"
+
+
+def test_replies_that_the_rules_here_do_not_know_are_not_shown(world: World) -> None:
+    job = running(world)
+    assert show(world, job, READY, {0: Reply("OK", 1)})
+    assert watch(world, job.matches[0].match_id).match is None
+
+
+def test_hands_and_seeds_stay_hidden(world: World) -> None:
+    world.season(game="liars-dice", series_length=2, games_per_pair=2)
+    (series_id,) = world.tick()
+    job = world.claim(series_id)
+    assert job is not None
+    assert show(world, job, READY)
+    seen = watch(world, job.matches[0].match_id)
+    assert seen.match is not None
+    assert [event["type"] for event in seen.match.events()] == ["round"]
+    whole = unfinished(GAMES["liars-dice"], 2, job.matches[0].seed, [READY])
+    assert [event["type"] for event in whole.events()] == ["round", "hand", "hand"]
+    assert not hasattr(seen, "seed")
+
+
+def test_there_is_no_watching_what_is_not_there(world: World) -> None:
+    with pytest.raises(NotFound):
+        watch(world, 99)

@@ -1,0 +1,126 @@
+"""What an organiser ruled out stays out, whatever comes between; and rulings wait for nobody in a circle."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlmodel import Session
+
+from engine.core import Result
+from league import service
+from league.backup import back_up, named_blobs
+from league.blobs import Blobs
+from league.service import exhibiting, exhibitions
+from league.states import FinalsFormat, SeasonState
+from league.tables import Season, VoidedMatch
+from league.words import Remedy
+from tests.league.test_rulings import Ranked, ranked
+from tests.league.test_unfinished import appeal, season
+from tests.league.world import START, World, abandoned
+
+__all__ = ["ranked"]
+
+
+def test_the_finals_begin_after_what_was_ordered_to_be_repeated(world: World) -> None:
+    season_id = world.season(3, finals=FinalsFormat.ROUND_ROBIN, finals_games=2, finals_at=START + timedelta(hours=1))
+    world.play_all()
+    with world.db.transaction() as session:
+        match_id = service.matches(session, season_id=season_id)[0].id
+        service.rejudge_match(session, world.boss, match_id, "the judge was wrong")
+    world.clock.turn(3700)
+    world.tick()
+    with world.db.reading() as session:
+        assert session.get_one(Season, season_id).state is SeasonState.FINALS
+        assert session.get(VoidedMatch, match_id) is not None
+        assert "match-restored" not in {entry.action for entry in service.audit_log(session)}
+
+
+def test_what_was_voided_stays_so_when_its_later_repetition_is_lost(ranked: Ranked) -> None:
+    match_id = ranked.matches()[0]
+    ranked.rule(service.void_match, match_id, "collusion")
+    without = ranked.table()[0]
+    ranked.rule(service.rejudge_match, match_id, "let us see")
+    with ranked.world.db.transaction() as session:
+        (series_id,) = service.sweep(session).series_ids
+    job = ranked.world.claim(series_id)
+    assert job is not None
+    assert ranked.world.finish(job, [abandoned(match) for match in job.matches])
+    assert ranked.table()[0] == without
+
+
+def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    season_id = season(world)
+    appeal_id = appeal(world, season_id)
+    owner, bot_id = world.bot()
+    appeals = sys.modules["league.service.appeals"]
+    void, noted, failed = appeals.rulings.void_match, threading.Event(), list[str]()
+
+    def slowly(session: Session, *arguments: object) -> object:
+        noted.set()
+        time.sleep(0.5)  # while somebody else enters
+        return void(session, *arguments)
+
+    monkeypatch.setattr(appeals.rulings, "void_match", slowly)
+
+    def together(name: str, act: Callable[[Session], object]) -> threading.Thread:
+        def run() -> None:
+            try:
+                with world.connect().transaction() as session:
+                    act(session)
+            except Exception as error:  # noqa: BLE001  whatever it is, it is told
+                failed.append(f"{name}: {error}")
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        return thread
+
+    def rule(session: Session) -> None:
+        service.rule(session, world.boss, appeal_id, uphold=True, ruling="so it was", remedy=Remedy.VOID)
+
+    ruling = together("rule", rule)
+    assert noted.wait(30)
+    entering = together("enter", lambda session: service.enter(session, owner, season_id, bot_id))
+    ruling.join()
+    entering.join()
+    assert failed == []
+    with world.db.reading() as session:
+        assert service.first_broken(session) is None
+
+
+def test_a_transaction_that_is_undone_leaves_no_record(world: World) -> None:
+    def told() -> int:
+        with world.db.reading() as session:
+            return len(service.audit_log(session))
+
+    before = told()
+
+    def fail() -> None:
+        with world.db.transaction() as session:
+            service.create_season(session, world.boss, game="yacht-auction", name="never")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    world.season(0)
+    assert told() > before
+    with world.db.reading() as session:
+        assert "never" not in str(service.audit_log(session))
+        assert service.first_broken(session) is None
+
+
+def test_a_back_up_has_what_people_played(world: World, tmp_path: Path) -> None:
+    _, bot_id = world.bot()
+    with world.db.transaction() as session:
+        exhibition_id = exhibitions.take_seat(session, world.author(), bot_id, 1)
+    name = Blobs(world.settings.blobs).put(b"the transcript")
+    with world.db.transaction() as session:
+        job = exhibiting.claim_exhibition(session, exhibition_id, "w", world.host)
+        assert job is not None
+        assert exhibiting.finish_exhibition(session, job, Result((1, 2), None, {}), name)
+    assert name in named_blobs(back_up(world.settings, tmp_path / "kept").database)

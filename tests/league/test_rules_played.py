@@ -1,0 +1,41 @@
+"""The audit page shows the rules that a season was played under, not those of today."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from league import service
+from league.service.honesty import honesty
+from tests.league.world import World, abandoned, won
+
+
+def test_the_rules_that_were_played_are_told_with_the_season_and_its_rankings(world: World) -> None:
+    season_id = world.season(2, series_length=1, games_per_pair=4)
+    other = world.season(2)
+    first, second, third, _ = world.tick()[:4]
+    began = world.clock.now
+    for series_id, version in ((first, 1), (second, 1), (third, 2)):
+        job = world.claim(series_id)
+        assert job is not None
+        assert world.finish(job, [replace(won(match), rules_version=version) for match in job.matches])
+        world.clock.turn(60)
+    with world.db.transaction() as session:
+        assert service.refit(session, season_id)
+        found = {row.season_id: row.rules for row in honesty(session)}
+        board = service.leaderboard(session, season_id)
+        recount = service.recount(session, season_id)
+    assert [version for version, _ in found[season_id]] == [1, 2]
+    assert found[season_id][0][1] == began
+    assert found[other] == ()
+    assert board.standings["rules"] == [1, 2]
+    assert recount.same
+
+
+def test_matches_that_nobody_could_play_say_nothing_of_the_rules(world: World) -> None:
+    season_id = world.season(2)
+    (series_id, *_) = world.tick()
+    job = world.claim(series_id)
+    assert job is not None
+    assert world.finish(job, [abandoned(match) for match in job.matches])
+    with world.db.reading() as session:
+        assert [row.rules for row in honesty(session) if row.season_id == season_id] == [()]

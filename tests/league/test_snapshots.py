@@ -1,0 +1,100 @@
+"""Old rankings lose their standings, and nothing else."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy.exc import DBAPIError
+from sqlmodel import Session, col, select, update
+
+from league import service
+from league.service.history import history
+from league.service.snapshots import kept
+from league.states import FinalsFormat, SeasonState
+from league.tables import RatingSnapshot
+from tests.league.world import START, World, settings, won
+
+DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
+
+
+def test_the_newest_the_last_of_each_hour_and_the_last_of_each_day_are_kept() -> None:
+    at = START + 10 * DAY  # noon
+    rankings = [(number, at - timedelta(minutes=10) * (2000 - number)) for number in range(1, 2001)]
+    found = kept(rankings, at, 10)
+    newest = set(range(1991, 2001))
+    hours = {number for number, made in rankings if at - made < DAY and made.minute == 50}
+    days = {number for number, made in rankings if (made.hour, made.minute) == (23, 50)}
+    assert found == newest | hours | days
+    assert len(hours) == 24
+
+
+def test_what_was_kept_once_is_all_that_is_needed_later() -> None:
+    """Thinned at every step or only at the end, the same is left."""
+    rankings = [(number, START + timedelta(minutes=7) * number) for number in range(600)]
+    left: list[tuple[int, object]] = []
+    for number, made in rankings:
+        left.append((number, made))
+        keep = kept(left, made, 5)  # type: ignore[arg-type]
+        left = [one for one in left if one[0] in keep]
+    assert {number for number, _ in left} == kept(rankings, rankings[-1][1], 5)
+
+
+def stored(session: Session, season_id: int) -> list[RatingSnapshot]:
+    statement = select(RatingSnapshot).where(RatingSnapshot.season_id == season_id)
+    return list(session.exec(statement.order_by(col(RatingSnapshot.id))))
+
+
+def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world: World) -> None:
+    world.settings = settings(world.settings.data_dir, database_url=world.settings.database_url, whole_rankings=3)
+    world.db = world.connect()
+    season_id = world.season(2, series_length=1, games_per_pair=40, finals=FinalsFormat.ROUND_ROBIN)
+    with world.db.reading() as session:
+        names = {entry.bot_id for entry in service.entries(session, season_id)}
+    for number, series_id in enumerate(world.tick() + world.tick()):
+        job = world.claim(series_id)
+        assert job is not None
+        assert world.finish(job, [won(match, number % 2) for match in job.matches])
+        world.clock.turn(60)
+        with world.db.transaction() as session:
+            assert service.refit(session, season_id)
+    with world.db.reading() as session:
+        rankings = stored(session, season_id)
+        assert len(rankings) == 16
+        assert [ranking.whole for ranking in rankings] == [False] * 13 + [True] * 3
+        assert all(ranking.standings == {} for ranking in rankings[:13])
+        assert all(ranking.standings["rows"] for ranking in rankings[13:])
+        assert len({ranking.log_sha256 for ranking in rankings}) == 16
+        assert all(ranking.config["method"] for ranking in rankings)
+        for bot_id in names:
+            assert len(history(session, season_id, bot_id)) == 16
+        assert service.recount(session, season_id).same
+        assert len(service.leaderboard(session, season_id).standings["rows"]) == 2
+
+
+def test_published_standings_and_those_that_chose_the_finalists_are_kept_for_ever(world: World) -> None:
+    world.settings = settings(world.settings.data_dir, database_url=world.settings.database_url, whole_rankings=1)
+    world.db = world.connect()
+    season_id = world.season(2, finals=FinalsFormat.ROUND_ROBIN, finals_extra_games=60, finals_games=2)
+    world.play_all()
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season_id, SeasonState.FINALS)
+    for _ in range(60):
+        world.clock.turn(5)
+        with world.db.transaction() as session:
+            service.refit(session, season_id)
+            for over in service.seasons_to_publish(session):
+                service.publish(session, over)
+        world.play_all()
+    with world.db.reading() as session:
+        rankings = stored(session, season_id)
+        chosen = service.audit_log(session, subject=f"season/{season_id}", limit=50)
+        (finalists,) = [entry.data for entry in chosen if entry.action == "finalists"]
+    assert len(rankings) > 5
+    assert rankings[-1].final
+    assert f'"ranking":{rankings[0].id}' in finalists
+    assert rankings[0].whole
+    assert sum(ranking.whole for ranking in rankings) <= 3
+    with pytest.raises(DBAPIError), world.db.transaction() as session:
+        session.exec(update(RatingSnapshot).where(col(RatingSnapshot.final).is_(True)).values(whole=False))

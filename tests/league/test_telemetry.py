@@ -1,0 +1,122 @@
+"""Logs that machines read, and traces that cost nothing where nobody wants them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from league import telemetry
+from league.config import Settings
+
+log = logging.getLogger("tests.telemetry")
+
+
+@pytest.fixture
+def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
+    """Traces are on, and end here."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(telemetry, "_tracer", provider.get_tracer("test"))
+    return exporter
+
+
+@pytest.fixture
+def own_handlers() -> Iterator[None]:
+    """The root logger is given back as it was."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    root.handlers = []
+    yield
+    root.handlers = handlers
+    root.setLevel(level)
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+@pytest.mark.usefixtures("own_handlers")
+def test_a_line_names_what_it_is_about(capsys: pytest.CaptureFixture[str]) -> None:
+    telemetry.begin(Settings(log_format="json"), "test")
+    with telemetry.doing("series", series=3), telemetry.doing("match", match=7, versions=[1, 2]):
+        log.info("seat %d\nis slow", 1)
+    log.warning("outside")
+    inside, outside = lines(capsys)
+    about = {"series": 3, "match": 7, "versions": [1, 2]}
+    assert inside.items() >= {**about, "level": "INFO", "logger": log.name, "message": "seat 1\nis slow"}.items()
+    assert str(inside["time"]).endswith("+00:00")
+    assert not about.keys() & outside.keys()
+
+
+@pytest.mark.usefixtures("own_handlers")
+def test_a_failure_is_one_line_with_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    telemetry.begin(Settings(log_format="json"), "test")
+    try:
+        raise ValueError("no\nengine")
+    except ValueError:
+        log.exception("series %d failed", 3)
+    (line,) = lines(capsys)
+    assert line["message"] == "series 3 failed"
+    assert str(line["exc_info"]).endswith("ValueError: no\nengine")
+
+
+@pytest.mark.usefixtures("own_handlers")
+def test_text_stays_text(capsys: pytest.CaptureFixture[str]) -> None:
+    telemetry.begin(Settings(), "test")
+    with telemetry.doing("series", series=3):
+        log.info("series 3: 2 matches")
+    assert capsys.readouterr().err.endswith("INFO tests.telemetry series 3: 2 matches\n")
+
+
+def test_work_goes_on_in_the_trace_of_who_asked_for_it(spans: InMemorySpanExporter) -> None:
+    with telemetry.doing("request", "SERVER", request="ab"), telemetry.doing("send", "PRODUCER"):
+        carried = telemetry.headers()
+    with telemetry.carrying_out("deadheat.build", carried, version=5), telemetry.doing("build"):
+        telemetry.learned(language="c", **{"http.route": "/x"})
+    by_name = {span.name: span for span in spans.get_finished_spans()}
+    assert len({span.context.trace_id for span in by_name.values() if span.context}) == 1
+    asked, done = by_name["send"].context, by_name["deadheat.build"]
+    assert asked is not None
+    assert done.parent is not None
+    assert done.parent.span_id == asked.span_id
+    assert done.attributes == {"deadheat.version": 5}
+    assert by_name["build"].attributes == {"deadheat.language": "c", "http.route": "/x"}
+
+
+def test_a_failure_marks_its_span(spans: InMemorySpanExporter) -> None:
+    with pytest.raises(ValueError, match="boxes"), telemetry.doing("open"):
+        raise ValueError("boxes")
+    (span,) = spans.get_finished_spans()
+    assert not span.status.is_ok
+
+
+@pytest.mark.usefixtures("own_handlers")
+def test_a_line_names_its_trace(spans: InMemorySpanExporter, capsys: pytest.CaptureFixture[str]) -> None:
+    telemetry.begin(Settings(log_format="json"), "test")
+    with telemetry.doing("match"):
+        log.info("played")
+    (line,) = lines(capsys)
+    (span,) = spans.get_finished_spans()
+    assert span.context is not None
+    assert line["trace"] == f"{span.context.trace_id:032x}"
+
+
+def test_where_traces_are_off_nothing_of_them_is_loaded() -> None:
+    program = (
+        "import sys; from league import telemetry; from league.config import Settings\n"
+        "telemetry.begin(Settings(), 'test')\n"
+        "with telemetry.doing('a'), telemetry.carrying_out('b', {}): telemetry.learned(x=1)\n"
+        "assert not telemetry.headers()\n"
+        "print(*(name for name in sys.modules if name.startswith('opentelemetry')))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

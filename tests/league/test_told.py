@@ -1,0 +1,155 @@
+"""What everybody is told of a failure of ours, and that it never is what a library said."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import select
+
+from league import service
+from league.jobs import AttemptRecord
+from league.service.builds import release_build
+from league.service.play import BLAMELESS
+from league.service.sweep import LEASE_EXPIRED
+from league.service.told import (
+    HOST_UNFIT,
+    OUR_WORDS,
+    SENTENCES,
+    UNKNOWN,
+    told,
+    told_evidence,
+    told_findings,
+    told_reasons,
+)
+from league.service.uncounted import DROPPED
+from league.service.workers import unfit_reasons
+from league.tables import Attempt, BotVersion
+from tests.league.world import World, settings
+
+ROOT = Path(__file__).resolve().parents[2]
+INNER = 'connection to server at "10.20.30.40", port 5432 failed: /var/lib/deadheat w3.example:41'
+FAILURES = {"SandboxError", "TransportError"}
+
+
+def raised() -> Iterator[tuple[str, ast.Call, frozenset[str]]]:
+    """Where our failures are made, each call with what may name a library's words in the same function: the errors
+    that it handles, and whatever is assigned while it does.
+    """
+    for folder in ("engine", "sandbox", "workers"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield from _raised(str(path.relative_to(ROOT)), ast.parse(path.read_text()), frozenset())
+
+
+def _raised(path: str, node: ast.AST, handled: frozenset[str]) -> Iterator[tuple[str, ast.Call, frozenset[str]]]:
+    if isinstance(node, ast.FunctionDef):
+        handlers = [inner for inner in ast.walk(node) if isinstance(inner, ast.ExceptHandler)]
+        names = [name for handler in handlers for name in ast.walk(handler) if isinstance(name, ast.Name)]
+        assigned = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        handled |= assigned | {handler.name for handler in handlers if handler.name}
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FAILURES:
+        yield f"{path}:{node.lineno}", node, handled
+    for child in ast.iter_child_nodes(node):
+        yield from _raised(path, child, handled)
+
+
+def test_no_detail_that_may_be_told_has_the_words_of_a_library_in_it() -> None:
+    looked = 0
+    for place, call, handled in raised():
+        cause, detail = call.args[:2]
+        names = {node.id for node in ast.walk(detail) if isinstance(node, ast.Name)}
+        if handled & names and not isinstance(cause, ast.Attribute):  # else it passes another of our failures on
+            assert isinstance(cause, ast.Constant) and cause.value not in OUR_WORDS, place
+            looked += 1
+    assert looked > 5
+
+
+def test_every_failure_of_ours_has_a_sentence_or_its_own_words() -> None:
+    causes = {call.args[0].value for _, call, _ in raised() if isinstance(call.args[0], ast.Constant)}
+    assert len(causes) > 8
+    assert {str(cause) for cause in causes} | BLAMELESS | DROPPED | {LEASE_EXPIRED} <= OUR_WORDS | SENTENCES.keys()
+    assert DROPPED <= OUR_WORDS
+
+
+@pytest.mark.parametrize(
+    ("cause", "detail", "public"),
+    [
+        ("host-starved", "seat 1 was kept from running for 7.0 ms", "seat 1 was kept from running for 7.0 ms"),
+        ("database-away", INNER, SENTENCES["database-away"]),
+        ("lease-expired", INNER, SENTENCES["lease-expired"]),
+        ("OperationalError", INNER, UNKNOWN),
+        ("thought-of-tomorrow", INNER, UNKNOWN),
+        ("host-unfit", f"It could not be checked: {INNER}", SENTENCES["host-unfit"]),
+        ("host-unfit", "The clock counts in ticks.", "The clock counts in ticks."),
+    ],
+)
+def test_only_what_we_wrote_ourselves_is_told(cause: str, detail: str, public: str) -> None:
+    assert told(cause, detail) == public
+
+
+def test_an_attempt_is_told_without_inner_words_and_the_ledger_has_them(world: World) -> None:
+    world.season(games_per_pair=2)
+    (series,) = world.tick()
+    job = world.claim(series, "w3.example:41")
+    assert job is not None
+    match = job.matches[0].match_id
+    void = AttemptRecord(1, 2, "engine", INNER, {"stolen_ns": 5})
+    with world.db.transaction() as session:
+        service.release_series(session, job, "w3.example:41", "OperationalError", INNER, {}, [(match, void)])
+    with world.db.reading() as session:
+        shown = service.match_detail(session, match).attempts
+        kept = session.exec(select(Attempt.detail).where(Attempt.series_id == series)).all()
+    assert {attempt.detail for attempt in shown} == {UNKNOWN, SENTENCES["engine"]}
+    assert [attempt.evidence for attempt in shown if attempt.match_id] == [{"stolen_ns": 5}]
+    assert set(kept) == {INNER}
+
+
+def test_a_machine_that_could_not_be_checked_says_why_to_operators_alone(world: World) -> None:
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
+    with world.db.reading() as session:
+        reasons = unfit_reasons(session, world.host)
+        assert service.hosts(session)[0].reasons == reasons == (f"It could not be checked: {INNER}", "No clock.")
+    assert told_reasons(reasons) == ("It could not be checked.", "No clock.")
+    assert told_reasons([]) == ()
+
+
+def test_why_an_unfit_machine_judged_is_told_without_inner_words_and_the_ledger_has_them(tmp_path: Path) -> None:
+    world = World(settings(tmp_path, judge_unfit=True))
+    world.season(games_per_pair=2)
+    (series,) = world.tick()
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
+    job = world.claim(series)
+    assert job is not None and world.finish(job)
+    with world.db.reading() as session:
+        (shown,) = service.match_detail(session, job.matches[0].match_id).attempts
+        kept = session.exec(select(Attempt.evidence).where(Attempt.match_id == job.matches[0].match_id)).one()
+    assert shown.evidence == {HOST_UNFIT: ["It could not be checked.", "No clock."]}
+    assert kept == {HOST_UNFIT: [f"It could not be checked: {INNER}", "No clock."]}
+    assert told_evidence({"stolen_ns": 5}) == {"stolen_ns": 5}
+    world.close()
+
+
+def test_findings_of_an_old_appeal_are_told_without_inner_words() -> None:
+    old = {"cause": "engine", "detail": INNER, "evidence": {HOST_UNFIT: [f"It could not be checked: {INNER}"]}}
+    new = {"cause": "engine", "detail": SENTENCES["engine"], "evidence": {HOST_UNFIT: ["It could not be checked."]}}
+    for attempts in ([old], [new]):
+        assert told_findings({"verified": True, "attempts": attempts}) == {"verified": True, "attempts": [new]}
+    assert told_findings({"verified": True}) == {"verified": True}
+
+
+def test_an_author_is_told_of_a_failed_build_without_inner_words(world: World) -> None:
+    owner, bot_id = world.bot()
+    version_id = world.upload(owner, bot_id)
+    with world.db.transaction() as session:
+        job = service.claim_build(session, version_id, "w3.example:41")
+        assert job is not None
+        release_build(session, job, "OperationalError", INNER)
+    with world.db.reading() as session:
+        version = session.get_one(BotVersion, version_id)
+        _, tries = service.build_log(session, owner, bot_id, version.number)
+    assert version.reason.endswith(UNKNOWN)
+    assert [tried.detail for tried in tries] == [UNKNOWN]

@@ -1,0 +1,152 @@
+"""Boxes that rest while a person thinks: nothing of them runs, they come back unharmed, and none stays behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import docker
+import pytest
+
+from engine.chance import SEED_BYTES
+from engine.core import NS_PER_S, Message, Reply, Seat, Transport
+from engine.games import GAMES
+from engine.replay import replay
+from league.config import Settings
+from sandbox.arena import Arena
+from sandbox.box import Limits, Program, Sandbox, bot_limits
+from sandbox.docker import DockerSandbox
+from sandbox.local import LocalSandbox
+from sandbox.pipes import PipeTransport
+from sandbox.slots import Slots
+
+COUNTER = """
+import sys, threading, time
+count = 0
+def work():
+    global count
+    while True: count += 1
+threading.Thread(target=work, daemon=True).start()
+for line in sys.stdin:
+    if line.strip() == "FINISH": break
+    print(count, flush=True)
+"""
+
+YACHT = Path(__file__).parents[2] / "bots" / "yacht-auction" / "greedy"
+
+
+@pytest.fixture(params=["local", pytest.param("docker", marks=pytest.mark.containers)])
+def sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
+    if request.param == "local":
+        yield LocalSandbox()
+        return
+    opened = DockerSandbox(Settings().image, tmp_path / "run")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def counter(tmp_path: Path) -> Program:
+    """A bot that counts for as long as it runs, and tells how far it has come."""
+    folder = tmp_path / "counter"
+    folder.mkdir()
+    (folder / "main.py").write_text(COUNTER)
+    return Program(folder, ("/usr/bin/python3", "main.py"), "counter")
+
+
+def test_nothing_of_a_box_that_rests_runs(sandbox: Sandbox, counter: Program) -> None:
+    box = sandbox.open(counter, Limits())
+    try:
+        channel = box.start()
+        transport = PipeTransport([channel], late_bound_ns=10 * NS_PER_S)
+
+        def count() -> int:
+            reply = transport.exchange([Message(0, "HOW FAR", 20 * NS_PER_S)])[0]
+            assert reply.line is not None
+            return int(reply.line)
+
+        def cpu_ns() -> int:
+            used = channel.meter.counters().cpu_ns
+            assert used is not None
+            return used
+
+        before, used = count(), cpu_ns()
+        while cpu_ns() == used:
+            time.sleep(0.01)  # it works while nobody asks
+        box.rest(True)
+        used = 0
+        while used != (used := cpu_ns()):
+            time.sleep(0.3)  # for ever, if it goes on
+        box.rest(False)
+        assert count() > before
+        transport.exchange([Message(0, "FINISH")])
+        box.ask_stop(20 * NS_PER_S)
+        assert box.stopped().exit_code == 0
+    finally:
+        box.close()
+
+
+def test_a_box_is_closed_while_it_rests(sandbox: Sandbox, counter: Program) -> None:
+    box = sandbox.open(counter, Limits())
+    box.start()
+    box.rest(True)
+    box.close()
+
+
+@pytest.mark.containers
+def test_a_box_whose_owner_was_killed_while_it_rested_is_woken_to_end(counter: Program, tmp_path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        box = DockerSandbox(Settings().image, tmp_path / "run").open(counter, Limits())
+        box.start()
+        box.rest(True)
+        os.kill(os.getpid(), 9)
+    os.waitpid(child, 0)
+    client = docker.APIClient(version="auto")
+    mine = {"label": f"deadheat.owner={child}"}
+    assert [found["State"] for found in client.containers(all=True, filters=mine)] == ["paused"]
+    DockerSandbox(Settings().image, tmp_path / "run").close()
+    give_up_at = time.monotonic() + 30
+    while client.containers(all=True, filters=mine):
+        assert time.monotonic() < give_up_at, "the container outlived its owner"
+        time.sleep(0.1)
+    client.close()
+
+
+class Guest:
+    """Somebody in the last seat who answers at once."""
+
+    def __init__(self, bots: Transport, slots: Slots) -> None:
+        self._bots, self._slots = bots, slots
+        self.moves = 0
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        replies = dict(self._bots.exchange([message for message in messages if message.seat == 0]))
+        for message in messages:
+            if message.seat == 1 and message.limit_ns is not None:
+                with self._slots.take():  # else this waits for ever
+                    replies[1] = Reply("OK" if message.line == "READY" else "BID A 5", 0)
+                    self.moves += 1
+        return replies
+
+
+def test_a_match_beside_a_guest_holds_its_slot_only_while_bots_run(sandbox: Sandbox, tmp_path: Path) -> None:
+    slots = Slots(tmp_path / "slots")
+    cpus = slots.slots[0]
+    guests: list[Guest] = []
+
+    def beside(bots: Transport) -> Transport:
+        guests.append(Guest(bots, slots))
+        return guests[-1]
+
+    program = Program(YACHT, ("/usr/bin/python3", "main.py"), "greedy")
+    with Arena(sandbox, [program], [bot_limits(cpus, 0)], late_bound_ns=NS_PER_S) as arena:
+        played = arena.play_beside(
+            GAMES["yacht-auction"], 2, bytes(SEED_BYTES), {}, lambda: slots.take(only=cpus), beside, [0]
+        )
+    assert dict(played.transcript.result.faults).keys() == {1}, "a guest who knows one answer"
+    assert guests[0].moves == 4, "READY, two times ROLL, and SCORE"
+    assert played.exits[0].exit_code == 0
+    replay(GAMES["yacht-auction"], played.transcript)

@@ -1,0 +1,76 @@
+"""What is locked against the known vulnerabilities:  python -m tests.security.audit
+
+pip-audit asks a service that knows them. Where that cannot be reached, or answers for a mirror that knows packages but
+no vulnerabilities, pip-audit ends well all the same and says "No known vulnerabilities found". So what counts here is
+its list: a package that it passed over was not checked, and NOT CHECKED is what is said then, in capitals, with an exit
+code of its own. With DEADHEAT_AUDIT=required that is a failure; else it is not, for formatting a file needs no service.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+LOCK = Path(__file__).parents[2] / "requirements-dev.lock"
+"""Contains the runtime's at the same versions."""
+
+NOT_CHECKED = 3
+SECONDS = 300
+LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
+
+
+def locked(text: str) -> set[str]:
+    """The names in a lock file."""
+    return {_plain(name) for name, _ in LOCKED.findall(text)}
+
+
+def verdict(report: str, wanted: set[str]) -> tuple[bool | None, str]:
+    """Whether what is wanted is free of known vulnerabilities (None: nobody knows), and a text that says so."""
+    try:
+        found = json.loads(report)["dependencies"]
+        holes = [
+            f"  {package['name']} {package['version']}: {hole['id']}, mended in {hole['fix_versions']}"
+            for package in found
+            for hole in package.get("vulns", ())
+        ]
+        looked_at = {_plain(package["name"]) for package in found if "vulns" in package}
+    except (ValueError, KeyError, TypeError):
+        holes, looked_at = [], set()
+    if holes:
+        return False, "Known vulnerabilities in what is locked:\n" + "\n".join(holes)
+    missed = wanted - looked_at
+    if missed or not wanted:
+        which = "none of them" if not looked_at & wanted else f"all but {len(missed)} of them"
+        return None, f"DEPENDENCIES NOT CHECKED for known vulnerabilities: {which} could be asked about from here."
+    return True, f"No known vulnerability in {len(wanted)} packages."
+
+
+def main() -> int:
+    """0: none known; 1: some are, or asking was required and impossible; `NOT_CHECKED`: it was impossible."""
+    command = [sys.executable, "-m", "pip_audit", "--requirement", str(LOCK), "--disable-pip", "--require-hashes"]
+    command += ["--format", "json", "--progress-spinner", "off", "--timeout", "5"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+        report, why = done.stdout, done.stderr
+    except subprocess.TimeoutExpired:
+        report, why = "", f"no answer within {SECONDS} s"
+    good, text = verdict(report, locked(LOCK.read_text(encoding="utf-8")))
+    print(text, file=sys.stdout if good else sys.stderr)
+    if good is None and why:
+        print(f"  pip-audit: {why.strip().splitlines()[-1][:300]}", file=sys.stderr)
+    if good is None and os.environ.get("DEADHEAT_AUDIT") != "required":
+        return NOT_CHECKED
+    return 0 if good else 1
+
+
+def _plain(name: str) -> str:
+    """As names are compared (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,250 @@
+"""A small league full of secrets, each of which can be recognised wherever it turns up.
+
+Ada is the author whose things the routes are asked for; Bob plays against her and has secrets of his own, which are
+nobody's but his (and organisers', where he appealed). Carl has nothing to do with either.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx
+from sqlmodel import select
+
+from engine.core import Result
+from engine.transcript import Transcript, encode
+from league import service
+from league.jobs import AttemptRecord, BuildJob, BuildOutcome, Ending, MatchJob, SeriesJob
+from league.service import exhibitions
+from league.service.told import HOST_UNFIT, NOT_CHECKED
+from league.states import Role
+from league.tables import Exhibition, Match, Season, Token, User
+from tests.api.browser import OURS, Browser
+from tests.api.site import Site
+from tests.api.test_matches import transcript
+from tests.league.world import GAME, abandoned, won
+
+ROLES = ("anonymous", "stranger", "owner", "organiser", "admin")
+NAMES = {"stranger": "carl", "owner": "ada", "organiser": "olga", "admin": "root"}
+GENEROUS = {
+    "reads_per_minute": 10**6,
+    "writes_per_minute": 10**6,
+    "sign_ins_per_minute": 10**6,
+    "sign_ups_per_hour": 10**6,
+}
+
+
+def planted(what: str, who: str) -> str:
+    """A text that says what it is and whose, and stands nowhere by accident."""
+    return f"planted-{what}-{who}"
+
+
+class PlantedLeague:
+    """The site, who asks, what may be asked for (`named`), and what must not be told (`secrets`)."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.site = Site(folder, **GENEROUS)
+        self.secrets: dict[str, str] = {}
+        self.tokens: dict[str, dict[str, str]] = {"anonymous": {}}
+        self.browsers = {"anonymous": Browser(self.site)}
+        self.named: dict[str, object] = {"name": "bob", "password": "a long enough password"}
+        self._people()
+        self._builds("ada")
+        self._builds("bob")
+        self._season()
+        self._appeals()
+        self._exhibition()
+        self._what_the_database_keeps()
+        self._copy = sqlite3.connect(":memory:", check_same_thread=False)
+        with sqlite3.connect(self._file) as present:
+            present.backup(self._copy)
+
+    def close(self) -> None:
+        for browser in self.browsers.values():
+            browser.close()
+        self._copy.close()
+        self.site.close()
+
+    def restore(self) -> None:
+        """Everything as it was before the first request."""
+        with sqlite3.connect(self._file) as present:
+            self._copy.backup(present)
+        self.site.app.state.services.bodies._kept.clear()
+
+    def found_in(self, answer: httpx.Response) -> frozenset[str]:
+        """The names of the secrets that an answer tells, in its body or its headers."""
+        heads = "\n".join(f"{name}: {value}" for name, value in answer.headers.items())
+        told = heads + html.unescape(answer.content.decode("utf-8", "replace"))
+        return frozenset(name for name, secret in self.secrets.items() if secret in told)
+
+    @property
+    def _file(self) -> Path:
+        return self.folder / "deadheat.sqlite3"
+
+    def _people(self) -> None:
+        site = self.site
+        for name in ("ada", "bob", "carl", "olga", "root", "planted-guest", "planted-mate"):
+            site.author(name)
+        with site.world.db.transaction() as session:
+            service.set_role(session, "olga", Role.ORGANISER)
+            service.set_role(session, "root", Role.ADMIN)
+        for role, name in NAMES.items():
+            self.tokens[role] = site.sign_in(name)
+            self.browsers[role] = Browser(site).sign_in(name)
+            self.secrets[f"token of {name}"] = self.tokens[role]["Authorization"].split()[1]
+            self.secrets[f"session of {name}"] = self.browsers[role].client.cookies["deadheat"]
+        ada = self.tokens["owner"]
+        self.named["team_id"] = site.ok(201, site.client.post("/v1/teams", json={"name": "lovelace"}, headers=ada))[
+            "id"
+        ]
+        for name in ("bob", "planted-mate"):
+            path = f"/v1/teams/{self.named['team_id']}/invitations"
+            site.ok(200, site.client.post(path, json={"name": name}, headers=ada))
+        site.ok(200, site.client.post(f"/v1/teams/{self.named['team_id']}/join", headers=site.sign_in("bob")))
+        self.secrets["invited to ada's team"] = "planted-mate"
+        self.named["idle"] = site.bot(ada, "idle")
+
+    def _builds(self, who: str) -> None:
+        """A version that is ready, one that is broken, and one that we failed at, of a bot in no season yet."""
+        site = self.site
+        headers = site.sign_in(who)
+        self.named[f"bot of {who}"] = bot_id = site.bot(headers, f"bot-of-{who}")
+        for secret in ("source", "filename", "log", "reason", "try", "trial", "label"):
+            self.secrets[f"{secret} of {who}"] = planted(secret, who)
+        body = {"name": who, "password": "a long enough password", "label": planted("label", who)}
+        labelled = site.ok(201, site.client.post("/v1/tokens", json=body))
+        self.secrets[f"labelled token of {who}"] = labelled["token"]
+        self.named[f"token of {who}"] = labelled["id"]
+        source = f"# {planted('source', who)}\n".encode()
+        trial = encode(Transcript(GAME, 1, 2, b"s" * 32, (), Result((1, 2), (5, 3)), {"trial": planted("trial", who)}))
+        for number in (1, 2, 3):
+            answer = site.upload(headers, bot_id, source * number, f"{planted('filename', who)}.py")
+            version_id = site.ok(202, answer)["id"]
+            with site.world.db.transaction() as session:
+                job = service.claim_build(session, version_id, "builder")
+                assert isinstance(job, BuildJob)
+                log = planted("log", who)
+                if number == 1:
+                    outcome = BuildOutcome(site.blobs.put(b"program"), "", log, site.blobs.put(trial))
+                    assert service.finish_build(session, job, outcome)
+                elif number == 2:
+                    outcome = BuildOutcome(None, planted("reason", who), log, site.blobs.put(trial))
+                    assert service.finish_build(session, job, outcome)
+                else:
+                    service.release_build(session, job, "no-engine", planted("try", who))
+
+    def _season(self) -> None:
+        """One series is finished, one waits with its seeds."""
+        site = self.site
+        season_id = site.world.season(0, series_length=2, games_per_pair=4)
+        self.named["season_id"] = season_id
+        for who in ("ada", "bob"):
+            path = f"/v1/seasons/{season_id}/entries/{self.named[f'bot of {who}']}"
+            body: dict[str, object] = {"version": 1, "gate": {"games": 2}} if who == "ada" else {"version": 1}
+            site.ok(200, site.client.put(path, json=body, headers=site.sign_in(who)))
+        boss = site.organiser()
+        site.ok(200, site.client.put(f"/v1/seasons/{season_id}/invitations/planted-guest", headers=boss))
+        self.secrets["invited to the season"] = "planted-guest"
+        season = {"game": GAME, "name": "Later", "closes_at": "2099-01-01T00:00:00Z"}
+        self.named["later"] = site.ok(201, site.client.post("/v1/seasons", json=season, headers=boss))["id"]
+        hear = {"title": "Hear", "text": "hear"}
+        told = site.ok(201, site.client.post("/v1/announcements", json=hear, headers=boss))
+        self.named["announcement_id"] = told["id"]
+        series, *_ = site.world.tick()
+        self._failure_of_ours(series)
+        job = site.world.claim(series)
+        assert job is not None
+        site.world.tick()
+        outcomes = [dataclasses.replace(won(match), endings=endings(job, match)) for match in job.matches]
+        outcomes[0] = dataclasses.replace(outcomes[0], transcript_sha256=site.blobs.put(transcript(job)))
+        outcomes[1] = abandoned(job.matches[1])
+        assert site.world.finish(job, outcomes)
+        for who in ("ada", "bob"):
+            self.secrets[f"stderr of {who}"] = planted("stderr", who)
+        self.named["match_id"] = job.matches[0].match_id
+        for seat, version in enumerate(job.matches[0].seats):
+            self.named["seat of ada" if "bot-of-ada" in job.programs[version].label else "seat of bob"] = seat
+        with site.world.db.transaction() as session:
+            service.refit(session, season_id)
+            service.record_check(session, site.world.host, {"kernel": planted("report", "host")}, (), 0)
+        self.secrets["report of a host"] = planted("report", "host")
+
+    def _failure_of_ours(self, series_id: int) -> None:
+        """Words of a library with an address, and the name of a machine, which then goes silent."""
+        world = self.site.world
+        for secret in ("words", "machine"):
+            self.secrets[f"{secret} of a failure"] = planted(secret, "a failure")
+        worker = f"{planted('machine', 'a failure')}:17"
+        job = world.claim(series_id, worker)
+        assert job is not None
+        with world.db.transaction() as session:
+            said = f'connection to server at "10.20.30.40" failed: {planted("words", "a failure")}'
+            unfit = {HOST_UNFIT: [f"{NOT_CHECKED}: {said}", "The clock counts in ticks."]}
+            void = AttemptRecord(1, 2, "engine", said, unfit)
+            tried = [(job.matches[0].match_id, void)]
+            service.release_series(session, job, worker, "OperationalError", said, {}, tried)
+        assert world.claim(series_id, worker) is not None
+        world.clock.turn(world.settings.lease_seconds + 1)
+        with world.db.transaction() as session:
+            service.sweep(session)
+        with world.db.transaction() as session:
+            service.host_seen(session, world.host)
+
+    def _appeals(self) -> None:
+        for who in ("ada", "bob"):
+            self.secrets[f"appeal of {who}"] = planted("appeal", who)
+            path, body = f"/v1/matches/{self.named['match_id']}/appeals", {"text": planted("appeal", who)}
+            answer = self.site.client.post(path, json=body, headers=self.site.sign_in(who))
+            self.named[f"appeal of {who}"] = self.site.ok(201, answer)["id"]
+
+    def _exhibition(self) -> None:
+        """Ada sits at a table with Bob's bot."""
+        with self.site.world.db.transaction() as session:
+            ada = service.authenticate(session, self.secrets["token of ada"])
+            bot_id = self.named["bot of bob"]
+            assert isinstance(bot_id, int)
+            self.named["exhibition_id"] = found = exhibitions.take_seat(session, ada, bot_id)
+            self.secrets["seed of the exhibition"] = session.get_one(Exhibition, found).seed.hex()
+
+    def _what_the_database_keeps(self) -> None:
+        """Seeds that are still to be drawn from, and what stands in for passwords and tokens."""
+        with self.site.world.db.reading() as session:
+            told = {match.seed for match in session.exec(select(Match).where(Match.state == "done"))}
+            hidden = [match for match in session.exec(select(Match)) if match.seed not in told]
+            assert {match.state for match in hidden} == {"scheduled", "abandoned"}
+            for match in hidden:
+                self.secrets[f"seed of match {match.id}"] = match.seed.hex()
+            self.named["waiting"] = next(match.id for match in hidden if match.state == "scheduled")
+            pairing_seed = session.get_one(Season, self.named["season_id"]).pairing_seed
+            assert pairing_seed is not None
+            self.secrets["pairing seed"] = pairing_seed.hex()
+            for row in session.exec(select(Token)):
+                self.secrets[f"hash of token {row.id}"] = row.sha256
+            hashes = [user.password_hash for user in session.exec(select(User)) if user.password_hash]
+        assert all(found.startswith("$argon2id$") for found in hashes)
+        self.secrets["password hashes"] = "$argon2id$"
+
+
+def endings(job: SeriesJob, match: MatchJob) -> tuple[Ending, ...]:
+    """What each bot wrote to its stderr."""
+    authors = ["ada" if "bot-of-ada" in job.programs[version].label else "bob" for version in match.seats]
+    return tuple(Ending(seat, 0, None, False, planted("stderr", who), 5, 6) for seat, who in enumerate(authors))
+
+
+def ask(
+    league: PlantedLeague, role: str, method: str, path: str, json: object, form: Mapping[str, str] | None, file: bool
+) -> httpx.Response:
+    """One request as that role: of the API with a token, of a page with a session and what its forms carry."""
+    files = {"file": ("bot.py", b"print()\n")} if file else None
+    if path.startswith("/v1/") or path in {"/healthz", "/readyz", "/metrics"}:
+        return league.site.client.request(method, path, json=json, files=files, headers=league.tokens[role])
+    browser = league.browsers[role]
+    if method == "GET":
+        return browser.client.get(path, headers={"Accept": "text/html"})
+    token = "" if role == "anonymous" else browser.get("/account").token
+    return browser.client.post(path, data={"csrf": token, **(form or {})}, files=files, headers=OURS)

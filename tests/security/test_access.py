@@ -1,0 +1,126 @@
+"""Every route as everybody: who is let in, and who is told what (`tests/security/table.py`)."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.api.site import bearer
+from tests.security.planted import ROLES, PlantedLeague, ask
+from tests.security.table import TABLE, Line
+
+STREAMS = {("GET", "/seasons/{season_id}/events")}
+"""Ends after minutes; what it tells is one number (`api.pages.live`), and its own tests read it."""
+
+
+class Logged(logging.Handler):
+    """Everything that is logged as it would be written, with tracebacks, but for what the tests' own client says."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not record.name.startswith("httpx"):
+            self.lines.append(f"{record.name} {self.format(record)} {record.__dict__}")
+
+
+@pytest.fixture(scope="module")
+def logged() -> Iterator[Logged]:
+    root, handler = logging.getLogger(), Logged()
+    before = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    yield handler
+    root.removeHandler(handler)
+    root.setLevel(before)
+
+
+@pytest.fixture(scope="module")
+def league(tmp_path_factory: pytest.TempPathFactory, logged: Logged) -> Iterator[PlantedLeague]:
+    made = PlantedLeague(tmp_path_factory.mktemp("league"))
+    yield made
+    made.close()
+
+
+def routes(found: Any) -> Iterator[tuple[str, str]]:
+    """Every method and path that the application answers, pages and API alike."""
+    for route in found:
+        inner = getattr(route, "original_router", None)
+        if inner is not None:
+            yield from routes(inner.routes)
+        else:
+            for method in getattr(route, "methods", None) or ():
+                if method != "HEAD":
+                    yield method, route.path
+
+
+def test_every_route_has_a_line_and_every_line_a_route(league: PlantedLeague) -> None:
+    known = set(routes(league.site.app.routes))
+    document = league.site.client.get("/v1/openapi.json").json()["paths"]
+    assert {(method.upper(), path) for path, methods in document.items() for method in methods} <= known
+    assert {(line.method, line.route) for line in TABLE} == known - STREAMS
+
+
+@pytest.mark.parametrize("line", TABLE, ids=lambda line: f"{line.method} {line.route}")
+def test_a_route_lets_in_and_tells_whom_the_table_says(league: PlantedLeague, line: Line) -> None:
+    wrong = []
+    for role, status in zip(ROLES, line.statuses.split(), strict=True):
+        if status == "-":
+            continue
+        answer = ask(league, role, line.method, path(league, line), line.json, line.form, line.file)
+        got = "in" if answer.headers.get("location", "").startswith("/sign-in") else str(answer.status_code)
+        if got != status:
+            wrong.append(f"{role}: {got} instead of {status}: {answer.text[:300]}")
+        told, may = league.found_in(answer), line.shows.get(role, frozenset())
+        if told != may:
+            wrong.append(f"{role} is told {sorted(told - may)}, and not told {sorted(may - told)}")
+        if line.method != "GET" and answer.status_code < 400:
+            league.restore()
+    assert not wrong, "\n".join(wrong)
+
+
+def path(league: PlantedLeague, line: Line) -> str:
+    """The route with the usual things of Ada's, or with those that the line names."""
+    usual = {"bot_id": "bot of ada", "token_id": "token of ada", "appeal_id": "appeal of ada", "number": "2"}
+
+    def value(match: re.Match[str]) -> str:
+        name = line.params.get(match[1], usual.get(match[1], match[1]))
+        return str(league.named.get(name, name))
+
+    return re.sub(r"\{(\w+)\}", value, line.route) + line.query
+
+
+def test_a_token_to_read_with_changes_nothing(league: PlantedLeague) -> None:
+    """Whatever its owner may do: every route that wants to know who asks refuses before it looks at anything else."""
+    league.restore()
+    body = {"name": "root", "password": "a long enough password", "scope": "read"}
+    headers = bearer(league.site.client.post("/v1/tokens", json=body).json()["token"])
+    changing = [line for line in TABLE if line.method != "GET" and line.route.startswith("/v1/")]
+    asked = [line for line in changing if line.statuses.startswith("401 ") and line.route != "/v1/tokens"]
+    assert len(asked) > 25
+    for line in asked:
+        answer = league.site.client.request(line.method, path(league, line), json=line.json, headers=headers)
+        problem = league.site.problem(403, answer, "narrow-token")
+        assert league.found_in(answer) == frozenset(), problem
+
+
+def test_nothing_secret_was_logged(league: PlantedLeague, logged: Logged) -> None:
+    """Of all requests of this file, of the signing up, building and playing before them, and of a broken database."""
+    label = {"label": "planted-label-of-nobody"}
+    league.secrets["label of a failed request"] = label["label"]
+    with sqlite3.connect(league.folder / "deadheat.sqlite3") as present:
+        present.execute("ALTER TABLE token RENAME TO elsewhere")
+    body = {"name": "ada", "password": "a long enough password", **label}
+    league.site.problem(500, league.site.client.post("/v1/tokens", json=body), "internal")
+    league.restore()
+    everything = "\n".join(logged.lines)
+    assert "no such table" in everything, "what is searched is what is logged"
+    found = {name for name, secret in league.secrets.items() if secret in everything}
+    assert found == {"machine of a failure"}, "what befell a machine is an operator's business, and stands in the log"
+    assert "a long enough password" not in everything

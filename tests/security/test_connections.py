@@ -1,0 +1,245 @@
+"""The guard over connections, the deadlines of bodies, and the room for uploads."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from api import connections, middleware, uploading
+from api.connections import Guard, guarded
+from api.uploading import Room, UploadGate
+from league.config import Settings
+from tests.api.served import served
+from tests.api.site import Site
+
+PATIENCE_SECONDS = 30
+"""A connection that is not closed by then will never be."""
+
+
+async def endless(scope: Scope, receive: Receive, send: Send) -> None:
+    """`/endless` has an answer that no buffer holds, `/waits` none at all, everything else a word."""
+    if scope["path"] == "/waits":
+        await receive()
+        await receive()
+        return
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    for _ in range(1000 if scope["path"] == "/endless" else 0):
+        await send({"type": "http.response.body", "body": bytes(100_000), "more_body": True})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+@contextmanager
+def guard(**chosen: Any) -> Iterator[tuple[str, Guard]]:
+    protocol = guarded(Settings.model_validate(chosen))
+    with served(endless, protocol) as url:
+        yield url, protocol.guard
+
+
+def connected(url: str, *, sending: bytes = b"", source: str = "127.0.0.1") -> socket.socket:
+    place = urlsplit(url)
+    assert place.hostname and place.port
+    found = socket.create_connection((place.hostname, place.port), PATIENCE_SECONDS, source_address=(source, 0))
+    found.sendall(sending)
+    return found
+
+
+def is_closed(client: socket.socket) -> bool:
+    """Whether the server has hung up, or does within a moment."""
+    client.settimeout(0.5)
+    try:
+        return client.recv(1) == b""
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+
+
+def until(condition: Any) -> None:
+    """Wait for it; a host that is late makes this longer, not wrong."""
+    gives_up_at = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < gives_up_at
+        time.sleep(0.05)
+
+
+def test_a_head_that_does_not_end_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "LOOK_SECONDS", 0.1)
+    with guard() as (url, _), connected(url, sending=b"GET / HTTP/1.1\r\nX: ") as slow, connected(url) as silent:
+        until(lambda: is_closed(slow) and is_closed(silent))
+        assert httpx.get(url).text == "ok"
+
+
+def test_a_second_head_may_take_no_longer_than_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "LOOK_SECONDS", 0.1)
+    with guard() as (url, _), connected(url, sending=b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET ") as slow:
+        assert slow.recv(15) == b"HTTP/1.1 200 OK"
+        while slow.recv(1000):  # the rest of the answer, and then the end
+            pass
+
+
+def test_a_reader_who_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "STUCK_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "LOOK_SECONDS", 0.1)
+    with guard() as (url, watching), connected(url, sending=b"GET /endless HTTP/1.1\r\nHost: x\r\n\r\n"):
+        until(lambda: watching._all)
+        until(lambda: not watching._all)
+
+
+def test_the_longest_waiting_connection_of_an_address_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    with guard(connections_per_address=3) as (url, watching), ExitStack() as stack:
+        other = stack.enter_context(connected(url, source="127.0.0.9"))
+        clients = []
+        for number in range(4):
+            clients.append(stack.enter_context(connected(url)))
+            until(lambda number=number: len(watching._all) == min(number + 2, 4))
+        assert [is_closed(client) for client in clients] == [True, False, False, False]
+        assert not is_closed(other)
+        assert httpx.get(url).text == "ok"
+
+
+def test_a_trusted_proxy_is_many_people() -> None:
+    with guard(connections_per_address=2, trusted_proxies="127.0.0.1") as (url, watching), ExitStack() as stack:
+        clients = [stack.enter_context(connected(url)) for _ in range(5)]
+        until(lambda: len(watching._all) == 5)
+        assert not any(map(is_closed, clients))
+
+
+def test_whoever_waits_makes_room_for_whoever_comes_but_not_who_is_served() -> None:
+    with guard(connections=2) as (url, watching), ExitStack() as stack:
+        served_ = stack.enter_context(connected(url, sending=b"GET /waits HTTP/1.1\r\nHost: x\r\n\r\n"))
+        until(lambda: watching._all and not watching._waiting)
+        idle = stack.enter_context(connected(url))
+        until(lambda: len(watching._all) == 2)
+        assert httpx.get(url).text == "ok"
+        assert is_closed(idle)
+        assert not is_closed(served_)
+
+
+def test_there_are_no_more_connections_than_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (1024, 4096))
+    assert Guard(Settings()).most == (1024 - connections.DESCRIPTORS_BESIDE) // 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "seconds"), [("PIECE_SECONDS", 0.2), ("BODY_SECONDS", 0.2), ("UPLOAD_SECONDS", 0.2)]
+)
+def test_a_body_that_comes_too_slowly_is_given_up(
+    site: Site, monkeypatch: pytest.MonkeyPatch, setting: str, seconds: float
+) -> None:
+    monkeypatch.setattr(middleware, setting, seconds)
+    ada = site.author()
+    upload = setting == "UPLOAD_SECONDS"
+    path = f"/v1/bots/{site.bot(ada)}/versions" if upload else "/v1/users"
+    kind = "multipart/form-data; boundary=b" if upload else "application/json"
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {ada['Authorization']}\r\n"
+        f"Content-Type: {kind}\r\nContent-Length: 1000\r\n\r\n-"
+    )
+    with served(site.app) as url, connected(url, sending=head.encode()) as slow:
+        answer = b""
+        while piece := slow.recv(1000):
+            answer += piece
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"connection: close" in answer.lower()
+
+
+class Person(Request):
+    """Somebody with an upload of so many bytes."""
+
+    def __init__(self, length: int | None) -> None:
+        headers = [] if length is None else [(b"content-length", str(length).encode())]
+        super().__init__({"type": "http", "headers": headers})
+
+
+async def let_in(room: Room, author_id: int, length: int | None, order: list[Any], until_: asyncio.Event) -> None:
+    try:
+        async with room.take(author_id, Person(length)):
+            order.append((author_id, length))
+            await until_.wait()
+    except HTTPException as refused:
+        order.append(refused.status_code)
+
+
+def test_uploads_have_room_in_turn_and_no_author_has_it_all() -> None:
+    async def run() -> None:
+        room, leave, order = Room(400, 100), asyncio.Event(), list[Any]()
+        asks = [(1, 60), (1, 60), (2, 100), (3, None), (4, 100), (5, 100), (6, 10)]
+        tasks = [asyncio.create_task(let_in(room, who, size, order, leave)) for who, size in asks]
+        await asyncio.sleep(0.05)
+        # The first author has a quarter at most; the unknown size counts as the largest; the line stops at who is next.
+        assert order == [(1, 60), (2, 100), (3, None), (4, 100)]
+        leave.set()
+        await asyncio.gather(*tasks)
+        assert sorted(order[4:]) == [(1, 60), (5, 100), (6, 10)]
+        assert (room._free_bytes, dict(room._of_author), len(room._line)) == (400, {}, 0)
+
+    asyncio.run(run())
+
+
+def test_who_waits_for_room_too_long_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploading, "WAIT_SECONDS", 0.05)
+
+    async def run() -> None:
+        room, leave, order = Room(100, 100), asyncio.Event(), list[Any]()
+        holding = asyncio.create_task(let_in(room, 1, 100, order, leave))
+        await asyncio.sleep(0)
+        await let_in(room, 2, 100, order, leave)
+        gone = asyncio.create_task(let_in(room, 3, 100, order, leave))
+        await asyncio.sleep(0)
+        gone.cancel()
+        assert order == [(1, 100), 503]
+        leave.set()
+        await asyncio.gather(holding, gone, return_exceptions=True)
+        assert (room._free_bytes, len(room._line)) == (100, 0)
+
+    asyncio.run(run())
+
+
+def test_only_some_uploads_begin_at_a_time_and_the_others_are_told_when_that_lasts(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploading, "WAIT_SECONDS", 0.05)
+    inside = 0
+
+    async def looks(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal inside
+        inside += 1
+        await go_on.wait()
+        await receive()
+
+    async def run() -> list[int]:
+        statuses = []
+
+        async def send(message: Any) -> None:
+            if "status" in message:
+                statuses.append(message["status"])
+
+        async def receive() -> Any:
+            return {"type": "http.request"}
+
+        gate = UploadGate(looks)
+        scope = {"type": "http", "method": "POST", "path": "/v1/bots/1/versions", "headers": [], "app": site.app}
+        asked = [asyncio.create_task(gate(scope, receive, send)) for _ in range(uploading.BEGINNING + 3)]
+        await asyncio.sleep(0.3)
+        assert inside == uploading.BEGINNING
+        go_on.set()
+        await asyncio.gather(*asked)
+        await gate(scope, receive, send)
+        return statuses
+
+    go_on = asyncio.Event()
+    assert asyncio.run(run()) == [503] * 3
+    assert inside == uploading.BEGINNING + 1

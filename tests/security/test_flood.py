@@ -1,0 +1,183 @@
+"""A thousand uploads at once and clients that dawdle: the site goes on answering everybody else.
+
+A real server process on a real socket; who floods, who dawdles and who merely looks come from addresses of their own.
+Nothing here depends on how fast the host is: what must hold is that everything is answered, and by whom.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from sqlmodel import col, select
+
+from league import service
+from league.service.users import insert_user
+from league.states import Role
+from league.tables import BotVersion
+from tests.league.world import World, settings
+
+ROOT = Path(__file__).parents[2]
+UPLOADS = int(os.environ.get("DEADHEAT_FLOOD", "1000"))
+AUTHORS = 40
+DAWDLERS = 300
+FLOOD, DAWDLE, LOOK = "127.0.0.2", "127.0.0.3", "127.0.0.4"
+GENEROUS = {f"DEADHEAT_{name}_PER_MINUTE": "1000000" for name in ("READS", "WRITES")} | {
+    "DEADHEAT_UPLOADS_PER_HOUR": "1000"
+}
+PATIENCE_SECONDS = 30
+"""Of who merely looks; a server that is down does not answer at all."""
+
+
+@dataclass
+class League:
+    """What the clients need to know."""
+
+    world: World
+    port: int
+    tokens: list[tuple[str, int]]
+    season: int
+
+
+@pytest.fixture(scope="module")
+def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
+    folder = tmp_path_factory.mktemp("flood")
+    world = World(settings(folder))
+    season = world.season(3)
+    world.play_all()
+    tokens = []
+    with world.db.transaction() as session:
+        service.refit(session, season)
+    world.clock.now = datetime.now(UTC)  # the server has no other, and tokens expire
+    with world.db.transaction() as session:
+        for number in range(AUTHORS):
+            author = insert_user(session, f"flood{number}", None, Role.AUTHOR)
+            bot_id = service.create_bot(session, author, "yacht-auction", "bot").id
+            tokens.append((service.issue_token(session, author.id, "flood").secret, bot_id))
+    with server(folder) as port:
+        yield League(world, port, tokens, season)
+    world.close()
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[int]:
+    """`deadheat api` on a free port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {**os.environ, **GENEROUS, "DEADHEAT_DATA_DIR": str(folder), "DEADHEAT_PORT": str(port)}
+    command = [sys.executable, "-m", "cli.main", "api"]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        gives_up_at = time.monotonic() + 60
+        while True:
+            assert process.poll() is None and time.monotonic() < gives_up_at, "the server did not start"
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.1)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+async def ask(port: int, address: str, request: bytes, body: bytes = b"") -> tuple[int, bytes]:
+    """One request on a connection of its own; the answer's status and body."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0))
+    try:
+        writer.write(request + b"Host: league\r\nConnection: close\r\n\r\n" + body)
+        answer = await reader.read()
+    finally:
+        writer.close()
+    head, _, rest = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]), rest
+
+
+def upload_request(token: str, bot_id: int, length: int) -> bytes:
+    return (
+        f"POST /v1/bots/{bot_id}/versions HTTP/1.1\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: multipart/form-data; boundary=b\r\nContent-Length: {length}\r\n"
+    ).encode()
+
+
+def form(number: int) -> bytes:
+    source = f"# {number}\n".encode() + b"print()\n" * 500
+    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="bot.py"\r\n\r\n'
+    return head + source + b"\r\n--b--\r\n"
+
+
+async def dawdle(port: int) -> bool:
+    """Send a request's head byte by byte, as slow as may be; whether the server has hung up."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(DAWDLE, 0))
+    try:
+        writer.write(b"GET /healthz HTTP/1.1\r\nX-Slow: ")
+        while not reader.at_eof():
+            writer.write(b"x")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(reader.read(1), 1)
+    except ConnectionError:
+        return True
+    finally:
+        writer.close()
+    return True
+
+
+async def look(league: League, done: asyncio.Event) -> dict[str, list[float]]:
+    """Ask for the pages that everybody needs, again and again; how long each took."""
+    paths = {"/healthz": b"ok\n", f"/v1/seasons/{league.season}/leaderboard": b'"bot"', "/metrics": b"connections"}
+    took: dict[str, list[float]] = {path: [] for path in paths}
+    while not done.is_set():
+        for path, content in paths.items():
+            at = time.monotonic()
+            request = f"GET {path} HTTP/1.1\r\n".encode()
+            status, body = await asyncio.wait_for(ask(league.port, LOOK, request), PATIENCE_SECONDS)
+            assert status == 200 and content in body
+            took[path].append(time.monotonic() - at)
+        await asyncio.sleep(0.1)
+    return took
+
+
+async def flood(league: League) -> tuple[Counter[int], dict[str, list[float]], float]:
+    dawdlers = [asyncio.create_task(dawdle(league.port)) for _ in range(DAWDLERS)]
+    done = asyncio.Event()
+    looking = asyncio.create_task(look(league, done))
+    began = time.monotonic()
+    uploads = []
+    for number in range(UPLOADS):
+        token, bot_id = league.tokens[number % AUTHORS]
+        body = form(number)
+        uploads.append(ask(league.port, FLOOD, upload_request(token, bot_id, len(body)), body))
+    statuses = Counter(status for status, _ in await asyncio.gather(*uploads))
+    seconds = time.monotonic() - began
+    assert all(await asyncio.gather(*dawdlers))
+    done.set()
+    return statuses, await looking, seconds
+
+
+def test_a_thousand_uploads_and_dawdling_clients_keep_nobody_from_the_site(league: League) -> None:
+    statuses, took, seconds = asyncio.run(flood(league))
+    worst = {path: max(times) for path, times in took.items()}
+    print(f"{UPLOADS} uploads in {seconds:.1f} s: {dict(statuses)}; longest waits meanwhile: {worst}")
+    with league.world.db.reading() as session:
+        bots = [bot_id for _, bot_id in league.tokens]
+        stored = len(session.exec(select(BotVersion.id).where(col(BotVersion.bot_id).in_(bots))).all())
+    assert statuses == {202: UPLOADS}
+    assert stored == UPLOADS, "what was answered 202 is there, once"
+    assert all(len(times) >= 3 for times in took.values())
+    if UPLOADS >= 1000:
+        assert max(worst.values()) < seconds / 2, "who looks does not wait behind those who upload"
+    text = asyncio.run(ask(league.port, LOOK, b"GET /metrics HTTP/1.1\r\n"))[1].decode()
+    dropped = re.search(r'connections_dropped_total\{why="head"\} (\S+)', text)
+    assert dropped is not None and float(dropped[1]) == DAWDLERS

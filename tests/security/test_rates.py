@@ -1,0 +1,90 @@
+"""Limits that several processes count together, in a real Redis."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from starlette.requests import Request
+
+from api.rates import ADDRESSES_PER_NAME, Rates
+from league.config import Settings
+from league.errors import OverQuota
+
+
+@pytest.fixture
+def redis_url() -> Iterator[str]:
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("there is no redis-server; ./scripts/test installs it")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--requirepass", "a-password"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.1)
+        yield f"redis://:a-password@127.0.0.1:{port}/0"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def asking(address: str) -> Request:
+    return Request({"type": "http", "headers": [], "client": (address, 1)})
+
+
+def processes(url: str) -> tuple[Rates, Rates]:
+    settings = Settings(broker_url=url, writes_per_minute=6, sign_ins_per_name=3)
+    return Rates(settings), Rates(settings)
+
+
+def test_processes_count_an_address_together(redis_url: str) -> None:
+    one, other = processes(redis_url)
+    for rates in (one, other) * 3:
+        rates.write(asking("192.0.2.1"))
+    for rates in (one, other):
+        with pytest.raises(OverQuota):
+            rates.write(asking("192.0.2.1"))
+        rates.write(asking("192.0.2.2"))
+
+
+def test_a_right_password_clears_the_count_for_all(redis_url: str) -> None:
+    one, other = processes(redis_url)
+    guesser = asking("192.0.2.1")
+    for rates in (one, other, one):
+        rates.sign_in(guesser, "ada")
+    with pytest.raises(OverQuota):
+        other.sign_in(guesser, "ADA")
+    one.signed_in(guesser, "Ada")
+    other.sign_in(guesser, "ada")
+
+
+def test_guesses_from_one_address_keep_nobody_else_out_and_those_from_everywhere_end(redis_url: str) -> None:
+    one, _ = processes(redis_url)
+    for number in range(ADDRESSES_PER_NAME):
+        for _ in range(3):
+            one.sign_in(asking(f"192.0.2.{number}"), "ada")
+        with pytest.raises(OverQuota):
+            one.sign_in(asking(f"192.0.2.{number}"), "ada")
+        if number < ADDRESSES_PER_NAME - 1:
+            one.sign_in(asking("198.51.100.1"), f"somebody{number}")
+    with pytest.raises(OverQuota, match="from everywhere"):
+        one.sign_in(asking("198.51.100.2"), "ada")
+
+
+def test_a_network_of_64_bits_is_one_address(redis_url: str) -> None:
+    one, other = processes(redis_url)
+    for number, rates in enumerate((one, other) * 3):
+        rates.write(asking(f"2001:db8:1:2::{number + 1:x}"))
+    with pytest.raises(OverQuota):
+        one.write(asking("2001:db8:1:2:ffff::1"))
+    one.write(asking("2001:db8:1:3::1"))

@@ -1,0 +1,106 @@
+"""Every operation of the OpenAPI document, asked for with what its schemas allow and with what they do not.
+
+Values are made up by schemathesis; what comes back must be what the document says: a status that it names, a body of
+its shape, a refusal of what its schemas forbid, and never an error of ours. A few examples each in the tests, hundreds
+by `./scripts/fuzz`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis import Case
+from starlette.types import Receive, Scope, Send
+
+from api.app import create_app
+from league.config import Settings
+from tests.api.site import NotedQueue
+from tests.security.planted import PlantedLeague
+
+EXAMPLES = int(os.environ.get("DEADHEAT_EXAMPLES", "4"))
+
+GOOD = ["2xx", "3xx", "401", "403", "404", "409", "429"]
+"""What may answer a request that its schema allows: it is done, or not now, not by this person, not to this thing."""
+
+MATCHES = "GET /v1/matches"
+RULING = "POST /v1/appeals/{appeal_id}/ruling"
+
+MAY_REFUSE = {
+    # What a cursor holds is not in its schema on purpose, so made-up ones are refused.
+    "400": [f"GET /v1/{path}" for path in ("matches", "appeals", "audit", "seasons/{season_id}/entries")],
+    # Rules between fields (dates in order, sizes that fit the game), games and languages that are not there; dates that
+    # no clock will tell, which a schema cannot say.
+    "422": ["POST /v1/seasons", "PATCH /v1/seasons/{season_id}", "POST /v1/bots/{bot_id}/versions", RULING, MATCHES],
+}
+
+CONFIG: dict[str, Any] = {
+    "checks": {"positive_data_acceptance": {"expected-statuses": GOOD}},
+    "operations": [
+        {
+            "include-name": name,
+            "checks": {
+                "positive_data_acceptance": {
+                    "expected-statuses": [*GOOD, *(status for status, names in MAY_REFUSE.items() if name in names)]
+                }
+            },
+        }
+        for name in sorted({name for names in MAY_REFUSE.values() for name in names})
+    ],
+}
+
+
+@cache
+def league() -> PlantedLeague:
+    return PlantedLeague(Path(tempfile.mkdtemp(prefix="deadheat-fuzz-")))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_left() -> Iterator[None]:
+    yield
+    league().close()
+    shutil.rmtree(league().folder)
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> None:
+    """Each operation finds the same league."""
+    league().restore()
+    asked.app = league().site.app
+
+
+class Asked:
+    """The application that is asked. pytest wants the document before it knows which tests are to run; that is why the
+    first one has no league behind it.
+    """
+
+    def __init__(self) -> None:
+        nowhere = Settings(database_url="postgresql:///nowhere", blob_url="memory:///")
+        self.app = create_app(nowhere, queue=NotedQueue())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
+
+
+asked = Asked()
+schema = schemathesis.openapi.from_asgi("/v1/openapi.json", asked, config=schemathesis.Config.from_dict(CONFIG))
+
+
+@schema.parametrize()
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize="DEADHEAT_EXAMPLES" not in os.environ,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_an_operation_keeps_to_its_description(case: Case[Any]) -> None:
+    case.call_and_validate(headers=league().tokens["admin"])

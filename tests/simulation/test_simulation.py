@@ -1,0 +1,136 @@
+"""Storms over the simulated play path: nothing is lost, doubled or invented, and if it were, it would be seen."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from sqlmodel import Session
+
+from league.service import play
+from league.service.steps import move
+from tests.simulation.simulator import ROUGH, Simulator, Stage, StormyBlobs
+
+SEEDS = 30
+SEEDS_TO_FIND_A_BUG = 100
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    made = Stage(tmp_path_factory.mktemp("stage"))
+    yield made
+    made.database.close()
+
+
+def test_after_every_storm_all_is_as_it_should_be(stage: Stage) -> None:
+    assert {seed: found for seed in range(SEEDS) if (found := Simulator(stage, seed).run())} == {}
+
+
+def test_a_seed_decides_everything(stage: Stage) -> None:
+    def trace(seed: int) -> list[tuple[float, str, str]]:
+        simulator = Simulator(stage, seed)
+        simulator.run()
+        return simulator.trace
+
+    assert trace(5) == trace(5)
+    assert trace(5) != trace(6)
+
+
+@pytest.fixture(autouse=True)
+def _silence() -> Iterator[None]:
+    """A storm is loud."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+SWEEP = sys.modules["league.service.sweep"]  # the package has a function of that name
+write_results = play._write_results
+
+
+def late_results_are_taken(bug: pytest.MonkeyPatch) -> None:
+    """Whoever finishes need not be the one who was given the series last."""
+    bug.setattr(play, "move", lambda session, *what, **values: move(session, *what[:4], **values))
+
+
+def attempts_are_not_counted(bug: pytest.MonkeyPatch) -> None:
+    def forgetful(*what: Any, attempt: object = None, **values: Any) -> bool:
+        return move(*what, **values)
+
+    bug.setattr(play, "move", forgetful)
+
+
+def the_state_is_not_looked_at(bug: pytest.MonkeyPatch) -> None:
+    """Results are written whether the series was still there or not."""
+    bug.setattr(play, "move", lambda *what, **values: move(*what, **values) or True)
+
+
+def dead_workers_are_not_missed(bug: pytest.MonkeyPatch) -> None:
+    bug.setattr(SWEEP, "_take_back_series", lambda *_: None)
+
+
+def messages_are_sent_once(bug: pytest.MonkeyPatch) -> None:
+    bug.setattr(SWEEP, "_due", lambda *_: [])
+
+
+def results_come_in_a_second_transaction(bug: pytest.MonkeyPatch, stage: Stage) -> None:
+    def apart(session: Session, *what: Any, **how: Any) -> None:
+        session.commit()
+        stage.now.maybe_die()
+        write_results(session, *what, **how)
+
+    bug.setattr(play, "_write_results", apart)
+
+
+def transcripts_are_promised_only(bug: pytest.MonkeyPatch) -> None:
+    put = StormyBlobs.put
+
+    def sometimes(blobs: StormyBlobs, data: bytes) -> str:
+        return put(blobs, data[:-1] if len(data) % 10 == 0 else data)
+
+    bug.setattr(StormyBlobs, "put", sometimes)
+
+
+def the_log_grows_unnoticed(bug: pytest.MonkeyPatch) -> None:
+    bug.setattr(play, "touch_log", lambda *_: None)
+
+
+def test_where_nothing_is_planted_the_same_search_finds_nothing(stage: Stage) -> None:
+    assert not found_within(stage, 10)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        late_results_are_taken,
+        attempts_are_not_counted,
+        the_state_is_not_looked_at,
+        dead_workers_are_not_missed,
+        messages_are_sent_once,
+        transcripts_are_promised_only,
+        the_log_grows_unnoticed,
+    ],
+)
+def test_a_planted_bug_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch, plant: Plant) -> None:
+    plant(monkeypatch)
+    assert found_within(stage, SEEDS_TO_FIND_A_BUG)
+
+
+def test_results_that_are_not_written_at_once_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    results_come_in_a_second_transaction(monkeypatch, stage)
+    assert found_within(stage, SEEDS_TO_FIND_A_BUG)
+
+
+def found_within(stage: Stage, seeds: int) -> bool:
+    """Whether a storm ends badly: in a state that it should not, or with a task that stumbled over one."""
+    for seed in range(seeds):
+        try:
+            if Simulator(stage, seed, ROUGH).run():
+                return True
+        except Exception:  # noqa: BLE001  a bug may show as any of them
+            return True
+    return False

@@ -1,0 +1,69 @@
+"""The owners' page of a match: reached from the match by who is signed in, with real transcripts, without scripts."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlmodel import col, select, update
+
+from league import service
+from league.tables import Bot, Ending, Participant
+from tests.site.conftest import League, Open, keeps_out
+
+FORFEITS = ("yacht-auction-forfeit", "betris-large-bank")
+SEATS = {
+    "yacht-auction-forfeit": (0, "malformed"),
+    "betris-large-bank": (0, "timeout"),
+    "betris-large": (0, ""),
+    "liars-dice": (1, ""),
+}
+"""By transcript, whose owner looks, and by which fault the seat lost."""
+
+HOSTILE = "\x1b[31mred\x1b[0m \u202etxt.exe <script>document.title='taken'</script>\n"
+
+
+def opened(visit: Open, league: League, name: str, **arguments: object) -> Page:
+    """The page of that match as the owner of the seat that lost sees it, by links alone."""
+    match_id, (seat, _) = league.matches[name], SEATS[name]
+    with league.site.world.db.transaction() as session:
+        mine = (Participant.match_id == match_id, Participant.seat == seat)
+        owner = session.exec(select(Bot.owner_id).join(Participant, col(Participant.bot_id) == Bot.id).where(*mine))
+        secret = service.begin_session(session, owner.one(), "browser").secret
+    cookie = {"name": "deadheat", "value": secret, "domain": "127.0.0.1", "path": "/"}
+    page = visit(f"/matches/{match_id}", storage_state={"cookies": [cookie], "origins": []}, **arguments)
+    page.get_by_role("link", name="what your bot wrote to stderr").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"Your bot in match {match_id}")
+    return page
+
+
+@pytest.mark.parametrize("name", [*FORFEITS, "liars-dice"])
+def test_it_keeps_no_owner_out(visit: Open, league: League, name: str) -> None:
+    page = opened(visit, league, name)
+    assert keeps_out(page) == []
+    expect(page.get_by_role("region", name="Stderr of seat")).to_have_text(f"stderr of seat {SEATS[name][0]}")
+
+
+@pytest.mark.parametrize("name", FORFEITS)
+def test_a_fault_leads_to_its_move(visit: Open, league: League, name: str) -> None:
+    page = opened(visit, league, name)
+    expect(page.locator(".faultbox")).to_contain_text(SEATS[name][1])
+    expect(page.get_by_role("region", name="Last lines").locator("tbody tr").last).to_contain_text("bot")
+    page.get_by_role("link", name="See it in the replay").click()
+    expect(page.locator("#replay .words.fault")).to_contain_text(f"fails by {SEATS[name][1]}")
+
+
+def test_a_loss_without_a_fault_leads_to_the_last_move(visit: Open, league: League) -> None:
+    page = opened(visit, league, "liars-dice")
+    page.get_by_role("link", name="the end of the replay").click()
+    expect(page.locator("#replay .words")).to_have_text("expert wins.")
+
+
+@pytest.mark.parametrize("scripts", [False, True], ids=["without scripts", "with scripts"])
+def test_hostile_stderr_is_text(visit: Open, league: League, scripts: bool) -> None:
+    with league.site.world.db.transaction() as session:
+        ours = col(Ending.match_id) == league.matches["betris-large"]
+        session.exec(update(Ending).where(ours).values(stderr=HOSTILE))
+    page = opened(visit, league, "betris-large", java_script_enabled=scripts)
+    expect(page.get_by_role("region", name="Stderr of seat")).to_contain_text(r"\x1b[31mred\x1b[0m \u202etxt")
+    expect(page.locator("main script")).to_have_count(0)
+    assert "taken" not in page.title()

@@ -1,0 +1,259 @@
+"""People play in a browser, each game to its end against a real bot, which a real worker runs."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from api.pages import exhibition
+from engine.games.polyominoes import PLACEMENTS, SIDE, bit
+from league import service
+from league.jobs import BuildOutcome
+from league.service import exhibitions
+from league.states import ExhibitionState
+from sandbox.box import Sandbox
+from sandbox.docker import DockerSandbox
+from sandbox.local import LocalSandbox
+from tests.api.site import PASSWORD
+from tests.site.conftest import PHONE, League, Open, overflows, serious
+from tests.workers.conftest import packed
+from workers import exhibitions as at_work
+from workers.context import BOTS, Context
+
+PATIENCE_MS = 60_000
+"""A bot's answer is there in a moment, unless the machine is busy with something else."""
+
+
+class Worker(threading.Thread):
+    """Takes what the site enqueues, as a worker's process would."""
+
+    def __init__(self, league: League, sandbox: Sandbox) -> None:
+        super().__init__(daemon=True)
+        self._queue = league.site.queue
+        world = league.site.world
+        self.context = Context(world.settings)
+        self.context.__dict__ |= {
+            "database": world.connect(),
+            "blobs": league.site.blobs,
+            "sandbox": sandbox,
+            "host": world.host,
+        }
+        self.stops = False
+
+    def run(self) -> None:
+        while not self.stops:
+            if self._queue.exhibitions:
+                self._play(self._queue.exhibitions.pop(0))
+            time.sleep(0.02)
+
+    def _play(self, exhibition_id: int) -> None:
+        at_work.play_exhibition(self.context, exhibition_id)
+        with self.context.database.reading() as session:
+            if exhibitions.exhibition(session, exhibition_id).state is ExhibitionState.QUEUED:
+                self._queue.exhibitions.append(exhibition_id)  # the machine was too busy: as the sweeper would
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_work, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(exhibition, "LOOK_SECONDS", 0.05)
+
+
+@pytest.fixture
+def worker(league: League) -> Iterator[Worker]:
+    started = Worker(league, LocalSandbox())
+    started.start()
+    yield started
+    started.stops = True
+    started.join(30)
+    assert not started.is_alive()
+
+
+def opponent(league: League, game: str, name: str = "random") -> int:
+    """A bot whose program is one of the house's."""
+    world = league.site.world
+    program = league.site.blobs.put(packed(BOTS / game / name))
+    owner = world.author()
+    with world.db.transaction() as session:
+        bot_id = service.create_bot(session, owner, game, f"house{owner.id}").id
+    version_id = world.upload(owner, bot_id)
+    with world.db.transaction() as session:
+        job = service.claim_build(session, version_id, "builder")
+        assert job is not None
+        assert service.finish_build(session, job, BuildOutcome(program, "", ""))
+    return bot_id
+
+
+def signed_in(page: Page, name: str) -> Page:
+    page.goto("/sign-up")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").first.fill(PASSWORD)
+    page.get_by_role("button", name=re.compile("sign up|account", re.IGNORECASE)).click()
+    page.wait_for_url(re.compile("/account"))
+    return page
+
+
+def seated(page: Page, bot_id: int, copies: int = 1) -> Page:
+    """Takes a seat from the bot's own page."""
+    page.goto(f"/bots/{bot_id}")
+    page.get_by_role("link", name="play against it").click()
+    if copies > 1:
+        page.get_by_label("Against how many copies").select_option(str(copies))
+        page.get_by_label("Your seat").select_option("1")
+    page.get_by_role("button", name="Take a seat").click()
+    page.wait_for_url(re.compile(r"/play/\d+$"))
+    return page
+
+
+def play(page: Page, move: Callable[[Page], None]) -> int:
+    """Moves until it is over; how many."""
+    for number in range(400):
+        page.locator("form.move button, #replay").first.wait_for(timeout=PATIENCE_MS)
+        if page.locator("#replay").count():
+            return number
+        before = page.locator("#turn").get_attribute("data-version")
+        move(page)
+        page.wait_for_function(
+            "before => document.getElementById('turn')?.dataset.version !== before"
+            " && (document.querySelector('form.move') || document.getElementById('replay'))",
+            arg=before,
+            timeout=PATIENCE_MS,
+        )
+    raise AssertionError("it does not end")
+
+
+def auction(page: Page) -> None:
+    if page.locator("select[name=category]").count():
+        boxes = page.locator("form.move input[type=checkbox]")
+        for place in range(5):
+            boxes.nth(place).check()
+        page.get_by_role("button", name="Score").click()
+        return
+    page.locator("input[name=bundle]").first.check()
+    page.get_by_role("button", name="Bid").click()
+
+
+def blocks(page: Page) -> None:
+    """Places what fits somewhere, else passes."""
+    if page.locator("input[name=block]").count():
+        page.locator("input[name=block]").first.check()
+        page.get_by_role("button", name="Bet").click()
+        return
+    cells = [(x, y) for x in range(1, SIDE + 1) for y in range(1, SIDE + 1)]
+    filled = sum(bit(cell) for cell in cells if page.locator(f"[name=cell{cell[0]}{cell[1]}]").is_disabled())
+    name = (page.locator("form.move p").filter(has_text="You have").inner_text()).split()[2].strip(":")
+    fitting = [mask for mask in sorted(PLACEMENTS[name]) if not mask & filled]
+    if not fitting:
+        page.get_by_role("button", name="Pass").click()
+        return
+    for x, y in cells:
+        if bit((x, y)) & fitting[0]:
+            page.locator(f"[name=cell{x}{y}]").check()
+    page.get_by_role("button", name="Place", exact=True).click()
+
+
+def lies(page: Page) -> None:
+    challenge = page.get_by_role("button", name="Call it a lie")
+    (challenge if challenge.count() else page.get_by_role("button", name="Bid")).click()
+
+
+def over(page: Page) -> None:
+    """The page of what is left: a result, the replay, and a record that verifies."""
+    expect(page.locator("#told")).to_contain_text(re.compile(r"won|lost|draw"))
+    page.wait_for_selector("#replay:not([hidden])")
+    page.get_by_text("re-simulate now").click()
+    expect(page.locator("output")).to_contain_text("Verified")
+
+
+@pytest.mark.parametrize(
+    ("game", "move", "copies"), [("yacht-auction", auction, 1), ("betris-large", blocks, 1), ("liars-dice", lies, 2)]
+)
+def test_a_person_plays_to_the_end(
+    visit: Open, league: League, worker: Worker, game: str, move: Callable[[Page], None], copies: int
+) -> None:
+    page = seated(signed_in(visit("/"), f"person-{game}"), opponent(league, game), copies)
+    page.locator("form.move").wait_for(timeout=PATIENCE_MS)
+    page.wait_for_selector("#table:not([hidden])")
+    assert serious(page) == []
+    page.set_viewport_size(PHONE)
+    assert not overflows(page)
+    moves = play(page, move)
+    assert moves >= 3
+    over(page)
+    shown = page.locator("[data-part=answers] .who").all_inner_texts()
+    assert f"person-{game}" not in shown, "nobody took a person's time"
+    if game == "betris-large":
+        assert page.locator(".betris .seat1 .filled").count() >= 20, "it opens at its end, and shows what was placed"
+    assert serious(page) == []
+
+
+def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, league: League, worker: Worker) -> None:
+    page = signed_in(visit("/", java_script_enabled=False, viewport=PHONE), "plain")
+    page = seated(page, opponent(league, "liars-dice"))
+    assert not overflows(page)
+    tried = False
+    for _ in range(200):
+        page.locator("form.move button, details.record").first.wait_for(timeout=PATIENCE_MS)
+        if page.locator("details.record").count():
+            break
+        if not tried:
+            page.get_by_label("At least so many dice").fill("")
+            page.get_by_role("button", name="Bid").click()
+            expect(page.get_by_role("alert")).to_contain_text("quantity is not a number")
+            tried = True
+            assert every_field_has_a_name(page)
+        lies(page)
+    expect(page.locator("#told")).to_contain_text(re.compile(r"won|lost"))
+    expect(page.locator(".moves tbody tr").last).to_contain_text("wins")
+
+
+def every_field_has_a_name(page: Page) -> bool:
+    """What the page checker, a script itself, would look at first."""
+    fields = page.locator("form.move input:not([type=hidden]), form.move select")
+    return all(page.locator(f"label[for={field.get_attribute('id')}]").count() == 1 for field in fields.all())
+
+
+def test_a_refused_move_keeps_what_was_chosen_and_resigning_ends_it(
+    visit: Open, league: League, worker: Worker
+) -> None:
+    page = seated(signed_in(visit("/"), "hasty"), opponent(league, "yacht-auction"))
+    for _ in range(2):
+        page.locator("input[name=bundle]").first.wait_for(timeout=PATIENCE_MS)
+        before = page.locator("#turn").get_attribute("data-version")
+        auction(page)
+        page.wait_for_function("before => document.getElementById('turn').dataset.version !== before", arg=before)
+    page.locator("select[name=category]").wait_for(timeout=PATIENCE_MS)
+    for place in range(4):
+        page.locator("form.move input[type=checkbox]").nth(place).check()
+    page.get_by_role("button", name="Score").click()
+    expect(page.get_by_role("alert")).to_contain_text("is not 5 dice")
+    assert page.locator("form.move input[type=checkbox]:checked").count() == 4
+    page.locator("form.move input[type=checkbox]").nth(4).check()
+    page.get_by_role("button", name="Score").click()
+    page.locator("input[name=bundle]").first.wait_for(timeout=PATIENCE_MS)
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Resign").click()
+    expect(page.locator("#told")).to_have_text("hasty resigned.", timeout=PATIENCE_MS)
+    path = page.url.partition("#")[0]
+    assert visit(path).locator("#told").inner_text() == "hasty resigned.", "everyone may look when it is over"
+
+
+@pytest.mark.containers
+def test_a_person_plays_against_a_bot_in_its_container(visit: Open, league: League) -> None:
+    world = league.site.world
+    sandbox = DockerSandbox(world.settings.image, world.settings.data_dir / "run")
+    started = Worker(league, sandbox)
+    started.start()
+    try:
+        page = seated(signed_in(visit("/"), "confined"), opponent(league, "liars-dice"))
+        play(page, lies)
+        over(page)
+    finally:
+        started.stops = True
+        started.join(60)
+        sandbox.close()

@@ -1,0 +1,97 @@
+"""The invariants of builds and of people's matches see what they are there to see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlmodel import col, update
+
+from league import service
+from league.blobs import Blobs
+from league.service.exhibiting import claim_exhibition
+from league.service.exhibitions import take_seat
+from league.service.play import HANDED_BACK
+from league.tables import Attempt, BotVersion
+from tests.invariants import broken, convicted, unfinished
+from tests.league.world import World, settings
+
+
+class Kept(World):
+    """A small league whose programs are in a store."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(settings(folder))
+        self.blobs = Blobs("memory:///")
+        self.owner, self.bot_id = self.bot()
+        self.blobs.put(b"built 1")  # what `World.build` says that it made
+
+    def wrong(self) -> list[str]:
+        with self.db.reading() as session:
+            return broken(session, self.blobs)
+
+    def left(self) -> list[str]:
+        with self.db.reading() as session:
+            return unfinished(session)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Kept]:
+    made = Kept(tmp_path)
+    yield made
+    made.close()
+
+
+def test_a_build_that_was_given_back_and_went_well_at_last_is_in_order(kept: Kept) -> None:
+    version_id = kept.upload(kept.owner, kept.bot_id)
+    for cause in ("engine", HANDED_BACK):
+        with kept.db.transaction() as session:
+            job = service.claim_build(session, version_id, "w1:1")
+            assert job is not None
+            service.release_build(session, job, cause, "")
+        assert kept.left() == [f"version {version_id} is uploaded at attempt {job.attempt}"]
+    kept.build(version_id)
+    kept.blobs.put(b"built 2")
+    assert kept.wrong() == kept.left() == []
+
+
+def test_a_program_that_is_not_in_the_store_is_found(kept: Kept) -> None:
+    kept.build(kept.upload(kept.owner, kept.bot_id))
+    (found,) = kept.wrong()
+    assert found.startswith("version 2: ")
+    assert "is not in the store" in found
+
+
+def test_a_lease_that_nobody_took_back_is_found(kept: Kept) -> None:
+    version_id = kept.upload(kept.owner, kept.bot_id)
+    with kept.db.transaction() as session:
+        service.claim_build(session, version_id, "w1:1")
+        person = take_seat(session, kept.owner, kept.bot_id)
+        assert claim_exhibition(session, person, "w1:1", kept.host) is not None
+    assert len(kept.left()) == 2
+    kept.clock.turn(kept.settings.lease_seconds + 1)
+    assert kept.wrong() == []  # it waits to be swept
+    kept.clock.turn(kept.settings.lease_seconds)
+    assert [found.split(" until ")[0] for found in kept.wrong()] == [
+        f"version {version_id} has a lease",
+        f"exhibition {person} has a lease",
+    ]
+
+
+def test_an_attempt_at_a_build_that_vanished_is_found(kept: Kept) -> None:
+    version_id = kept.upload(kept.owner, kept.bot_id)
+    with kept.db.transaction() as session:
+        session.exec(update(BotVersion).where(col(BotVersion.id) == version_id).values(attempt=1))
+    assert kept.wrong() == [f"version {version_id} is uploaded at attempt 1; failed were []"]
+    with kept.db.transaction() as session:
+        session.add(Attempt(version_id=version_id, attempt=1, cause="engine", finished_at=kept.clock.now))
+    assert kept.wrong() == []
+
+
+def test_an_innocent_bot_that_was_called_broken_is_found(kept: Kept) -> None:
+    version_id = kept.upload(kept.owner, kept.bot_id)
+    kept.build(version_id, "the trial match ended with timeout")
+    with kept.db.reading() as session:
+        assert convicted(session, [kept.bot_id]) == [f"version {version_id}: the trial match ended with timeout"]
+        assert convicted(session, []) == []

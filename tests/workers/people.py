@@ -1,0 +1,96 @@
+"""People who play by the rules and badly: a legal move for whatever is asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+
+from engine.games import GAMES
+from engine.games.liars_dice import BIDS, Bid
+from engine.games.yacht_auction import CATEGORIES
+from engine.scenes import scenes_so_far
+from league.database import Database
+from league.errors import WrongState
+from league.service import exhibitions
+from league.service.exhibitions import Table
+from league.service.users import Person
+from league.states import ExhibitionState
+
+
+def move(table: Table) -> str:
+    """Something that the rules take."""
+    assert table.prompt is not None and table.match is not None
+    command, *rest = table.prompt.split(" ")
+    match command:
+        case "ROLL":
+            return "BID A 0"
+        case "SCORE":
+            return _put(table)
+        case "PHASE1":
+            return f"BET {rest[0]} 0"
+        case "PHASE2":
+            return "PLACE 0"
+    return _claim(json.loads(table.prompt))
+
+
+def _put(table: Table) -> str:
+    assert table.match is not None
+    state = scenes_so_far(GAMES[table.info.game], table.match, table.info.names)[-1].state
+    free = next(name for name in CATEGORIES if name not in state["sheets"][table.info.seat])
+    return f"PUT {free} {state['hands'][table.info.seat][:5]}"
+
+
+def _claim(view: dict[str, object]) -> str:
+    current = view["currentBid"]
+    if isinstance(current, dict):
+        height = BIDS.index(Bid(current["quantity"], current["faceValue"]))
+        if height > 12:
+            return '{"type":"challenge"}'
+        bid = BIDS[height + 1]
+    else:
+        bid = BIDS[0]
+    return json.dumps({"type": "bid", "quantity": bid.quantity, "faceValue": bid.face})
+
+
+class AtTheTable(threading.Thread):
+    """Plays one exhibition to its end; `think` is called before each move and may do something else instead (False)."""
+
+    def __init__(
+        self, db: Database, person: Person, exhibition_id: int, think: Callable[[Table], bool] = lambda _: True
+    ) -> None:
+        super().__init__(daemon=True)
+        self._db, self._person, self._id, self._think = db, person, exhibition_id, think
+        self.moves: list[tuple[int, str]] = []
+        self.failed: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            while self._look():
+                time.sleep(0.02)
+        except BaseException as error:  # noqa: BLE001  the test's own thread raises it
+            self.failed = error
+
+    def _look(self) -> bool:
+        with self._db.reading() as session:
+            table = exhibitions.table(session, self._person, self._id)
+        if table.info.state not in (ExhibitionState.QUEUED, ExhibitionState.RUNNING):
+            return False
+        if table.prompt is None or not self._think(table):
+            return True
+        line = move(table)
+        try:
+            with self._db.transaction() as session:
+                exhibitions.answer(session, self._person, self._id, table.turn, line)
+        except WrongState:  # the attempt was void meanwhile
+            return True
+        self.moves.append((table.turn, line))
+        return True
+
+    def done(self) -> None:
+        """Wait for the end; raises what went wrong."""
+        self.join(60)
+        assert not self.is_alive(), "the match does not end"
+        if self.failed is not None:
+            raise self.failed

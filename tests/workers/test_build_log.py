@@ -1,0 +1,156 @@
+"""A build's log as its author reads it while the build goes on, in plain subprocesses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy.exc import OperationalError
+from sqlmodel import Session
+
+from league import service
+from league.jobs import BuildJob, BuildOutcome
+from league.states import VersionState
+from sandbox.languages import LANGUAGES
+from tests.league.world import GAME, settings
+from tests.workers.building import BuildingWorld
+from workers import build, build_log, play
+from workers.build import build_version
+from workers.build_log import BuildLog
+from workers.context import BOTS
+from workers.play import LeaseLost
+
+RANDOM = (BOTS / GAME / "random" / "main.py").read_text()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[BuildingWorld]:
+    made = BuildingWorld(settings(tmp_path, sandbox="local"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def read(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> list[tuple[VersionState, str]]:
+    """State and log after each write."""
+    found: list[tuple[VersionState, str]] = []
+    note = service.note_build_log
+
+    def noted(session: Session, job: BuildJob, text: str) -> bool:
+        with world.db.reading() as before:  # what the write before this one left for everyone
+            version = before.get_one(type(world.version(job.version_id)), job.version_id)
+            found.append((version.state, version.log))
+        return note(session, job, text)
+
+    monkeypatch.setattr(build_log, "note_build_log", noted)
+    return found
+
+
+def claimed(world: BuildingWorld) -> BuildJob:
+    version_id = world.add("bot.py", RANDOM.encode())
+    with world.db.transaction() as session:
+        job = service.claim_build(session, version_id, "builder")
+    assert job is not None
+    return job
+
+
+def log_of(world: BuildingWorld, job: BuildJob) -> str:
+    return world.version(job.version_id).log
+
+
+def test_the_log_grows_while_the_build_goes_on(
+    world: BuildingWorld, read: list[tuple[VersionState, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = "for n in 1 2 3; do echo line $n; sleep 1.5; done"
+    monkeypatch.setattr(build, "LANGUAGES", {**LANGUAGES, "python": replace(LANGUAGES["python"], build=slow)})
+    version = world.built("bot.py", RANDOM)
+    assert version.state is VersionState.READY
+    assert {state for state, _ in read} == {VersionState.BUILDING}
+    texts = [text for _, text in read] + [version.log]
+    assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
+    assert any(text.endswith("line 1\nline 2\n") for text in texts), "a part of it, before there was more"
+    lines = version.log.splitlines()
+    assert lines[:5] == ["--- build as Python 3 ---", f"$ {slow}", "line 1", "line 2", "line 3"]
+    assert lines[5] == "--- trial match at a table of 2, in seat 0 ---"
+    assert lines[-1] == "exit code 0"
+
+
+def test_it_is_written_at_most_once_a_second(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(at=100.0)
+    monkeypatch.setattr(build_log, "time", SimpleNamespace(monotonic=lambda: clock.at))
+    job = claimed(world)
+    said = BuildLog(world.context, job)
+    said.say("first")
+    assert log_of(world, job) == "first\n"
+    said.hear("a")
+    said.hear("a\nb")
+    clock.at = 100.9
+    said.write_when_due()
+    assert log_of(world, job) == "first\n"
+    clock.at = 101.0
+    said.write_when_due()
+    assert log_of(world, job) == "first\na\nb"
+    said.say("second")
+    said.hear("c")
+    clock.at = 102.0
+    said.write_when_due()
+    assert log_of(world, job) == said.text == "first\na\nb\nsecond\nc"
+
+
+def test_who_lost_the_build_writes_nothing(world: BuildingWorld) -> None:
+    job = claimed(world)
+    said = BuildLog(world.context, replace(job, attempt=job.attempt - 1))
+    with pytest.raises(LeaseLost):
+        said.say("of an attempt that is over")
+    assert log_of(world, job) == ""
+
+
+def test_a_log_that_cannot_be_written_is_written_later(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = claimed(world)
+    said = BuildLog(world.context, job)
+
+    def away(*_: object) -> bool:
+        raise OperationalError("update", {}, Exception("away"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(build_log, "note_build_log", away)
+        said.say("first")
+    assert log_of(world, job) == ""
+    monkeypatch.setattr(build_log, "WRITE_SECONDS", 0)
+    said._due_at = 0
+    said.write_when_due()
+    assert log_of(world, job) == "first\n"
+
+
+def test_how_a_build_ended_is_said_when_the_database_comes_back(
+    world: BuildingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version_id = world.add("bot.py", RANDOM.encode())
+    finish, tries = service.finish_build, []
+
+    def away(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool:
+        tries.append(finish(session, job, outcome))
+        if len(tries) < 3:
+            raise OperationalError("update", {}, Exception("away"))
+        return tries[-1]
+
+    monkeypatch.setattr(build, "make", lambda *_: BuildOutcome(None, "it does not build", ""))
+    monkeypatch.setattr(build, "finish_build", away)
+    monkeypatch.setattr(play, "RETRY_SECONDS", 0)
+    build_version(world.context, version_id)
+    version = world.version(version_id)
+    assert (version.state, version.reason, version.attempt) == (VersionState.BROKEN, "it does not build", 1)
+    assert len(tries) == 3
+
+
+def test_a_hostile_log_is_kept_as_text_within_its_limit(world: BuildingWorld) -> None:
+    job = claimed(world)
+    said = BuildLog(world.context, job)
+    said.hear("\x1b[2J\0\ud800<script>" + "x" * 2**20)
+    kept = log_of(world, job)
+    assert len(kept.encode()) == world.settings.log_limit_bytes
+    assert "\0" not in kept

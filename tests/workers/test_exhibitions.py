@@ -1,0 +1,300 @@
+"""People against real bots, by the real worker code: to the end, by resigning, too late, and through our failures."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from sqlalchemy.exc import OperationalError
+from sqlmodel import Session
+
+from engine.core import Fault, TransportError
+from engine.games import GAMES
+from engine.replay import replay
+from engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
+from league import telemetry
+from league.jobs import ExhibitionJob
+from league.service import exhibitions
+from league.service.exhibitions import ExhibitionInfo, Table
+from league.service.users import Person
+from league.states import ExhibitionState
+from league.tables import Exhibition
+from sandbox.box import Limits, Program
+from sandbox.local import LocalBox, LocalSandbox
+from sandbox.pipes import PipeTransport
+from tests.workers.conftest import PlayingWorld, packed
+from tests.workers.people import AtTheTable
+from workers import exhibitions as at_work
+from workers import play, stopping
+from workers.context import BOTS
+from workers.exhibitions import play_exhibition
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_work, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(play, "VOID_PAUSE_SECONDS", 0.0)
+
+
+def seated(world: PlayingWorld, game: str = "yacht-auction", opponents: int = 1, seat: int = 1) -> tuple[Person, int]:
+    world.program = world.context.blobs.put(packed(BOTS / game / "random"))
+    _, bot_id = world.bot(game=game)
+    person = world.author()
+    with world.db.transaction() as session:
+        return person, exhibitions.take_seat(session, person, bot_id, opponents, seat)
+
+
+def info(world: PlayingWorld, exhibition_id: int) -> ExhibitionInfo:
+    with world.db.reading() as session:
+        return exhibitions.exhibition(session, exhibition_id)
+
+
+def transcript(world: PlayingWorld, exhibition_id: int) -> Transcript:
+    sha256 = info(world, exhibition_id).transcript_sha256
+    assert sha256 is not None
+    return decode(world.context.blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
+
+
+@pytest.mark.parametrize(
+    ("game", "opponents", "seat"),
+    [
+        *((game, 1, seat) for game in ("yacht-auction", "betris-large") for seat in (0, 1)),
+        *(("liars-dice", opponents, seat) for opponents, seat in ((1, 0), (2, 1), (3, 3), (4, 2), (5, 0))),
+    ],
+)
+def test_a_person_plays_to_the_end_in_any_seat_and_the_transcript_verifies(
+    world: PlayingWorld, game: str, opponents: int, seat: int
+) -> None:
+    person, exhibition_id = seated(world, game, opponents, seat)
+    shown: set[object] = set()
+
+    def look(table: Table) -> bool:
+        assert table.match is not None
+        shown.update(event["seat"] for event in table.match.events() if event.get("private"))
+        return True
+
+    ada = AtTheTable(world.db, person, exhibition_id, look)
+    ada.start()
+    play_exhibition(world.context, exhibition_id)
+    ada.done()
+    found = info(world, exhibition_id)
+    assert (found.state, found.fault) == (ExhibitionState.DONE, None)
+    record = transcript(world, exhibition_id)
+    assert replay(GAMES[game], record) == record
+    assert record.seed.hex() == found.seed
+    assert record.result.ranks == found.ranks
+    said = [exchange.replies[found.seat].line for exchange in record.exchanges if found.seat in exchange.replies]
+    assert said == ["OK", *(line for _, line in ada.moves)]
+    assert (found.seat, record.about["person"], found.names[seat]) == (seat, seat, person.name)
+    players = record.about["players"]
+    assert isinstance(players, list) and players.index(person.name) == seat
+    assert shown == ({seat} if game == "liars-dice" else set()), "nobody else's secrets"
+    assert all(prompt.reply.elapsed_ns == 0 for prompt in record.prompts() if prompt.message.seat == found.seat)
+    assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
+
+
+def test_who_resigns_has_lost(world: PlayingWorld) -> None:
+    person, exhibition_id = seated(world)
+
+    def leave(table: Table) -> bool:
+        if table.turn == 3:
+            with world.db.transaction() as session:
+                exhibitions.resign(session, person, exhibition_id)
+        return table.turn < 3
+
+    ada = AtTheTable(world.db, person, exhibition_id, leave)
+    ada.start()
+    play_exhibition(world.context, exhibition_id)
+    ada.done()
+    found = info(world, exhibition_id)
+    assert (found.ranks, found.fault) == ((1, 2), Fault.EXITED)
+    replay(GAMES[found.game], transcript(world, exhibition_id))
+
+
+def test_who_does_not_come_back_has_lost_when_the_time_is_over(world: PlayingWorld) -> None:
+    person, exhibition_id = seated(world)
+
+    def sleep(table: Table) -> bool:
+        if table.turn == 2:
+            world.clock.turn(world.settings.exhibition_move_seconds + 1)
+        return table.turn < 2
+
+    ada = AtTheTable(world.db, person, exhibition_id, sleep)
+    ada.start()
+    play_exhibition(world.context, exhibition_id)
+    ada.done()
+    found = info(world, exhibition_id)
+    assert (found.ranks, found.fault) == ((1, 2), Fault.TIMEOUT)
+    replay(GAMES[found.game], transcript(world, exhibition_id))
+
+
+def test_while_a_person_thinks_no_slot_is_held_and_nothing_of_the_bot_runs(world: PlayingWorld) -> None:
+    person, exhibition_id = seated(world)
+    boxes: list[LocalBox] = []
+    really = LocalSandbox.open
+
+    def remembered(self: LocalSandbox, program: Program, limits: Limits) -> LocalBox:
+        box = really(self, program, limits)
+        assert isinstance(box, LocalBox)
+        boxes.append(box)
+        return box
+
+    seen: list[str] = []
+    state = ""
+
+    def look(table: Table) -> bool:
+        nonlocal state
+        if table.turn in (1, 5):
+            for _ in range(500):  # until the bot, which is asked in the same step, has answered
+                process = boxes[0]._process
+                assert process is not None
+                state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+                if state == "T":
+                    break
+                threading.Event().wait(0.01)
+            with world.context.slots.take():
+                seen.append(state)
+        return True
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LocalSandbox, "open", remembered)
+        ada = AtTheTable(world.db, person, exhibition_id, look)
+        ada.start()
+        play_exhibition(world.context, exhibition_id)
+        ada.done()
+    assert seen == ["T", "T"]
+
+
+def test_a_void_attempt_begins_again_and_asks_nothing_twice(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The greedy bot says the same again; the random one would not, and then the person is asked anew."""
+    world.program = world.context.blobs.put(packed(BOTS / "yacht-auction" / "greedy"))
+    _, bot_id = world.bot(name="steady")
+    person = world.author()
+    with world.db.transaction() as session:
+        exhibition_id = exhibitions.take_seat(session, person, bot_id, seat=1)
+    really, exchanges = PipeTransport.exchange, iter(range(1000))
+
+    def failing(self: PipeTransport, messages: object) -> object:
+        if next(exchanges) == 6:
+            raise TransportError("host-starved", "kept from running")
+        return really(self, messages)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(PipeTransport, "exchange", failing)
+    ada = AtTheTable(world.db, person, exhibition_id)
+    ada.start()
+    play_exhibition(world.context, exhibition_id)
+    ada.done()
+    found = info(world, exhibition_id)
+    assert (found.state, found.voids, found.cause) == (ExhibitionState.DONE, 1, "host-starved")
+    record = transcript(world, exhibition_id)
+    said = [exchange.replies[1].line for exchange in record.exchanges if 1 in exchange.replies]
+    kept = [line for _, line in ada.moves]
+    assert said == ["OK", *kept] or said == ["OK", *kept[:5], *kept[6:]], "asked again only for what was open"
+    replay(GAMES[found.game], record)
+
+
+def test_a_match_that_always_fails_goes_back_to_the_queue(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, exhibition_id = seated(world)
+
+    def failing(self: PipeTransport, messages: object) -> object:
+        raise TransportError("host-starved", "kept from running")
+
+    monkeypatch.setattr(PipeTransport, "exchange", failing)
+    play_exhibition(world.context, exhibition_id)
+    found = info(world, exhibition_id)
+    assert (found.state, found.cause) == (ExhibitionState.QUEUED, "host-starved")
+
+
+def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_twice(world: PlayingWorld) -> None:
+    world.program = world.context.blobs.put(packed(BOTS / "yacht-auction" / "greedy"))
+    _, bot_id = world.bot(name="steady")
+    person = world.author()
+    with world.db.transaction() as session:
+        exhibition_id = exhibitions.take_seat(session, person, bot_id, seat=1)
+
+    with pytest.MonkeyPatch.context() as patch:
+
+        def think(table: Table) -> bool:
+            if table.turn == 5:
+                patch.setattr(stopping, "look", stopped)
+            return table.turn < 5
+
+        first = AtTheTable(world.db, person, exhibition_id, think)
+        first.start()
+        play_exhibition(world.context, exhibition_id)
+        found = info(world, exhibition_id)
+        assert (found.state, found.voids, len(first.moves)) == (ExhibitionState.QUEUED, 0, 4)
+    second = AtTheTable(world.db, person, exhibition_id)
+    second.start()
+    play_exhibition(world.context, exhibition_id)
+    second.done()
+    record = transcript(world, exhibition_id)
+    said = [exchange.replies[1].line for exchange in record.exchanges if 1 in exchange.replies]
+    assert said == ["OK", *(line for _, line in [*first.moves, *second.moves])]
+
+
+def stopped() -> None:
+    raise stopping.Stopping
+
+
+def test_a_database_that_is_away_for_a_while_loses_nothing_of_a_match(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each thing that is said to it is said three times before it is heard."""
+    person, exhibition_id = seated(world)
+    monkeypatch.setattr(play, "RETRY_SECONDS", 0)
+    failed: Counter[str] = Counter()
+
+    def flaky(name: str) -> None:
+        really = getattr(at_work, name)
+
+        def away(session: Session, job: ExhibitionJob, *said: object) -> bool:
+            failed[name] += 1
+            taken: bool = really(session, job, *said)
+            if failed[name] % 3:
+                raise OperationalError("UPDATE", {}, Exception("server closed the connection"))
+            return taken
+
+        monkeypatch.setattr(at_work, name, away)
+
+    flaky("ask_person")
+    flaky("finish_exhibition")
+    ada = AtTheTable(world.db, person, exhibition_id)
+    ada.start()
+    play_exhibition(world.context, exhibition_id)
+    ada.done()
+    found = info(world, exhibition_id)
+    assert (found.state, found.voids, found.fault) == (ExhibitionState.DONE, 0, None)
+    assert failed == {"ask_person": 3 * len(ada.moves), "finish_exhibition": 3}
+    replay(GAMES[found.game], transcript(world, exhibition_id))
+
+
+def test_what_is_done_for_a_match_says_for_which(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, exhibition_id = seated(world)
+    with world.db.transaction() as session:
+        session.get_one(Exhibition, exhibition_id).resigned = True
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    monkeypatch.setattr(telemetry, "_tracer", provider.get_tracer("test"))
+    play_exhibition(world.context, exhibition_id)
+    said = {span.name: dict(span.attributes or {}) for span in spans.get_finished_spans()}
+    assert said == {
+        "exhibition": {"deadheat.exhibition": exhibition_id, "deadheat.attempt": 1, "deadheat.game": "yacht-auction"},
+        "finish": {"deadheat.exhibition": exhibition_id},
+    }
+
+
+def test_a_second_message_does_nothing(world: PlayingWorld) -> None:
+    person, exhibition_id = seated(world)
+    with world.db.transaction() as session:
+        exhibitions.resign(session, person, exhibition_id)
+    play_exhibition(world.context, exhibition_id)
+    assert info(world, exhibition_id).state is ExhibitionState.ABANDONED

@@ -1,0 +1,114 @@
+"""Any number of schedulers may run, and one of them leads."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from tests.league.world import settings
+from workers import leader
+from workers.leader import KEY, Lease, LedScheduler, RedisLease, lease_of
+from workers.queue import celery_app
+
+
+@pytest.fixture
+def redis_url(tmp_path: Path) -> Iterator[str]:
+    """A Redis of this test's own."""
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("no Redis is installed (Debian: redis-server)")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    with subprocess.Popen([program, *options], stdout=subprocess.DEVNULL) as server:
+        url = f"redis://127.0.0.1:{port}/0"
+        with redis.Redis.from_url(url) as client:
+            until = time.monotonic() + 30
+            while not answers(client):
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            yield url
+        server.terminate()
+
+
+def answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False
+
+
+@pytest.fixture(params=["files", "redis"])
+def two(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Lease, Lease]:
+    """The leases of two schedulers of one deployment."""
+    url = "" if request.param == "files" else request.getfixturevalue("redis_url")
+    chosen = settings(tmp_path, broker_url=url)
+    return lease_of(chosen), lease_of(chosen)
+
+
+def test_one_leads_and_the_other_when_it_has_ended(two: tuple[Lease, Lease]) -> None:
+    first, second = two
+    assert [first.hold(), second.hold(), first.hold(), second.hold()] == [True, False, True, False]
+    first.release()
+    assert [second.hold(), first.hold()] == [True, False]
+
+
+def test_a_leader_that_died_is_followed_when_its_lease_has_run_out(redis_url: str) -> None:
+    first, second = RedisLease(redis_url), RedisLease(redis_url)
+    assert first.hold()
+    with redis.Redis.from_url(redis_url) as client:
+        assert 0 < client.pttl(KEY) <= leader.LEASE_SECONDS * 1000
+        assert not second.hold()
+        client.pexpire(KEY, 1)
+        time.sleep(0.05)
+    assert second.hold()
+    assert not first.hold()  # it had merely been asleep, and finds that it leads no more
+
+
+def test_a_flushed_redis_has_a_leader_again_at_once(redis_url: str) -> None:
+    first = RedisLease(redis_url)
+    assert first.hold()
+    with redis.Redis.from_url(redis_url) as client:
+        client.flushall()
+    assert first.hold()
+
+
+def test_without_redis_nobody_leads_and_nobody_falls() -> None:
+    with socket.socket() as unused:  # bound, but nobody listens
+        unused.bind(("127.0.0.1", 0))
+        lease = RedisLease(f"redis://127.0.0.1:{unused.getsockname()[1]}/0")
+        assert not lease.hold()
+        lease.release()
+
+
+def test_only_the_leader_sends_what_is_due(tmp_path: Path) -> None:
+    chosen = settings(tmp_path)
+    sent: dict[str, list[str]] = {}
+    schedulers = {name: scheduler(chosen, sent.setdefault(name, []), tmp_path / name) for name in ("one", "other")}
+    for _ in range(4):
+        assert all(clockwork.tick() <= leader.LEASE_SECONDS / 3 for clockwork in schedulers.values())
+    assert sent["one"]
+    assert sent["other"] == []
+    assert (tmp_path / "other").exists()  # who stands by is well, too
+    schedulers["one"].close()
+    for _ in range(4):
+        schedulers["other"].tick()
+    assert sent["other"]
+
+
+def scheduler(chosen, sent: list[str], alive_file: Path) -> LedScheduler:
+    app = celery_app(chosen)
+    for entry in app.conf.beat_schedule.values():
+        entry["schedule"] = 0.001
+    made = LedScheduler(app, lease=lease_of(chosen), alive_file=alive_file)
+    made.apply_async = lambda entry, **_: sent.append(entry.task)  # type: ignore[method-assign]
+    made.setup_schedule()
+    return made

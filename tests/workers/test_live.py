@@ -1,0 +1,117 @@
+"""A worker tells of the match that it plays: only of long ones, and nothing comes of it when telling fails."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import pytest
+from sqlalchemy.exc import OperationalError
+from sqlmodel import Session, select
+
+from engine.core import TransportError
+from engine.unfinished import Replies
+from league.jobs import SeriesJob
+from league.service import live as league_live
+from league.states import MatchState
+from league.tables import LiveMatch, Match
+from sandbox.arena import Arena, Played
+from tests.workers.conftest import PlayingWorld
+from workers import live, play
+from workers.live import Broadcast
+from workers.play import play_series
+
+Told = list[tuple[int, int, str, int]]
+"""Match, void attempts, the last one's cause, exchanges."""
+
+
+def queued(world: PlayingWorld, length: int = 2) -> int:
+    world.season(series_length=length, games_per_pair=length)
+    (series_id,) = world.tick()
+    return series_id
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    """What spectators could have seen, in order."""
+    found: Told = []
+    really = league_live.show
+
+    def show(session: Session, job: SeriesJob, match_id: int, voids: int, cause: str, replies: Replies) -> bool:
+        taken = really(session, job, match_id, voids, cause, replies)
+        assert taken
+        found.append((match_id, voids, cause, len(replies)))
+        return taken
+
+    monkeypatch.setattr(league_live, "show", show)
+    return found
+
+
+def done(world: PlayingWorld) -> bool:
+    with world.db.reading() as session:
+        states = set(session.exec(select(Match.state)).all())
+        assert session.exec(select(LiveMatch)).all() == [], "nothing stays behind"
+    return states == {MatchState.DONE}
+
+
+def test_short_matches_are_not_told_of(world: PlayingWorld, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "EVERY_SECONDS", 60.0)
+    play_series(world.context, queued(world))
+    assert told == []
+    assert done(world)
+
+
+def test_a_long_match_is_told_of_again_and_again_to_its_end(
+    world: PlayingWorld, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(live, "COST_SHARE", 0)
+    play_series(world.context, queued(world))
+    first = [length for match_id, _, _, length in told if match_id == told[0][0]]
+    assert first == [*range(1, 27), 26], "each exchange, and the end"
+    assert len({match_id for match_id, *_ in told}) == 2
+    assert done(world)
+
+
+def test_telling_takes_a_fiftieth_of_the_time_at_most(world: PlayingWorld, told: Told) -> None:
+    now = itertools.count()
+    job = world.claim(queued(world, 1))
+    assert job is not None
+    broadcast = Broadcast(world.context, job, lambda: float(next(now)))  # a look at the clock takes a second
+    broadcast.begin(job.matches[0].match_id)
+    for _ in range(120):
+        broadcast.hear({})
+    lengths = [length for _, _, _, length in told]
+    assert lengths == [1, 51, 101], "writing takes a second, so the next may begin fifty later"
+
+
+def test_spectators_are_told_of_an_attempt_that_we_failed(
+    world: PlayingWorld, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really, failures = Arena.play, iter([True, False])
+
+    def once(self: Arena, *arguments: object) -> Played:
+        if next(failures):
+            raise TransportError("referee-late", "not fit to judge")
+        return really(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Arena, "play", once)
+    monkeypatch.setattr(play, "VOID_PAUSE_SECONDS", 0.0)
+    series_id = queued(world, 1)
+    play_series(world.context, series_id)
+    assert [entry[1:] for entry in told] == [(1, "referee-late", 0), (1, "referee-late", 26)]
+    assert done(world)
+
+
+def test_a_match_is_played_though_nobody_can_be_told(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def broken(session: Session, job: SeriesJob, match_id: int, *rest: Sequence[object]) -> bool:
+        tried.append(match_id)
+        raise OperationalError("INSERT", {}, Exception("the disk is full"))
+
+    monkeypatch.setattr(live, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(league_live, "show", broken)
+    play_series(world.context, queued(world, 1))
+    assert tried
+    assert done(world)

@@ -1,0 +1,177 @@
+"""A worker that is told to end finishes or hands back; one that finds another version's database does nothing there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlmodel import select
+
+from cli.operate import Child, Tree
+from league.states import SeriesState, VersionState
+from league.tables import Attempt, BotVersion, Series
+from tests.league.world import GAME
+from tests.workers.conftest import PlayingWorld
+from workers import stopping, tasks
+from workers.build import build_version
+from workers.play import play_series
+
+
+@pytest.fixture
+def told_to_stop() -> Iterator[None]:
+    stopping.listen()
+    os.kill(os.getpid(), stopping.SIGNAL)
+    yield
+    stopping.listen()
+    signal.signal(stopping.SIGNAL, signal.SIG_DFL)
+
+
+def series_and_causes(world: PlayingWorld, series_id: int) -> tuple[Series, list[str]]:
+    with world.db.reading() as session:
+        causes = session.exec(select(Attempt.cause).where(Attempt.series_id == series_id).order_by(Attempt.id))  # type: ignore[arg-type]
+        return session.get_one(Series, series_id), list(causes)
+
+
+def queued(world: PlayingWorld) -> int:
+    world.season(series_length=2, games_per_pair=2)
+    (series_id,) = world.tick()
+    return series_id
+
+
+def test_a_series_that_is_handed_back_can_be_played_at_once_and_as_often_as_workers_stop(
+    world: PlayingWorld, told_to_stop: None
+) -> None:
+    series_id = queued(world)
+    times = world.settings.series_attempts + 1
+    for _ in range(times):
+        assert play_series(world.context, series_id)
+    found, causes = series_and_causes(world, series_id)
+    assert causes == ["worker-stopped"] * times
+    assert (found.state, found.nudge_at, found.lease_until) == (SeriesState.QUEUED, world.clock.now, None)
+    stopping.listen()
+    play_series(world.context, series_id)
+    found, causes = series_and_causes(world, series_id)
+    assert found.state is SeriesState.DONE
+    assert causes[times:] == ["played", "played"]
+
+
+def test_a_build_that_is_handed_back_waits_again(world: PlayingWorld, told_to_stop: None) -> None:
+    owner, bot_id = world.bot(game=GAME)
+    version_id = world.upload(owner, bot_id)
+    with world.db.transaction() as session:
+        version = session.get_one(BotVersion, version_id)
+        version.source_sha256 = world.context.blobs.put(b"print('OK')")
+    for _ in range(2):
+        build_version(world.context, version_id)
+    with world.db.reading() as session:
+        version = session.get_one(BotVersion, version_id)
+        found = session.exec(select(Attempt.cause).where(Attempt.version_id == version_id)).all()
+    assert found == ["worker-stopped"] * 2
+    assert (version.state, version.reason) == (VersionState.UPLOADED, ""), "nobody failed at it"
+    assert version.nudge_at == world.clock.now, "another one may build it at once"
+
+
+def test_nothing_is_done_in_a_database_that_a_newer_version_has_migrated(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    series_id = queued(world)
+    monkeypatch.setattr(tasks, "context", lambda: world.context)
+    monkeypatch.setattr(tasks, "STEP_ASIDE_SECONDS", 0)
+    with world.db.transaction() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    tasks.play(series_id)
+    assert series_and_causes(world, series_id)[1] == []
+    assert "The database has schema 9999; a newer Deadheat made it" in caplog.text
+
+
+PARENT = """
+import subprocess, sys, time
+from cli.operate import _die_with_parent
+subprocess.Popen(sys.argv[1:], start_new_session=True, preexec_fn=_die_with_parent)
+time.sleep(600)
+"""
+
+CHILD = """
+import os, signal, sys, time
+from pathlib import Path
+from celery.signals import worker_shutting_down
+from cli import operate
+from workers import stopping
+folder = Path(sys.argv[1])
+operate.FINISH_SECONDS = operate.HAND_BACK_SECONDS = 0.2
+operate._end_without_parent()
+signal.signal(signal.SIGTERM, lambda *_: (worker_shutting_down.send(None), (folder / "told").touch()))
+signal.signal(stopping.SIGNAL, lambda *_: (folder / "asked").touch())
+(folder / "partial").write_text(str(os.getpid()))
+(folder / "partial").rename(folder / "ready")
+while True: time.sleep(0.02)
+"""
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_jobs_whose_parent_was_killed_are_asked_for_all_the_same_and_end(killed: bool, tmp_path: Path) -> None:
+    arguments = [sys.executable, "-c", PARENT, sys.executable, "-c", CHILD, str(tmp_path)]
+    parent = subprocess.Popen(arguments)
+    try:
+        wait_until((tmp_path / "ready").exists)
+        child = int((tmp_path / "ready").read_text())
+        if killed:
+            parent.kill()
+            wait_until(lambda: ended(child))
+        else:
+            os.kill(child, signal.SIGTERM)
+            wait_until((tmp_path / "told").exists)
+            time.sleep(0.5)
+            os.kill(child, signal.SIGKILL)
+    finally:
+        parent.kill()
+        parent.wait()
+    assert (tmp_path / "told").exists()
+    assert (tmp_path / "asked").exists() is killed, "else that is the parent's"
+
+
+def ended(process: int) -> bool:
+    """Or nearly so: nobody may be there to bury it."""
+    try:
+        return "State:\tZ" in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return True
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+STUBBORN = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: open({folder!r} + "/told", "w").close())
+if {understands}: signal.signal(signal.SIGURG, lambda *_: (open({folder!r} + "/asked", "w").close(), sys.exit(0)))
+open({folder!r} + "/ready", "w").close()
+while True: time.sleep(0.05)
+"""
+
+
+@pytest.mark.parametrize("understands", [True, False])
+def test_the_tree_asks_for_what_is_not_finished_and_ends_by_force_what_does_not_answer(
+    understands: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.operate.HAND_BACK_SECONDS", 5 if understands else 0.2)
+    arguments = [sys.executable, "-c", STUBBORN.format(folder=str(tmp_path), understands=understands)]
+    process = subprocess.Popen(arguments, start_new_session=True)
+    wait_until((tmp_path / "ready").exists)
+    tree = Tree({}, finish_seconds=0.2, children=[Child("play", arguments, process)])
+    tree.stopping = True
+    tree.run()
+    assert (tmp_path / "told").exists()
+    assert (tmp_path / "asked").exists() is understands
+    assert process.wait(60) == (0 if understands else -signal.SIGKILL)

@@ -1,0 +1,190 @@
+"""The scheduled tasks: what fails for one season stops no other, and what is given up is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from prometheus_client import REGISTRY
+from sqlalchemy.exc import OperationalError
+from sqlmodel import Session
+
+from league import service
+from league.jobs import Host
+from league.service import exhibitions
+from league.states import SeriesState
+from league.tables import Exhibition, Series
+from tests.league.world import GAME
+from tests.workers.conftest import PlayingWorld
+from workers import tasks
+from workers.play import play_series
+
+
+@pytest.fixture
+def sent(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Ids of series that workers were told of."""
+    told: list[int] = []
+    monkeypatch.setattr(tasks, "context", lambda: world.context)
+    monkeypatch.setattr(tasks, "enqueue_series", told.append)
+    return told
+
+
+def counted(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(f"deadheat_{name}_total", labels) or 0
+
+
+def stumbling(act: Callable[[Session, int], Any], season_id: int, error: Exception) -> Callable[[Session, int], Any]:
+    """`act`, which fails for one season after all its work."""
+
+    def stumble(session: Session, asked: int) -> Any:
+        told = act(session, asked)
+        if asked == season_id:
+            raise error
+        return told
+
+    return stumble
+
+
+def season_of(world: PlayingWorld, series_id: int) -> int:
+    with world.db.reading() as session:
+        return session.get_one(Series, series_id).season_id
+
+
+def a_series(world: PlayingWorld) -> int:
+    world.season(series_length=1, games_per_pair=1)
+    (series_id,) = world.tick()
+    return series_id
+
+
+def an_exhibition(world: PlayingWorld) -> int:
+    person, bot_id = world.bot()
+    with world.db.transaction() as session:
+        return exhibitions.take_seat(session, person, bot_id, 1, 1)
+
+
+def state_of_series(session: Session, series_id: int) -> str:
+    return session.get_one(Series, series_id).state
+
+
+def state_of_exhibition(session: Session, exhibition_id: int) -> str:
+    return session.get_one(Exhibition, exhibition_id).state
+
+
+@pytest.mark.parametrize(
+    ("waiting", "state", "task", "enqueue"),
+    [
+        (a_series, state_of_series, "play", "enqueue_series"),
+        (an_exhibition, state_of_exhibition, "exhibit", "enqueue_exhibition"),
+    ],
+)
+def test_an_unfit_machine_hands_a_message_on_and_steps_aside(
+    world: PlayingWorld,
+    monkeypatch: pytest.MonkeyPatch,
+    sent: list[int],
+    waiting: Callable[[PlayingWorld], int],
+    state: Callable[[Session, int], str],
+    task: str,
+    enqueue: str,
+) -> None:
+    work_id = waiting(world)
+    slept: list[float] = []
+    monkeypatch.setattr(tasks, enqueue, sent.append)
+    monkeypatch.setattr("workers.tasks.time.sleep", slept.append)
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, ["Too much noise."], 60)
+    getattr(tasks, task)(work_id)
+    assert (sent, slept) == ([], []), "nobody is there who could be told"
+    other = Host("other", "boot")
+    with world.db.transaction() as session:
+        service.host_arrives(session, other, "image")
+        service.record_check(session, other, {}, (), 60)
+    getattr(tasks, task)(work_id)
+    assert (sent, slept) == ([work_id], [tasks.STEP_ASIDE_SECONDS])
+    with world.db.reading() as session:
+        assert state(session, work_id) == "queued"
+
+
+def test_a_season_that_cannot_be_planned_stops_no_other(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
+) -> None:
+    bad, good = world.season(series_length=1), world.season(series_length=1)
+    before = counted("task_failures", task="tick", cause="ZeroDivisionError")
+    monkeypatch.setattr(service, "go_on", stumbling(service.go_on, bad, ZeroDivisionError()))
+    tasks.tick()
+    assert {season_of(world, series_id) for series_id in sent} == {good}
+    assert counted("task_failures", task="tick", cause="ZeroDivisionError") == before + 1
+    with world.db.reading() as session:
+        assert service.season_progress(session, bad).scheduled == 0, "nothing is left of what it had begun"
+
+
+def test_a_season_that_cannot_be_ranked_stops_no_other(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
+) -> None:
+    bad, good = world.season(series_length=1), world.season(series_length=1)
+    world.play_all()
+    world.clock.turn(world.settings.refit_seconds)
+    monkeypatch.setattr(service, "refit", stumbling(service.refit, bad, ValueError("no such matrix")))
+    tasks.refit()
+    with world.db.reading() as session:
+        assert service.seasons_to_refit(session) == [bad]
+        assert service.newest_snapshot(session, good) is not None
+
+
+def test_a_database_that_is_away_ends_the_task(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
+) -> None:
+    first, _ = world.season(series_length=1), world.season(series_length=1)
+
+    def unreachable(*_: object) -> None:
+        raise away
+
+    away = OperationalError("SELECT", {}, Exception("server closed the connection"))
+    monkeypatch.setattr(service, "go_on", stumbling(service.go_on, first, away))
+    monkeypatch.setattr(type(world.context.database), "check", unreachable)
+    before = counted("task_failures", task="tick", cause="database-away")
+    with pytest.raises(OperationalError):
+        tasks.tick()
+    assert sent == []
+    assert counted("task_failures", task="tick", cause="database-away") == before + 1
+
+
+def test_what_a_database_refuses_for_one_season_stops_no_other(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
+) -> None:
+    bad, good = world.season(series_length=1), world.season(series_length=1)
+    refused = OperationalError("SELECT", {}, Exception("parser stack overflow"))
+    monkeypatch.setattr(service, "go_on", stumbling(service.go_on, bad, refused))
+    tasks.tick()
+    assert {season_of(world, series_id) for series_id in sent} == {good}
+
+
+def test_matches_of_a_series_whose_workers_all_die_are_counted_as_given_up(
+    world: PlayingWorld, sent: list[int]
+) -> None:
+    world.season(series_length=3, games_per_pair=3)
+    (series_id,) = world.tick()
+    before = counted("abandoned", game=GAME)
+    for attempt in range(world.settings.series_attempts):
+        assert counted("abandoned", game=GAME) == before
+        assert world.claim(series_id, f"w{attempt}") is not None
+        world.clock.turn(world.settings.lease_seconds + 1)
+        tasks.sweep()
+    with world.db.reading() as session:
+        assert session.get_one(Series, series_id).state is SeriesState.ABANDONED
+    assert counted("abandoned", game=GAME) == before + 3
+    tasks.sweep()
+    assert counted("abandoned", game=GAME) == before + 3
+
+
+def test_matches_of_a_series_that_always_fails_are_counted_as_given_up(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
+) -> None:
+    world.season(series_length=3, games_per_pair=3)
+    (series_id,) = world.tick()
+    before = counted("abandoned", game=GAME)
+    monkeypatch.setattr("workers.play.fetch_program", lambda *_: 1 / 0)
+    for _ in range(world.settings.series_attempts):
+        assert counted("abandoned", game=GAME) == before
+        play_series(world.context, series_id)
+    assert counted("abandoned", game=GAME) == before + 3

@@ -1,0 +1,235 @@
+"""Play a person's match against a bot: the referee, the boxes and the clock of any match, and a seat that is a row.
+
+Theory of operation
+-------------------
+The person takes minutes where a bot takes milliseconds, so what a match holds is given back meanwhile. Between two
+exchanges of the bots their boxes rest (nothing of them runs, `Box.rest`) and the slot of processors is free; it is
+taken again for every exchange, between two series of the league. So a person who thinks, or has gone, costs a frozen
+container and this process, whose queue is its own: a series never waits for a person.
+
+`Seat` asks the person through the database and looks there for the answer a few times a second, keeping the lease.
+Bots that are asked in the same step answer first, under the limits of any match; nobody learns anything before all
+have answered. READY is answered for the person.
+
+*The person's clock is not the game's.* An answer is recorded with 0 ns: the move's own limit is minutes
+(`exhibition_move_seconds`), a bank of time does not run, and the transcript verifies like any other. Who resigns is
+recorded as gone (`exited`), whose time is over as a `timeout`. What the rules would refuse never comes so far
+(`league.service.exhibitions`).
+
+*A failure of ours* makes an attempt void, as always, and the match begins again with the same dice. The person's
+answers are given again for as long as the bots say what they said before, so mostly nobody notices. The same makes
+a worker that is to stop let go of a match at once: another one goes on with it. A database that is away is waited for
+as with series (`insist`): nothing runs meanwhile but a person's patience.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from engine.core import Fault, Message, Reply, Seat, Transport, TransportError
+from engine.games import GAMES
+from engine.transcript import Transcript, encode
+from engine.unfinished import Replies
+from league.jobs import ExhibitionJob
+from league.service.exhibiting import (
+    Heard,
+    ask_person,
+    claim_exhibition,
+    finish_exhibition,
+    hand_back_exhibition,
+    hear_person,
+    note_void,
+    release_exhibition,
+    renew_exhibition,
+)
+from league.service.workers import turn_away_exhibition
+from league.telemetry import doing
+from sandbox.arena import Arena
+from sandbox.box import bot_limits
+from workers import metrics, stopping
+from workers.context import PLAY, Context
+from workers.play import Heartbeat, LeaseLost, cause_of, insist, turned_away, wait_for_quiet
+from workers.programs import fetch_program
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.2
+"""How often the person's answer is looked for; what a person notices, and five short reads a second."""
+
+
+def play_exhibition(context: Context, exhibition_id: int) -> bool:
+    """Carry out one exhibition, if it is still there to be carried out; False: it is, but by another machine."""
+    with context.database.transaction() as session:
+        job = claim_exhibition(session, exhibition_id, context.worker, context.host)
+    if job is None:
+        turn = partial(turn_away_exhibition, exhibition_id=exhibition_id, host=context.host)
+        return not turned_away(context, f"exhibition {exhibition_id}", turn)
+    metrics.queue_wait_seconds.labels("exhibition").observe(job.waited_seconds)
+    try:
+        with doing("exhibition", exhibition=job.exhibition_id, attempt=job.attempt, game=job.game):
+            log.info("exhibition %d attempt %d: %s in %d seats", job.exhibition_id, job.attempt, job.game, job.seats)
+            transcript = run(context, job)
+            sha256 = context.blobs.put(encode(transcript))
+    except stopping.Stopping:
+        log.info("exhibition %d is handed back: this worker stops", job.exhibition_id)
+        with context.database.transaction() as session:
+            hand_back_exhibition(session, job)
+    except LeaseLost:
+        log.warning("exhibition %d: the lease of attempt %d was lost", job.exhibition_id, job.attempt)
+    except Exception as error:  # noqa: BLE001  whatever it was, it was ours: it is played again
+        give_back(context, job, error)
+    else:
+        with doing("finish", exhibition=job.exhibition_id):
+            insist(context, lambda session: finish_exhibition(session, job, transcript.result, sha256))
+    return True
+
+
+def give_back(context: Context, job: ExhibitionJob, error: Exception) -> None:
+    """Our failure: it goes back to the queue."""
+    cause = cause_of(error)
+    log.error("exhibition %d attempt %d failed: %s", job.exhibition_id, job.attempt, cause, exc_info=error)
+    metrics.task_failures.labels("exhibition", cause).inc()
+    failed = (job.exhibition_id, job.attempt, cause, context.host)
+    insist(context, lambda session: release_exhibition(session, *failed))
+
+
+def run(context: Context, job: ExhibitionJob) -> Transcript:
+    """Play it to its end, again while attempts are void.
+
+    Raises:
+        LeaseLost.
+        TransportError: too many attempts were void.
+    """
+    slots = context.slots
+    cpus = slots.slots[job.exhibition_id % len(slots.slots)]
+    heartbeat = Heartbeat(context, lambda session: renew_exhibition(session, job))
+    person = Person(context, job, heartbeat)
+    places = [seat for seat in range(job.seats) if seat != job.seat]
+    players = job.seats * [job.program.label]
+    players[job.seat] = job.person
+    about = {"exhibition": job.exhibition_id, "players": players, "person": job.seat}
+
+    @contextlib.contextmanager
+    def hold() -> Iterator[None]:
+        with slots.take(heartbeat, only=cpus):
+            yield
+
+    with context.folder(PLAY) as folder:
+        programs = [fetch_program(context, job.program, folder / str(seat)) for seat in places]
+        limits = [bot_limits(cpus, player) for player in range(len(places))]
+        with Arena(context.sandbox, programs, limits, referee_cpus=slots.spare) as arena:
+            voids = 0
+            while True:
+                try:
+                    return arena.play_beside(
+                        GAMES[job.game], job.seats, job.seed, about, hold, person.sits_down, places
+                    ).transcript
+                except TransportError as error:
+                    voids += 1
+                    log.warning("exhibition %d is void: %s: %s", job.exhibition_id, error.cause, error.detail)
+                    metrics.record_void(job.game, error)
+                    person.told(error.cause)
+                    if voids >= context.settings.match_attempts:
+                        raise
+                    wait_for_quiet(voids, heartbeat)
+
+
+class Person:
+    """Asks and hears the person of one exhibition, and remembers what was answered in attempts before."""
+
+    def __init__(self, context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> None:
+        self.seat = job.seat
+        self._context = context
+        self._job = job
+        self._heartbeat = heartbeat
+        self._turn = job.turn
+        self._before: Replies = job.replies
+        self._now: list[Mapping[Seat, Reply]] = []
+
+    def sits_down(self, bots: Transport) -> Transport:
+        """A transport for all seats, for the next attempt."""
+        self._before = max(self._before, self._now, key=len)
+        self._now = []
+        return _Table(bots, self)
+
+    def told(self, cause: str) -> None:
+        """That an attempt failed."""
+        if not insist(self._context, lambda session: note_void(session, self._job, cause)):
+            raise LeaseLost
+
+    def happened(self, replies: Mapping[Seat, Reply]) -> None:
+        """One exchange is over."""
+        self._now.append(replies)
+
+    def remembered(self) -> Reply | None:
+        """What the person answered here in an attempt before, if all went as it did then."""
+        number = len(self._now)
+        if number >= len(self._before) or [_lines(one) for one in self._now] != [
+            _lines(one) for one in self._before[:number]
+        ]:
+            return None
+        return self._before[number].get(self.seat)
+
+    def ask(self) -> None:
+        """Show how far the match has come, and that the person is to answer."""
+        self._turn += 1
+        if not insist(self._context, lambda session: ask_person(session, self._job, self._turn, self._now)):
+            raise LeaseLost
+
+    def hear(self, limit_ns: int) -> Reply:
+        """Wait for what the person says. Raises LeaseLost."""
+        while True:
+            heard = self._look()
+            if heard is not None and heard.answer is not None:
+                return Reply(heard.answer, 0)
+            if heard is not None and heard.resigned:
+                return Reply(None, 0, Fault.EXITED)
+            if heard is not None and heard.late:
+                return Reply(None, limit_ns, Fault.TIMEOUT)
+            self._heartbeat()
+            time.sleep(LOOK_SECONDS)
+
+    def _look(self) -> Heard | None:
+        """None: the database does not answer, and may come back before the lease is over."""
+        try:
+            with self._context.database.reading() as session:
+                heard = hear_person(session, self._job)
+        except SQLAlchemyError as error:
+            log.warning("exhibition %d: the person cannot be heard: %s", self._job.exhibition_id, error)
+            return None
+        if heard is None:
+            raise LeaseLost
+        return heard
+
+
+class _Table:
+    """A transport: the bots' for their seats, the person for the other one."""
+
+    def __init__(self, bots: Transport, person: Person) -> None:
+        self._bots = bots
+        self._person = person
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        person = self._person
+        mine = next((m for m in messages if m.seat == person.seat and m.limit_ns is not None), None)
+        known = Reply("OK", 0) if mine is not None and mine.line == "READY" else person.remembered()
+        if mine is not None and known is None:
+            person.ask()
+        theirs = [message for message in messages if message.seat != person.seat]
+        replies = dict(self._bots.exchange(theirs)) if theirs else {}
+        if mine is not None:
+            assert mine.limit_ns is not None
+            replies[person.seat] = known or person.hear(mine.limit_ns)
+        person.happened(replies)
+        return replies
+
+
+def _lines(replies: Mapping[Seat, Reply]) -> dict[Seat, str | None]:
+    """What was said, without how long it took."""
+    return {seat: reply.line for seat, reply in replies.items()}

@@ -1,0 +1,128 @@
+"""The scheduler's clockwork, of which any number may run: one of them leads, the others stand by.
+
+Who leads holds a lease where the messages go: in Redis, or with the embedded queue a lock in the data directory. The
+lease is short and renewed with every beat, so when a leader dies, hangs or cannot reach Redis, another takes over
+within `LEASE_SECONDS`. Should two lead for a moment (Redis was flushed, a leader was stopped for a while and goes on),
+some messages are sent twice, which changes nothing: planning series locks the season, and a nudge is only a nudge.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+from pathlib import Path
+from typing import Any, Protocol
+
+import redis
+from celery.beat import Scheduler
+from redis.exceptions import LockError, RedisError
+
+from league.config import Settings
+
+log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 10
+STANDBY_SECONDS = 1.0
+KEY = "deadheat:leader"
+TIMEOUT_S = 5
+
+
+class Lease(Protocol):
+    """The right to lead."""
+
+    def hold(self) -> bool:
+        """Take or keep it; False: somebody else has it."""
+        ...
+
+    def release(self) -> None:
+        """Let others have it at once."""
+        ...
+
+
+class RedisLease:
+    """A key that expires."""
+
+    def __init__(self, url: str) -> None:
+        client = redis.Redis.from_url(url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)
+        self._lock = client.lock(KEY, timeout=LEASE_SECONDS, blocking=False, thread_local=False)
+        self._held = False
+
+    def hold(self) -> bool:
+        """See `Lease`; a Redis that does not answer grants nothing."""
+        try:
+            if self._held:
+                try:
+                    self._lock.reacquire()
+                except LockError:  # it ran out, or Redis forgot it
+                    self._held = False
+            if not self._held:
+                self._held = bool(self._lock.acquire())
+        except RedisError as error:
+            log.warning("Redis does not answer, so nothing is scheduled: %s", error)
+            self._held = False
+        return self._held
+
+    def release(self) -> None:
+        """See `Lease`."""
+        if self._held:
+            try:
+                self._lock.release()
+            except RedisError as error:
+                log.info("the scheduler's lease was not given back and runs out by itself: %s", error)
+            self._held = False
+
+
+class FileLease:
+    """A lock that goes with its process."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def hold(self) -> bool:
+        """See `Lease`."""
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def release(self) -> None:
+        """See `Lease`."""
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+
+def lease_of(settings: Settings) -> Lease:
+    """Where this deployment's schedulers agree."""
+    if settings.broker.startswith(("redis://", "rediss://")):
+        return RedisLease(settings.broker)
+    return FileLease(settings.data_dir.absolute() / "leader")
+
+
+class LedScheduler(Scheduler):
+    """Celery's clockwork, which beats only while it leads. What is due is not kept on disk: intervals are seconds."""
+
+    def __init__(self, *arguments: Any, lease: Lease, alive_file: Path | None = None, **options: Any) -> None:
+        """`alive_file` is touched with every beat, whoever leads."""
+        self._lease = lease
+        self._alive_file = alive_file
+        self._led: bool | None = None
+        super().__init__(*arguments, **options)
+
+    def tick(self, *arguments: Any, **options: Any) -> float:
+        """Send what is due; the seconds until the next beat."""
+        leads = self._lease.hold()
+        if leads is not self._led:
+            log.info("this scheduler leads" if leads else "another scheduler leads; this one stands by")
+            self._led = leads
+        if self._alive_file is not None:
+            self._alive_file.touch()
+        if not leads:
+            return STANDBY_SECONDS
+        return min(float(super().tick(*arguments, **options)), LEASE_SECONDS / 3)
+
+    def close(self) -> None:
+        """Another may take over at once."""
+        self._lease.release()
+        super().close()

@@ -1,0 +1,98 @@
+"""Telling spectators of a running match, at a price that no match feels.
+
+Between two exchanges, when no bot's clock runs, the replies so far are written to the database
+(`league.service.live`): for the first time when the match has lasted a second, then about once a second, and seldom
+enough that writing takes at most a fiftieth of the time. So a match of some milliseconds, as most are, costs a list to
+append to and a look at the clock at each exchange. What cannot be written is not: a spectator waits.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from engine.core import Message, Reply, Seat, Transport
+from league.jobs import SeriesJob
+from league.service import live
+from workers.context import Context
+
+log = logging.getLogger(__name__)
+
+EVERY_SECONDS = 1.0
+"""How soon a match is told of, and how often at most: also how far behind a spectator is at least."""
+
+COST_SHARE = 50
+"""One part in so many of a match may go into telling of it."""
+
+
+class Broadcast:
+    """Tells of the matches of one series, one after the other. Nothing in it ends a match."""
+
+    def __init__(self, context: Context, job: SeriesJob, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._context = context
+        self._seconds = seconds
+        self._job = job
+        self._match_id = 0
+        self._replies: list[Mapping[Seat, Reply]] = []
+        self._voids = 0
+        self._cause = ""
+        self._shown = False
+        self._due_at = 0.0
+
+    def begin(self, match_id: int) -> None:
+        """The next match, or its first attempt."""
+        self._match_id, self._voids, self._cause, self._shown = match_id, 0, "", False
+        self._begin_attempt()
+
+    def failed(self, cause: str) -> None:
+        """The attempt is void: spectators are told so, and see the next one from its beginning."""
+        self._voids, self._cause = self._voids + 1, cause
+        self._begin_attempt()
+        self._show()
+
+    def end(self) -> None:
+        """The match is over; whoever saw it begin sees it end."""
+        if self._shown:
+            self._show()
+
+    def around(self, transport: Transport) -> Transport:
+        """The transport, overheard."""
+        return _Overheard(transport, self)
+
+    def hear(self, replies: Mapping[Seat, Reply]) -> None:
+        """One exchange is over."""
+        self._replies.append(replies)
+        if self._seconds() >= self._due_at:
+            self._show()
+
+    def _begin_attempt(self) -> None:
+        self._replies = []
+        self._due_at = self._seconds() + EVERY_SECONDS
+
+    def _show(self) -> None:
+        began_at = self._seconds()
+        try:
+            with self._context.database.transaction() as session:
+                taken = live.show(session, self._job, self._match_id, self._voids, self._cause, self._replies)
+        except SQLAlchemyError as error:
+            log.warning("match %d cannot be shown now: %s", self._match_id, error)
+            taken = False
+        self._shown = self._shown or taken
+        ended_at = self._seconds()
+        self._due_at = ended_at + max(EVERY_SECONDS, COST_SHARE * (ended_at - began_at))
+
+
+class _Overheard:
+    """A transport that passes on what came back."""
+
+    def __init__(self, transport: Transport, broadcast: Broadcast) -> None:
+        self._transport = transport
+        self._broadcast = broadcast
+
+    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        replies = self._transport.exchange(messages)
+        self._broadcast.hear(replies)
+        return replies
