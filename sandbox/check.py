@@ -104,6 +104,7 @@ def check_host(
             late_ns=percentiles(tried.late_ns),
             trip_ns=percentiles(tried.trip_ns),
             steal_share=stolen,
+            steal_told=steal_told(host),
             busy_share=busy,
             runtime="" if runtime is NO_RUNTIME else str(runtime),
             margin_ms=runtime.margin_ms,
@@ -191,6 +192,12 @@ def shares(before: Sequence[int], after: Sequence[int]) -> tuple[float, float]:
         return 0.0, 0.0
     _user, _nice, _system, idle, waiting, _irq, _softirq, stolen = spent
     return max(0, stolen) / passed, (passed - idle - waiting) / passed
+
+
+def steal_told(host: Host) -> bool:
+    """False on a virtual machine whose hypervisor has never said that it took anything."""
+    flags = (line for line in host.text("proc/cpuinfo").splitlines() if line.startswith("flags"))
+    return stat(host)[-1] > 0 or not any("hypervisor" in line.split() for line in flags)
 
 
 def _cgroups(host: Host) -> str:

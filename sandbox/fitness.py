@@ -75,6 +75,7 @@ class Facts:
     late_ns: Percentiles = (30_000, 100_000, 200_000)  # the referee, at deadlines
     trip_ns: Percentiles = (40_000, 100_000, 200_000)  # prompt to reply of a bot that answers at once
     steal_share: float = 0.0
+    steal_told: bool = True  # False: a virtual machine that has never been told of any
     busy_share: float = 0.0  # of all CPUs, while the reference bots played
     runtime: str = ""  # what confines bots: the engine's runtime; "": no engine
     margin_ms: int = MARGIN_MS  # how near to the deadline the reference bots aimed
@@ -159,8 +160,17 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
     if facts.shared_cores:
         text = f"CPUs {facts.shared_cores} share a core: opponents on them slow each other."
         yield Finding(Level.REMARK, text, "switch SMT off, or name one CPU of each core in DEADHEAT_SLOTS")
+    yield _of_the_hypervisor(facts)
+
+
+def _of_the_hypervisor(facts: Facts) -> Finding:
+    if not facts.steal_told:
+        # Some cannot say it. What they take then looks like the bot's own time, and only wrong verdicts tell.
+        text = "The hypervisor has told of no stolen time since this machine started: it took none, or hides it."
+        return Finding(Level.REMARK, text, "where other guests share its CPUs, use a machine that tells")
     text = f"The hypervisor took {100 * facts.steal_share:.1f} % of this machine's time."
-    yield _either(facts.steal_share <= MAX_STEAL_SHARE, text, Level.REMARK, "use a machine whose CPUs are not shared")
+    mend = "use a machine whose CPUs are not shared"
+    return _either(facts.steal_share <= MAX_STEAL_SHARE, text, Level.REMARK, mend)
 
 
 def _of_verdicts(facts: Facts) -> Iterator[Finding]:

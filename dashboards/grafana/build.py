@@ -152,6 +152,12 @@ WORK = (
         "ops",
     ),
     Panel(
+        "Since a scheduled task was done",
+        "Each is done every few seconds.",
+        (("time() - max by (task) (deadheat_task_done_timestamp_seconds)", "{{task}}"),),
+        "s",
+    ),
+    Panel(
         "People's matches against bots, last day",
         "By how they ended; what is not the person's doing is ours. Those that wait or run are in the queue.",
         (("max by (outcome) (deadheat_exhibitions_ended)", "{{outcome}}"),),

@@ -13,7 +13,7 @@ from league.config import Settings
 from sandbox import pipes
 from sandbox.attribution import Counters
 from sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox, SandboxError
-from sandbox.check import GUILTY, Host, check_host, shares, stat
+from sandbox.check import GUILTY, Host, check_host, shares, stat, steal_told
 from sandbox.docker import DockerSandbox
 from sandbox.local import LocalSandbox
 from sandbox.reference import reference_program
@@ -58,6 +58,15 @@ def test_what_the_hypervisor_took_is_a_share_of_all_time(host: Host) -> None:
     put(host, "proc/stat", "cpu  140 0 60 820 60 0 0 20 0 0\ncpu0 1 2\n")
     assert shares(before, stat(host)) == (0.2, 0.7)
     assert shares(before, before) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("flags", "stolen", "told"), [("fpu hypervisor", 0, False), ("fpu hypervisor", 3, True), ("fpu vme", 0, True)]
+)
+def test_a_hypervisor_that_tells_nothing_is_noticed(host: Host, flags: str, stolen: int, told: bool) -> None:
+    put(host, "proc/cpuinfo", f"processor\t: 0\nflags\t\t: {flags}\nbugs\t\t: none\n")
+    put(host, "proc/stat", f"cpu  100 0 50 800 50 0 0 {stolen} 0 0\n")
+    assert steal_told(host) is told
 
 
 def test_reference_bots_are_judged_as_is_known_beforehand() -> None:

@@ -36,6 +36,7 @@ def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, r
         (replace(GOOD, disturbed=4, escaped=3, busy_share=1.0), "7 of 120 known verdicts were void"),
         (replace(GOOD, late_ns=(6_000_000, 9_000_000, 90_000_000)), "The referee is late by 6000 us"),
         (replace(GOOD, steal_share=0.3), "The hypervisor took 30.0 %"),
+        (replace(GOOD, steal_told=False), "The hypervisor has told of no stolen time"),
         (replace(GOOD, signals=("run-delay",)), "No cpu.pressure"),
         (replace(GOOD, signals=("pressure",)), "No run-queue delay"),
         (replace(GOOD, runtime="runsc (gVisor)", margin_ms=10), "Bots run under runsc (gVisor), by whose doing"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import pytest
 from prometheus_client import REGISTRY
@@ -17,7 +19,7 @@ from league.states import SeriesState
 from league.tables import Exhibition, Series
 from tests.league.world import GAME
 from tests.workers.conftest import PlayingWorld
-from workers import tasks
+from workers import metrics, tasks
 from workers.play import play_series
 
 
@@ -147,6 +149,25 @@ def test_a_database_that_is_away_ends_the_task(
         tasks.tick()
     assert sent == []
     assert counted("task_failures", task="tick", cause="database-away") == before + 1
+
+
+def done_at(task: str) -> float:
+    return REGISTRY.get_sample_value("deadheat_task_done_timestamp_seconds", {"task": task}) or 0
+
+
+def test_when_a_scheduled_task_was_last_done_is_told(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
+) -> None:
+    began = time.time()
+    for task in ("tick", "sweep", "refit"):
+        metrics.task_done.labels(task).set(0)
+        getattr(tasks, task)()
+        assert done_at(task) >= began
+    metrics.task_done.labels("sweep").set(0)
+    monkeypatch.setattr(service, "sweep", mock.Mock(side_effect=ValueError("no such row")))
+    with pytest.raises(ValueError, match="no such row"):
+        tasks.sweep()
+    assert done_at("sweep") == 0, "it was not done"
 
 
 def test_what_a_database_refuses_for_one_season_stops_no_other(
