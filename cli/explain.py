@@ -23,7 +23,7 @@ from cli.replays import VIEWS
 from cli.transcripts import doubt, load, players, stderr_path
 from cli.watch import File
 from engine.core import Fault, Reply, Seat
-from engine.figures import duration, limit
+from engine.figures import duration, limit, seat_number
 from engine.transcript import Exchange, Prompt, Transcript
 from engine.verdicts import VERDICTS, ending, hint, last_exchanges, shown_points, slowest, why
 from sandbox.box import STDERR_KEPT_BYTES
@@ -36,7 +36,7 @@ LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript
 
 def explain(
     file: File,
-    seat: Annotated[int, typer.Option(min=0, help="Whose match it was.")],
+    number: Annotated[int, typer.Option("--seat", min=1, help="Whose match it was; seats are counted from 1.")],
     exchanges: Annotated[int, typer.Option(min=1, max=100_000, help="How many exchanges to show before the end.")] = 3,
     server: Server = "",
     token: Token = "",
@@ -45,8 +45,9 @@ def explain(
     """Why a seat lost, or won: verdict and cure, its last lines with their times, stderr, and how to play it again."""
     file = local_file(file, server, token)
     transcript = load(file)
-    if seat >= transcript.seats:
-        fail(f"{file} has the seats 0 to {transcript.seats - 1}, no seat {seat}", 2)
+    if number > transcript.seats:
+        fail(f"{file} has the seats 1 to {transcript.seats}, no seat {number}", 2)
+    seat = number - 1
     reason = doubt(transcript)
     if as_json:
         print_json(explained(file, transcript, seat, exchanges, reason))
@@ -116,7 +117,7 @@ def explained(
 
 def _verdict(transcript: Transcript, seat: Seat) -> Text:
     result, names = transcript.result, players(transcript)
-    what = f"{transcript.game}, seat {seat} ({short(names[seat], 40)}): "
+    what = f"{transcript.game}, seat {seat_number(seat)} ({short(names[seat], 40)}): "
     fault = result.faults.get(seat)
     others = sorted(set(result.faults) - {seat})
     if fault is not None:
@@ -125,7 +126,7 @@ def _verdict(transcript: Transcript, seat: Seat) -> Text:
         return Text.assemble((f"{what}{fault}{at}; {ending(transcript, seat)}.", "bold red"))
     text = Text(f"{what}{ending(transcript, seat)}", style="bold")
     if others:
-        text.append("".join(f"; seat {other} failed by {result.faults[other]}" for other in others))
+        text.append("".join(f"; seat {seat_number(other)} failed by {result.faults[other]}" for other in others))
     elif result.points is not None:
         text.append(f", points {shown_points(result.points)}")
     return text.append(".")
@@ -233,7 +234,7 @@ def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
     """The command that lets the others say the same again."""
     name = players(transcript)[seat]
     mine = name if name.startswith(HOUSE) or Path(name).exists() else LOCAL_BOT
-    bots = [mine if s == seat else f"{RECORDED}{file}#{s}" for s in range(transcript.seats)]
+    bots = [mine if s == seat else f"{RECORDED}{file}#{seat_number(s)}" for s in range(transcript.seats)]
     options = ["--seed", transcript.seed.hex(), "--matches", "1"]
     if transcript.about.get("sandbox") == "local":
         options += ["--sandbox", "local"]

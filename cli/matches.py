@@ -20,7 +20,7 @@ from cli.client import USAGE, AsJson, Server, Token, connect, print_json, print_
 from cli.console import err, fail, out, plain, quoted
 from cli.follow import DEFAULT_TIMEOUT_S, LogReader, Patience, Timeout, looks, result, state_line, verdict
 from cli.transcripts import stderr_path
-from engine.figures import counted, duration
+from engine.figures import counted, duration, seat_number
 
 Bot = Annotated[str, typer.Option("--bot", help="Only this bot's: one of yours by name, or anyone's by number.")]
 Season = Annotated[int, typer.Option("--season", min=0, help="Only this season's; 0: of any.")]
@@ -83,7 +83,8 @@ def _show(match: MatchDetail) -> None:
         out.print(f"  It is played in the place of match {match.repeats_id}: same dice, versions and seats.")
     for seat in match.seats:
         why = f": {seat.fault.why}" if seat.fault and seat.fault.why else ""
-        out.print(f"  seat {seat.seat}: {plain(f'{seat.bot} v{seat.version} by {seat.author}{why}')}", soft_wrap=True)
+        who = plain(f"{seat.bot} v{seat.version} by {seat.author}{why}")
+        out.print(f"  seat {seat_number(seat.seat)}: {who}", soft_wrap=True)
     for attempt in match.attempts:
         when = attempt.finished_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
         detail = f": {attempt.detail}" if attempt.detail else ""
@@ -94,7 +95,7 @@ def _show(match: MatchDetail) -> None:
             table.add_column(heading, justify="left" if heading == "command" else "right")
         for row in match.latencies:
             times = (duration(row.mean_ns), duration(row.worst_ns), duration(row.limit_ns))
-            table.add_row(str(row.seat), plain(row.command), str(row.prompts), *times)
+            table.add_row(str(seat_number(row.seat)), plain(row.command), str(row.prompts), *times)
         out.print(table)
 
 
@@ -163,7 +164,7 @@ def _show_endings(endings: list[EndingView]) -> None:
         elif ending.signal is not None:
             how = f"signal {ending.signal}"
         killed = ", still running after FINISH" if ending.lingered else ""
-        out.print(f"Seat {ending.seat}, {plain(ending.bot)} v{ending.version}: {how}{killed}")
+        out.print(f"Seat {seat_number(ending.seat)}, {plain(ending.bot)} v{ending.version}: {how}{killed}")
         out.print(quoted(ending.stderr) if ending.stderr else "  (nothing on stderr)", soft_wrap=True)
     if not endings:
         out.print("No bot of yours played in it.")

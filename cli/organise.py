@@ -18,6 +18,7 @@ from cli.api_models import AuditRecord
 from cli.author import find_entry
 from cli.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
 from cli.console import err, fail, out, plain
+from engine.figures import seat_number
 from league.chain import GENESIS, AuditEntry, record_sha256
 from league.states import AppealState
 from league.words import Exported, Remedy
@@ -203,7 +204,8 @@ def appeal(
     else:
         out.print(f"[red]The transcript does not replay:[/] {plain(findings['problem'])}", soft_wrap=True)
     for fault in findings["faults"]:
-        out.print(f"  seat {fault['seat']} ({plain(fault['bot'])}): {plain(fault['why'] or fault['fault'])}")
+        why = plain(f"({fault['bot']}): {fault['why'] or fault['fault']}")
+        out.print(f"  seat {seat_number(fault['seat'])} {why}", soft_wrap=True)
 
 
 def audit(

@@ -29,7 +29,7 @@ from cli.timing import Clock
 from cli.transcripts import stderr_path
 from engine.chance import SEED_BYTES
 from engine.core import NS_PER_MS, Game, Seat, TransportError
-from engine.figures import counted, duration
+from engine.figures import counted, duration, seat_number
 from engine.games import GAMES
 from engine.transcript import Transcript, encode, encode_result
 from sandbox.arena import Arena, Played
@@ -68,7 +68,7 @@ def play(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a match, then a summary.")] = False,
 ) -> None:
-    """Play bots against each other: the first sits on seat 0, and so on."""
+    """Play bots against each other: the first sits on seat 1, and so on."""
     rules = GAMES.get(game) or fail(f"there is no game {game!r}; there is {', '.join(GAMES)}", 2)
     if len(bots) not in rules.seats:
         fail(f"{game} is played by {_seats(rules)} bots, not by {len(bots)}", 2)
@@ -189,8 +189,9 @@ class Run:
             fail(self.no_start)
         if self.telling is not None and not self.as_json:
             path, seat = self.telling
-            told = command("explain", str(path), "--seat", str(seat))
-            err.print(f"Why seat {seat} lost a match: {plain(told)}", soft_wrap=True)
+            number = seat_number(seat)
+            told = command("explain", str(path), "--seat", str(number))
+            err.print(f"Why seat {number} lost a match: {plain(told)}", soft_wrap=True)
         if self.interrupted:
             err.print(f"[magenta]stopped[/] after {counted(self.score.played, 'match', 'matches')}")
             raise typer.Exit(INTERRUPTED)
@@ -315,7 +316,8 @@ def _not_ready(bots: Sequence[str], played: Played) -> str | None:
             err.print("The end of its stderr:")
             err.print(quoted(shown), soft_wrap=True)
         why = event.get("why", "it failed")
-        return f"{bots[seat]} (seat {seat}) did not get past READY: {why} ({', '.join(facts)}); nothing else was played"
+        who = f"{bots[seat]} (seat {seat_number(seat)})"
+        return f"{who} did not get past READY: {why} ({', '.join(facts)}); nothing else was played"
     return None
 
 

@@ -1,4 +1,4 @@
-"""BOT as `recorded:FILE#SEAT`: a program that says again what that seat said in a recorded match."""
+"""BOT as `recorded:FILE#SEAT`: a program that says again what that seat, counted from 1, said in a recorded match."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def recorded(game: Game, name: str, folder: Path) -> Program:
     Raises:
         NotRecorded: with a sentence for the person who named it.
     """
-    file, separator, seat = name.removeprefix(RECORDED).rpartition("#")
-    if not separator or not re.fullmatch("[0-9]{1,3}", seat):
-        raise NotRecorded(f"{name} does not end with # and a seat, as in {RECORDED}match.jsonl#0")
+    file, separator, number = name.removeprefix(RECORDED).rpartition("#")
+    if not separator or not re.fullmatch("[0-9]{1,3}", number):
+        raise NotRecorded(f"{name} does not end with # and a seat, as in {RECORDED}match.jsonl#1")
     try:
         transcript = read(Path(file))
     except OSError as error:
@@ -44,10 +44,10 @@ def recorded(game: Game, name: str, folder: Path) -> Program:
         raise NotRecorded(f"{file} is not a transcript that can be used: {error}") from error
     if transcript.game != game.name:
         raise NotRecorded(f"{file} is a match of {transcript.game}, not of {game.name}")
-    if int(seat) >= transcript.seats:
-        raise NotRecorded(f"{file} has the seats 0 to {transcript.seats - 1}, no seat {seat}")
+    if not 1 <= int(number) <= transcript.seats:
+        raise NotRecorded(f"{file} has the seats 1 to {transcript.seats}, no seat {number}")
     shutil.copy(PLAYER, folder / PLAYER.name)
-    (folder / "script.json").write_text(json.dumps(script(transcript, int(seat))), "ascii")
+    (folder / "script.json").write_text(json.dumps(script(transcript, int(number) - 1)), "ascii")
     return Program(folder, RUN, name)
 
 

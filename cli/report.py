@@ -13,8 +13,8 @@ from cli.console import short
 from cli.recorded import is_recorded
 from cli.score import Estimate, Score, elo
 from cli.timing import BANK, EDGES, LABELS, Clock, Times
-from engine.core import Fault, Seat
-from engine.figures import duration, limit
+from engine.core import Fault
+from engine.figures import duration, limit, seat_number
 
 BARS = " ▁▂▃▄▅▆▇█"
 ASCII_BARS = " .:-=+*#@"
@@ -31,7 +31,7 @@ def running(score: Score) -> str:
     first = score.share(0)
     if first is None:
         return counts
-    whose = "" if score.seats == 2 else "seat 0 "
+    whose = "" if score.seats == 2 else f"seat {seat_number(0)} "
     shown = f"{counts}{drawn}, {whose}{100 * first.share:.0f} % ({interval(first)})"
     if score.seats == 2 and (difference := elo(first.share)) is not None:
         shown += f", Elo {difference:+.0f}"
@@ -79,7 +79,7 @@ def _scores(bots: Sequence[str], score: Score) -> Table:
         share, points = score.share(seat), score.mean_points(seat)
         faults = sum(score.faults_of(seat).values())
         table.add_row(
-            str(seat),
+            str(seat_number(seat)),
             Text(short(name, NAME_WIDTH)),
             str(score.firsts[seat]),
             f"{100 * share.share:.1f} %" if share else "-",
@@ -97,12 +97,12 @@ def _points(value: float) -> str:
 def _elo_sentence(first: Estimate) -> str:
     difference, low, high = (elo(value) for value in (first.share, first.low, first.high))
     if difference is not None and low is not None and high is not None:
-        return f"Elo of seat 0 over seat 1: {difference:+.0f} (95 %: {low:+.0f} to {high:+.0f})"
+        return f"Elo of seat 1 over seat 2: {difference:+.0f} (95 %: {low:+.0f} to {high:+.0f})"
     if low is not None:
-        return f"Elo of seat 0 over seat 1: {low:+.0f} or more"
+        return f"Elo of seat 1 over seat 2: {low:+.0f} or more"
     if high is not None:
-        return f"Elo of seat 0 over seat 1: {high:+.0f} or less"
-    return "Elo of seat 0 over seat 1: not known yet"
+        return f"Elo of seat 1 over seat 2: {high:+.0f} or less"
+    return "Elo of seat 1 over seat 2: not known yet"
 
 
 def _show_faults(console: Console, bots: Sequence[str], score: Score) -> None:
@@ -115,7 +115,7 @@ def _show_faults(console: Console, bots: Sequence[str], score: Score) -> None:
         if is_recorded(bots[seat]):
             ended = fault is Fault.EXITED
             why += ": its recorded lines end there" if ended else ": its recorded lines do not fit here"
-        console.print(Text.assemble(f"  seat {seat}  ", (why, "red")), soft_wrap=True)
+        console.print(Text.assemble(f"  seat {seat_number(seat)}  ", (why, "red")), soft_wrap=True)
 
 
 def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
@@ -127,7 +127,7 @@ def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
     heads = "".join(label.rjust(COLUMN) for label in LABELS[:-2]) + "  100 late"
     for seat, name in enumerate(bots):
         console.print()
-        console.print(Text(f"seat {seat}  {short(name, 66)}"), no_wrap=True)
+        console.print(Text(f"seat {seat_number(seat)}  {short(name, 66)}"), no_wrap=True)
         console.print(Text(f"{'':10}{heads}  median     p99 slowest  limit"), no_wrap=True, crop=False)
         for command, times in clock.wall.get(seat, {}).items():
             console.print(_row(command, times, ascii_only), no_wrap=True, crop=False)
@@ -154,8 +154,3 @@ def _row(label: str, times: Times, ascii_only: bool) -> Text:
     row.append(f" {numbers[0]:>7} {numbers[1]:>7} {numbers[2]:>7}")
     row.append(f" {'≤' if times.varying and not ascii_only else ''}{limit(times.limit_ns)}".rjust(7))
     return row
-
-
-def seat_name(bots: Sequence[str], seat: Seat) -> str:
-    """A seat with its bot, for sentences."""
-    return f"seat {seat} ({short(bots[seat], 60)})"

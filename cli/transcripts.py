@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cli.console import fail
+from engine.figures import seat_number
 from engine.games import GAMES
 from engine.replay import Diverged, replay
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
@@ -83,8 +84,8 @@ def players(transcript: Transcript) -> list[str]:
 
 
 def stderr_path(transcript: Path, seat: int) -> Path:
-    """Where the stderr of a seat lies, if it wrote any."""
+    """Where the stderr of a seat lies, if it wrote any; people look for it, so the name counts seats as they do."""
     name = transcript.name
     for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
-    return transcript.with_name(f"{name}.seat{seat}.stderr")
+    return transcript.with_name(f"{name}.seat{seat_number(seat)}.stderr")

@@ -15,6 +15,7 @@ from cli.console import err, fail, out, plain, short
 from cli.matches import local_file
 from cli.replays import GENERIC, VIEWS
 from cli.transcripts import doubt, load, players
+from engine.figures import seat_number
 from engine.games import GAMES
 from engine.replay import Diverged
 from engine.replay import replay as play_again
@@ -42,7 +43,8 @@ def replay(
     names = players(transcript)
     if round_number is None:
         out.print(Text(f"{transcript.game}, seed {transcript.seed.hex()}", style="bold"))
-        out.print(Text("\n".join(f"  seat {seat}  {short(name, 68)}" for seat, name in enumerate(names)) + "\n"))
+        seated = (f"  seat {seat_number(seat)}  {short(name, 68)}" for seat, name in enumerate(names))
+        out.print(Text("\n".join(seated) + "\n"))
     shown = 0
     for page in view.pages(transcript):
         if round_number in (None, page.round):

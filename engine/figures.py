@@ -1,11 +1,11 @@
-"""Durations, counts and points as people read them."""
+"""Durations, counts, seats and points as people read them."""
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
 
-from engine.core import NS_PER_MS, NS_PER_S, Points
+from engine.core import NS_PER_MS, NS_PER_S, Points, Seat
 
 DECIMALS = 6
 """Points that are decimals of at most so many places are shown exactly, others to the thousandth."""
@@ -30,6 +30,11 @@ def limit(value_ns: int) -> str:
 def counted(count: int, one: str, more: str = "") -> str:
     """How many of something: "1 match", "2 matches". `more`: where it is not `one` and an s."""
     return f"{count} {one if count == 1 else more or f'{one}s'}"
+
+
+def seat_number(seat: Seat) -> int:
+    """A seat as people read and type it, from 1; protocols, transcripts, JSON and logs count from 0."""
+    return seat + 1
 
 
 def points(value: Points | str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from engine.chance import SEED_BYTES
 from engine.core import NS_PER_MS, Fault, Game, Seat, TransportError
+from engine.figures import seat_number
 from engine.games import GAMES
 from engine.transcript import encode
 from league.jobs import BuildJob, BuildOutcome
@@ -124,7 +125,7 @@ def try_out(
     least, most = seats.start, seats.stop - 1
     tables = [(least, 0), (most, most - 1)] if most > least else [(least, 0)]  # with the candidate's seat
     for count, seat in tables:
-        said.say(f"--- trial match at a table of {count}, in seat {seat} ---")
+        said.say(f"--- trial match at a table of {count}, in seat {seat_number(seat)} ---")
         with doing("trial match", seats=count):
             played = _trial(context, job, candidate, count, seat, cpus, between)
         reason = _reason(context, played, seat)

@@ -17,7 +17,7 @@ from api.deps import Id, Shared
 from api.pages.forms import Visiting, private
 from api.replays import names, transcript_of
 from engine.core import Fault
-from engine.figures import duration, limit, points
+from engine.figures import duration, limit, points, seat_number
 from engine.scenes import scenes
 from engine.transcript import Exchange, Prompt, Transcript
 from engine.verdicts import VERDICTS, Verdict, hint, last_exchanges, place, slowest
@@ -104,10 +104,10 @@ def own_stderr(shared: Shared, visit: Visiting, match_id: Id, seat: _Seat) -> Re
         endings = service.endings(session, visit.person, match_id)
     text = next((found.stderr for found in endings if found.seat == seat), None)
     if text is None:
-        raise NotFound("stderr of seat", seat)
+        raise NotFound("stderr of seat", seat_number(seat))
     headers = {
         "Cache-Control": "no-store",
-        "Content-Disposition": f'attachment; filename="match-{match_id}.seat{seat}.stderr"',
+        "Content-Disposition": f'attachment; filename="match-{match_id}.seat{seat_number(seat)}.stderr"',
     }
     return Response(text.encode(), headers=headers, media_type="text/plain; charset=utf-8")
 

@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from api.caching import answer
 from api.services import SITE, Body, Services
 from engine.core import NS_PER_MS
-from engine.figures import counted, duration, limit, points
+from engine.figures import counted, duration, limit, points, seat_number
 
 MAX_SHOWN = 300
 """Characters of one cell."""
@@ -38,6 +38,7 @@ def templates() -> Jinja2Templates:
         "ms": ms,
         "duration": duration,
         "counted": counted,
+        "seat_number": seat_number,
         "limit": limit,
         "instant": instant,
         "elo": elo,

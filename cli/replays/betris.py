@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from cli.console import out, short
+from cli.console import out
 from cli.replays.pages import (
     BY_THE_COIN,
     Happened,
@@ -25,6 +25,7 @@ from cli.replays.pages import (
     happenings,
     heading,
     outcome,
+    seated,
     stack,
     took,
     who,
@@ -107,7 +108,7 @@ def _place(event: Mapping[str, Any], replies: Mapping[Seat, Reply], board: Board
 def _drawn(boards: Sequence[Board], offered: Sequence[str], names: Sequence[str]) -> RenderableType:
     columns: list[RenderableType] = []
     for seat, board in enumerate(boards):
-        drawing = Text(f"{seat} {short(names[seat], 20)}\n{board.caption}\n", no_wrap=True)
+        drawing = Text(f"{seated(names, seat)}\n{board.caption}\n", no_wrap=True)
         for row in range(1, SIDE + 1):
             drawing.append(f"{row} ")
             for column in range(1, SIDE + 1):
@@ -150,7 +151,7 @@ def _sheets(transcript: Transcript, own: Seat | None = None) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
     for seat in order:
-        table.add_column(Text(f"{seat} {short(names[seat], 20)}"), justify="right", no_wrap=True, min_width=10)
+        table.add_column(Text(seated(names, seat)), justify="right", no_wrap=True, min_width=10)
     if own is not None:
         table.add_column("difference", justify="right")
 

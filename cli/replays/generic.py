@@ -1,4 +1,4 @@
-"""Any match in a terminal, whatever its game: every line and every event, exchange by exchange.
+"""Any match in a terminal, whatever its game: every line and every event, exchange by exchange, as they are recorded.
 
 The transcript may be of a game that is not known here, or not be what the rules say: nothing is believed about it.
 """
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from cli.console import visible
 from cli.replays.pages import Page, View, heading, stack
-from engine.figures import duration
+from engine.figures import duration, seat_number
 from engine.transcript import Exchange, Transcript
 
 
@@ -21,7 +21,7 @@ def pages(transcript: Transcript) -> Iterator[Page]:
     for number, exchange in enumerate(transcript.exchanges):
         yield Page(number, stack(heading(f"Exchange {number}"), *_exchange(exchange), Text()))
     result = transcript.result
-    faults = ", ".join(f"{fault} of seat {seat}" for seat, fault in sorted(result.faults.items()))
+    faults = ", ".join(f"{fault} of seat {seat_number(seat)}" for seat, fault in sorted(result.faults.items()))
     points = "no points" if result.points is None else f"points {', '.join(map(str, result.points))}"
     yield Page(None, Text(f"Ranks {', '.join(map(str, result.ranks))}; {points}{'; ' + faults if faults else ''}."))
 
@@ -30,10 +30,10 @@ def _exchange(exchange: Exchange) -> Iterator[Text]:
     for event in exchange.events:
         yield Text(f"  {visible(json.dumps(event, separators=(', ', ': ')))}")
     for message in exchange.messages:
-        yield Text(f"  {message.seat} << {visible(message.line)}")
+        yield Text(f"  seat {seat_number(message.seat)} << {visible(message.line)}")
     for seat, reply in sorted(exchange.replies.items()):
         said = visible(reply.line) if reply.line is not None else f"({reply.fault})"
-        yield Text(f"  {seat} >> {said}   {duration(reply.elapsed_ns)}")
+        yield Text(f"  seat {seat_number(seat)} >> {said}   {duration(reply.elapsed_ns)}")
 
 
 VIEW = View(pages)

@@ -24,6 +24,7 @@ from cli.replays.pages import (
 )
 from cli.transcripts import players
 from engine.core import Reply, Seat
+from engine.figures import seat_number
 from engine.games.liars_dice import IDS, WILD
 from engine.transcript import Transcript
 
@@ -31,7 +32,7 @@ from engine.transcript import Transcript
 def pages(transcript: Transcript) -> Iterator[Page]:
     """A page a round, then the places."""
     names = players(transcript)
-    told = ", ".join(f"seat {seat} is {name}" for seat, name in enumerate(IDS[: len(names)]))
+    told = ", ".join(f"seat {seat_number(seat)} is {name}" for seat, name in enumerate(IDS[: len(names)]))
     yield Page(0, Text(f"What the bots call each other: {told}.\n"))
     for number, events in by_round(transcript):
         yield Page(number, stack(*_round(number, events, names), Text()))
@@ -61,8 +62,8 @@ def account(transcript: Transcript, seat: Seat) -> RenderableType:
 def _lost(event: Mapping[str, Any], seat: Seat) -> str:
     bid, there = _bid(event), _there_are(event["count"])
     if event["seat"] == seat:
-        return f"called {bid} by seat {event['bidder']} a lie, {there}"
-    return f"bid {bid}, called a lie by seat {event['seat']}, {there}"
+        return f"called {bid} by seat {seat_number(event['bidder'])} a lie, {there}"
+    return f"bid {bid}, called a lie by seat {seat_number(event['seat'])}, {there}"
 
 
 def _round(number: int, events: Sequence[Happened], names: Sequence[str]) -> Iterator[RenderableType]:
@@ -70,7 +71,8 @@ def _round(number: int, events: Sequence[Happened], names: Sequence[str]) -> Ite
         match event["type"]:
             case "round":
                 counts = sum(event["counts"])
-                yield heading(f"Round {number}     {counts} dice in play, seat {event['opener']} opens")
+                opener = seat_number(event["opener"])
+                yield heading(f"Round {number}     {counts} dice in play, seat {opener} opens")
             case "hand":
                 yield Text(f"  {who(names, event['seat'])} holds  ").append(_spaced(event["dice"]), style="bold")
             case "bid" | "challenge" | "resignation":
@@ -94,7 +96,7 @@ def _turn(event: Mapping[str, Any], replies: Mapping[Seat, Reply], names: Sequen
             line.append(f"{f'calls {_bid(event)} a lie':37}")
             line.append(f"{took(replies, seat):>10}\n")
             line.append(f"{'':21}{_counted(event)}: {'met' if met else 'a lie'}, ")
-            line.append(f"seat {event['loser']} loses a die", style="magenta")
+            line.append(f"seat {seat_number(event['loser'])} loses a die", style="magenta")
             return line
     return line.append(f"{took(replies, seat):>10}")
 

@@ -15,10 +15,11 @@ from rich.text import Text
 
 from cli.console import short, visible
 from engine.core import Event, Reply, Seat
-from engine.figures import duration
+from engine.figures import duration, seat_number
 from engine.transcript import Transcript
 
 NAME_WIDTH = 16
+COLUMN_WIDTH = 20
 
 BY_THE_COIN = Text(f"{'':21}equal bids for the same: the coin decides")
 
@@ -95,7 +96,12 @@ def took(replies: Mapping[Seat, Reply], seat: Seat) -> str:
 
 def who(names: Sequence[str], seat: Seat) -> str:
     """A seat with its bot's name, in a fixed width."""
-    return f"{seat} {short(names[seat], NAME_WIDTH):{NAME_WIDTH}}"
+    return f"{seat_number(seat)} {short(names[seat], NAME_WIDTH):{NAME_WIDTH}}"
+
+
+def seated(names: Sequence[str], seat: Seat) -> str:
+    """The same as the head of a column."""
+    return f"{seat_number(seat)} {short(names[seat], COLUMN_WIDTH)}"
 
 
 def fault_line(event: Event, names: Sequence[str]) -> Text:
@@ -114,11 +120,11 @@ def outcome(transcript: Transcript, names: Sequence[str]) -> Text:
         return Text("Nobody wins: all were at fault.", style="bold")
     winners = [seat for seat, rank in enumerate(result.ranks) if rank == 1]
     if len(winners) > 1:
-        text.append(f"A draw between {' and '.join(f'seat {seat}' for seat in winners)}.", style="bold")
+        text.append(f"A draw between {' and '.join(f'seat {seat_number(seat)}' for seat in winners)}.", style="bold")
     else:
-        text.append(f"Seat {winners[0]} ({short(names[winners[0]], 50)}) wins", style="bold")
+        text.append(f"Seat {seat_number(winners[0])} ({short(names[winners[0]], 50)}) wins", style="bold")
         if result.faults:
-            failed = (f"seat {seat} failed by {fault}" for seat, fault in sorted(result.faults.items()))
+            failed = (f"seat {seat_number(seat)} failed by {fault}" for seat, fault in sorted(result.faults.items()))
             text.append(f"; {', '.join(failed)}")
         text.append(".")
     return text

@@ -10,7 +10,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli.console import short
 from cli.replays.pages import (
     BY_THE_COIN,
     Happened,
@@ -22,6 +21,7 @@ from cli.replays.pages import (
     happenings,
     heading,
     outcome,
+    seated,
     stack,
     took,
     who,
@@ -125,7 +125,7 @@ def _sheets(transcript: Transcript, own: Seat | None = None) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("category")
     for seat in order:
-        table.add_column(Text(f"{seat} {short(names[seat], 20)}"), justify="right", no_wrap=True, min_width=14)
+        table.add_column(Text(seated(names, seat)), justify="right", no_wrap=True, min_width=14)
     if own is not None:
         table.add_column("difference", justify="right")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -136,6 +137,19 @@ def test_who_won_is_not_told_the_others_evidence(watched: Watched) -> None:
     assert "of ada" not in told and "passed at the verdict" not in told and "500.1" not in told
 
 
+def test_people_count_seats_from_one_and_programs_from_zero(watched: Watched) -> None:
+    number = watched.another(seat0="of ada", seat1="of bob")
+    match_id = watched.ids[number]
+    for seat, name in enumerate(("ada", "bob")):
+        told = watched.mine(name, number)
+        assert f"Seat {seat + 1}: " in watched.browsers[name].page.text
+        assert f'aria-label="Stderr of seat {seat + 1}"' in told
+        assert f'href="/matches/{match_id}/mine/{seat}/stderr"' in told
+    told = watched.site.client.get(f"/matches/{match_id}").text
+    assert re.findall(r'<tr><td class="number">(\d)</td><th scope="row">', told) == ["1", "2"]
+    assert [seat["seat"] for seat in watched.site.client.get(f"/v1/matches/{match_id}").json()["seats"]] == [0, 1]
+
+
 def test_a_match_that_was_not_played_says_so(watched: Watched) -> None:
     assert "Not played, and nobody is rated for it." in watched.mine("ada", 2)
 
@@ -153,6 +167,7 @@ def test_hostile_stderr_is_text(watched: Watched) -> None:
     assert not set(raw) & set("\x1b\x07\u202e\u200b\0")
     saved = watched.browsers["ada"].client.get(f"/matches/{watched.ids[number]}/mine/0/stderr")
     assert saved.headers["content-type"] == "text/plain; charset=utf-8"
+    assert f'filename="match-{watched.ids[number]}.seat1.stderr"' in saved.headers["content-disposition"]
     assert saved.headers["x-content-type-options"] == "nosniff"
     assert saved.text.endswith(HOSTILE.replace("\0", "\ufffd"))
 

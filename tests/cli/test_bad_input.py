@@ -44,11 +44,12 @@ def nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: py
         ),
         ("house:../random", "there is no house bot '../random'"),
         ("pyproject.toml", "pyproject.toml is neither executable nor a source file of a known language (.py .c"),
-        ("recorded:nowhere#0", "cannot read nowhere: No such file"),
+        ("recorded:nowhere#1", "cannot read nowhere: No such file"),
         (f"recorded:{EXAMPLE}", "does not end with # and a seat"),
         (f"recorded:{EXAMPLE}#me", "does not end with # and a seat"),
-        (f"recorded:{EXAMPLE}#2", "has the seats 0 to 1, no seat 2"),
-        ("recorded:README.md#0", "README.md is not a transcript that can be used"),
+        (f"recorded:{EXAMPLE}#3", "has the seats 1 to 2, no seat 3"),
+        (f"recorded:{EXAMPLE}#0", "has the seats 1 to 2, no seat 0"),
+        ("recorded:README.md#1", "README.md is not a transcript that can be used"),
         ("[red]\x1b[31m[/]\\[/x]", "[red]\\x1b[31m[/]\\[/x] does not exist"),
     ],
 )
@@ -57,7 +58,7 @@ def test_a_bot_that_cannot_be(bot: str, sentence: str) -> None:
 
 
 def test_a_recording_of_another_game() -> None:
-    done = play(f"recorded:{EXAMPLE}#0", "house:random", game="betris-large")
+    done = play(f"recorded:{EXAMPLE}#1", "house:random", game="betris-large")
     assert_one_sentence(done, f"{EXAMPLE} is a match of yacht-auction, not of betris-large")
 
 
@@ -118,7 +119,7 @@ def test_an_empty_executable(tmp_path: Path) -> None:
         (["play", GAME, RANDOM, RANDOM, "--transcripts", EXAMPLE], "cannot make the folder"),
         (["new", "chess", "--language", "python"], "there is no game 'chess'; there is "),
         (["new", GAME, "--language", "c", "--folder", EXAMPLE], f"{EXAMPLE} is not a folder"),
-        (["explain", EXAMPLE, "--seat", "2"], f"{EXAMPLE} has the seats 0 to 1, no seat 2"),
+        (["explain", EXAMPLE, "--seat", "3"], f"{EXAMPLE} has the seats 1 to 2, no seat 3"),
         (["replay", EXAMPLE, "--round", "14"], f"{EXAMPLE} has no round 14"),
     ],
 )
@@ -132,7 +133,7 @@ def test_wrong_arguments(arguments: list[str], sentence: str) -> None:
         ["play"],
         ["play", GAME, RANDOM, RANDOM, "--matches", "none"],
         ["explain", EXAMPLE],
-        ["explain", EXAMPLE, "--seat", "-1"],
+        ["explain", EXAMPLE, "--seat", "0"],
         ["new", GAME, "--language", "cobol"],
         ["replay", EXAMPLE, "--speed", "-2"],
     ],
@@ -144,7 +145,7 @@ def test_arguments_that_are_no_arguments_show_the_usage(arguments: list[str]) ->
     assert "Traceback" not in done.stderr
 
 
-LOOKING = (["verify"], ["replay"], ["explain", "--seat", "0"])
+LOOKING = (["verify"], ["replay"], ["explain", "--seat", "1"])
 
 
 @pytest.mark.parametrize("verb", LOOKING, ids=lambda verb: verb[0])

@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def broken(folder: Path, how: str) -> Path:
-    """A match in which seat 1 fails at its fourth SCORE."""
+    """A match in which the second seat fails at its fourth SCORE."""
     (folder / "my_bot.py").write_text(BROKEN.replace("BREAK", how))
     return played(folder, "house:greedy", str(folder / "my_bot.py"))
 
@@ -41,7 +41,7 @@ def squeezed(text: str) -> str:
 
 def test_a_crash_is_explained(folder: Path) -> None:
     transcript = broken(folder, "print('hm', file=sys.stderr); {}['weights']")
-    done = invoke("explain", str(transcript), "--seat", "1")
+    done = invoke("explain", str(transcript), "--seat", "2")
     assert done.returncode == 0, done.stderr
     told = squeezed(done.stdout)
     assert "exited at SCORE in round 5; lost." in told
@@ -65,20 +65,20 @@ def test_a_crash_is_explained(folder: Path) -> None:
     ],
 )
 def test_other_faults_are_explained(how: str, told: str, folder: Path) -> None:
-    assert told in squeezed(invoke("explain", str(broken(folder, how)), "--seat", "1").stdout)
+    assert told in squeezed(invoke("explain", str(broken(folder, how)), "--seat", "2").stdout)
 
 
 def test_a_fault_in_the_last_round_is_of_that_round(folder: Path) -> None:
     (folder / "my_bot.py").write_text(BROKEN.replace("== 8", "== 0").replace("BREAK", "sys.exit()"))
     transcript = played(folder, str(folder / "my_bot.py"), "house:greedy")
-    assert "exited at SCORE in round 13; lost." in squeezed(invoke("explain", str(transcript), "--seat", "0").stdout)
+    assert "exited at SCORE in round 13; lost." in squeezed(invoke("explain", str(transcript), "--seat", "1").stdout)
     shown = invoke("replay", str(transcript), "--round", "13").stdout.splitlines()
     assert shown[0] == "Round 13"
     assert "exited at SCORE" in shown[1]
 
 
 def test_what_is_shown_is_exact() -> None:
-    done = invoke("explain", str(EXAMPLE), "--seat", "0", "--exchanges", "100")
+    done = invoke("explain", str(EXAMPLE), "--seat", "1", "--exchanges", "100")
     shown = [line.rstrip().split("  ")[-1] for line in done.stdout.splitlines() if line.startswith(("  <<", "  >>"))]
     transcript = read(EXAMPLE)
     spoken: list[str | None] = []
@@ -89,8 +89,8 @@ def test_what_is_shown_is_exact() -> None:
 
 
 def test_a_match_that_nobody_failed_in_is_explained_by_its_score() -> None:
-    lines = invoke("explain", str(EXAMPLE), "--seat", "1").stdout.splitlines()
-    assert lines[0] == "yacht-auction, seat 1 (unnamed): lost, points 282824 : 195500."
+    lines = invoke("explain", str(EXAMPLE), "--seat", "2").stdout.splitlines()
+    assert lines[0] == "yacht-auction, seat 2 (unnamed): lost, points 282824 : 195500."
     rows = [line.split() for line in lines]
     assert ["FOUR", "44455", "12000", "44444", "20000", "-8000"] in rows
     assert ["total", "195500", "282824", "-87324"] in rows
@@ -99,7 +99,7 @@ def test_a_match_that_nobody_failed_in_is_explained_by_its_score() -> None:
 
 def test_a_match_of_betris_is_explained_by_cells_square_and_chips() -> None:
     transcript = ROOT / "tests" / "transcripts" / "betris-large.jsonl"
-    rows = [line.split() for line in invoke("explain", str(transcript), "--seat", "1").stdout.splitlines()]
+    rows = [line.split() for line in invoke("explain", str(transcript), "--seat", "2").stdout.splitlines()]
     (total,) = (row for row in rows if row[:1] == ["total"])
     own, other = float(total[1]), float(total[2])
     assert [own, other] == [float(points) for points in reversed(read(transcript).result.points or ())]
@@ -108,9 +108,9 @@ def test_a_match_of_betris_is_explained_by_cells_square_and_chips() -> None:
 
 def test_the_proposed_command_plays_the_same_match_again(folder: Path) -> None:
     transcript = played(folder, "house:expert", "house:greedy")
-    done = invoke("explain", str(transcript), "--seat", "1")
+    done = invoke("explain", str(transcript), "--seat", "2")
     _, *arguments = shlex.split(done.stdout.splitlines()[-1])
-    assert f"recorded:{transcript}#0" in arguments
+    assert f"recorded:{transcript}#1" in arguments
     assert "house:greedy" in arguments
     again = deadheat(*arguments, "--json")
     match = json.loads(again.stdout.splitlines()[0])
@@ -121,15 +121,15 @@ def test_a_mended_bot_gets_past_the_place_where_it_failed(folder: Path) -> None:
     transcript = broken(folder, "sys.exit()")
     (folder / "my_bot.py").write_text(Path(RANDOM).read_text())
     seed = read(transcript).seed.hex()
-    done = play(f"recorded:{transcript}#0", "house:greedy", options=["--seed", seed, "--matches", "1", "--json"])
+    done = play(f"recorded:{transcript}#1", "house:greedy", options=["--seed", seed, "--matches", "1", "--json"])
     match = json.loads(done.stdout.splitlines()[0])
     assert [fault["seat"] for fault in match["faults"]] == [0]  # its lines end, or do not fit any more
-    done = play(f"recorded:{transcript}#0", "house:greedy", options=["--seed", seed, "--matches", "1"])
+    done = play(f"recorded:{transcript}#1", "house:greedy", options=["--seed", seed, "--matches", "1"])
     assert "its recorded lines " in done.stdout
 
 
 def test_a_bot_that_is_not_here_has_a_name_to_fill_in(folder: Path) -> None:
-    last = invoke("explain", str(EXAMPLE), "--seat", "0").stdout.splitlines()[-1]
+    last = invoke("explain", str(EXAMPLE), "--seat", "1").stdout.splitlines()[-1]
     assert f" play {GAME} my_bot.py " in last
 
 

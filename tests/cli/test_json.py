@@ -61,8 +61,8 @@ def test_a_new_bot_and_its_loss_are_told_to_programs(tmp_path: Path) -> None:
     assert Path(made["file"]).is_file()
     assert all("deadheat" in step["command"] or "less" in step["command"] for step in made["next"])
     transcript = ROOT / "tests" / "transcripts" / "yacht-auction-forfeit.jsonl"
-    lost = json.loads(invoke("explain", str(transcript), "--seat", "1", "--json").stdout)
-    won = json.loads(invoke("explain", str(transcript), "--seat", "0", "--json").stdout)
+    lost = json.loads(invoke("explain", str(transcript), "--seat", "2", "--json").stdout)
+    won = json.loads(invoke("explain", str(transcript), "--seat", "1", "--json").stdout)
     fault, happy = (lost, won) if lost["fault"] else (won, lost)
     assert fault["verified"]
     assert fault["happened"]
@@ -84,7 +84,7 @@ def test_exit_codes_are_the_documented_ones(tmp_path: Path) -> None:
         assert invoke("matches", "99", "--server", server).returncode == 1, "refused"
     site.close()
     assert invoke("matches", "--no-such-option").returncode == 2
-    assert invoke("explain", str(tmp_path / "missing.jsonl"), "--seat", "0").returncode == 2
+    assert invoke("explain", str(tmp_path / "missing.jsonl"), "--seat", "1").returncode == 2
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and does not listen
         port = nobody.getsockname()[1]

@@ -67,7 +67,7 @@ def test_a_person_sees_the_score_the_faults_and_the_clock(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     assert "yacht-auction: 2 matches, 0 drawn, 0 void attempts" in done.stdout
     assert "2 x timeout at ROLL" in done.stdout
-    assert "Elo of seat 0 over seat 1: " in done.stdout
+    assert "Elo of seat 1 over seat 2: " in done.stdout
     ready, roll = (
         next(line for line in done.stdout.splitlines() if line.startswith(f"  {command}"))
         for command in ("READY", "ROLL")
@@ -93,9 +93,9 @@ def test_what_a_bot_writes_to_stderr_lies_beside_its_transcript(tmp_path: Path) 
     transcript = played(tmp_path, "house:random", str(bot), options=["--seed", "0" * 32])
     assert sorted(path.name for path in tmp_path.glob(f"{GAME}*")) == [
         transcript.name,
-        f"{transcript.stem}.seat1.stderr",
+        f"{transcript.stem}.seat2.stderr",
     ]
-    assert (tmp_path / f"{transcript.stem}.seat1.stderr").read_text() == "hello\n"
+    assert (tmp_path / f"{transcript.stem}.seat2.stderr").read_text() == "hello\n"
     options = ["--matches", "1", "--transcripts", str(tmp_path), "--seed", "0" * 32]
     assert play("house:random", "house:random", options=options).returncode == 0
     assert [path.name for path in tmp_path.glob(f"{GAME}*")] == [transcript.name]
@@ -114,7 +114,7 @@ def test_a_bot_that_fails_before_ready_ends_it_all(program: str, told: str, quot
     bot.write_text(program)
     done = play("house:random", str(bot), options=["--matches", "1000", "--json"])
     assert_one_sentence(done, told, code=1)
-    assert f"{bot} (seat 1) did not get past READY" in done.stderr
+    assert f"{bot} (seat 2) did not get past READY" in done.stderr
     assert quoted in done.stderr
     match, summary = (json.loads(line) for line in done.stdout.splitlines())
     assert match["faults"][0]["command"] == "READY"

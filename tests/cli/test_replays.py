@@ -77,9 +77,10 @@ def test_a_match_of_liars_dice_is_told_in_full(seats: int) -> None:
         assert text.count(" loses a die") == kinds.count("challenge")
         assert text.count(" is out: ") == kinds.count("elimination") == seats - 1
         assert text.count(" resigns ") == kinds.count("resignation")
-        assert all(name in text for name in IDS[:seats])
+        told = " ".join(text.split())
+        assert all(f"seat {number} is {name}" in told for number, name in enumerate(IDS[:seats], 1))
         winner = transcript.result.ranks.index(1)
-        assert lines[-1].startswith(f"Seat {winner} (unnamed) wins")
+        assert lines[-1].startswith(f"Seat {winner + 1} (unnamed) wins")
 
 
 def test_every_lost_die_is_accounted_for() -> None:

@@ -334,7 +334,7 @@ def test_a_match_is_replayed_verified_and_explained_by_its_number(played: League
     assert "Exchange 0" in played.says("ada", "replay", 1)
     assert "Exchange 0" in invoke("replay", "1", "--server", played.server).stdout
     assert_one_sentence(played.run("ada", "verify", 1), "played under version 99 of the rules", 1)
-    assert "seat 0" in played.says("ada", "explain", 1, "--seat", 0)
+    assert "seat 1" in played.says("ada", "explain", 1, "--seat", 1)
 
 
 HARMFUL = ("\x1b", "\x07", "\u202e")

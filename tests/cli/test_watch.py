@@ -113,7 +113,7 @@ def test_what_is_not_verified_is_shown_line_by_line_with_a_warning(tmp_path: Pat
     done = invoke("replay", str(file))
     assert done.returncode == 0
     assert "Not verified: diverged at exchange 3" in done.stderr.replace("\n", " ")
-    assert r"0 >> [red]\x1b[2J\udcff[/]\[/x]\nfaked" in done.stdout
+    assert r"seat 1 >> [red]\x1b[2J\udcff[/]\[/x]\nfaked" in done.stdout
 
 
 def test_a_game_that_is_not_known_is_shown_line_by_line(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_a_game_that_is_not_known_is_shown_line_by_line(tmp_path: Path) -> None:
     done = invoke("replay", str(file))
     assert "'chess' is a game not known here" in done.stderr
     assert "1 << ROLL 32146 62656" in done.stdout
-    assert "seat 1  [x]" in done.stdout
-    done = invoke("explain", str(file), "--seat", "1")
+    assert "seat 2  [x]" in done.stdout
+    done = invoke("explain", str(file), "--seat", "2")
     assert (done.returncode, "PUT TWO 22233" in done.stdout) == (0, True)
 
 
@@ -140,6 +140,6 @@ def test_times_that_cannot_be_are_refused(tmp_path: Path) -> None:
         lines.append(json.dumps(item, separators=(",", ":")))
     file = tmp_path / "forged.jsonl"
     file.write_text("\n".join(lines) + "\n")
-    for verb in (["replay"], ["explain", "--seat", "0"]):
+    for verb in (["replay"], ["explain", "--seat", "1"]):
         done = invoke(*verb, str(file))
         assert (done.returncode, "a time of more than" in done.stderr) == (1, True)

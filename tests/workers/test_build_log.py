@@ -75,7 +75,7 @@ def test_the_log_grows_while_the_build_goes_on(
     assert any(text.endswith("line 1\nline 2\n") for text in texts), "a part of it, before there was more"
     lines = version.log.splitlines()
     assert lines[:5] == ["--- build as Python 3 ---", f"$ {slow}", "line 1", "line 2", "line 3"]
-    assert lines[5] == "--- trial match at a table of 2, in seat 0 ---"
+    assert lines[5] == "--- trial match at a table of 2, in seat 1 ---"
     assert lines[-1] == "exit code 0"
 
 
