@@ -94,6 +94,11 @@ def objection(game: Game, seats: int, seed: bytes, replies: Replies, seat: Seat,
     return None
 
 
+def said(replies: Replies) -> list[dict[Seat, tuple[str | None, Fault | None]]]:
+    """What was answered, without how long it took: where that is the same, so is everything that is asked next."""
+    return [{seat: (reply.line, reply.fault) for seat, reply in given.items()} for given in replies]
+
+
 def write_replies(replies: Replies) -> str:
     """As JSON: a list for each exchange of ``[seat, line, elapsed_ns, fault, cpu_ns, late_ns]``, as in transcripts."""
     return json.dumps(

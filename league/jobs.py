@@ -85,7 +85,7 @@ class SeriesJob:
 class ExhibitionJob:
     """A person's match, in `seat`, against copies of a program, which have the other ones.
 
-    `turn`: how often the person was asked in attempts before; `replies`: what all seats had answered until then.
+    `replies`: what all seats had answered in attempts before when the person was asked for the last time.
     """
 
     exhibition_id: int
@@ -96,7 +96,6 @@ class ExhibitionJob:
     seed: bytes
     program: ProgramRef
     person: str
-    turn: int = 0
     replies: Replies = ()
     waited_seconds: float = 0.0  # from queued to claimed
 

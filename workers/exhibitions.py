@@ -17,9 +17,11 @@ recorded as gone (`exited`), whose time is over as a `timeout`. What the rules w
 (`league.service.exhibitions`).
 
 *A failure of ours* makes an attempt void, as always, and the match begins again with the same dice. The person's
-answers are given again for as long as the bots say what they said before, so mostly nobody notices. The same makes
+answers are given again for as long as the bots say what they said before, so mostly nobody notices; so is one that the
+person gave while nobody listened. The same makes
 a worker that is to stop let go of a match at once: another one goes on with it. A database that is away is waited for
-as with series (`insist`): nothing runs meanwhile but a person's patience.
+as with series (`insist`), and so is the store with a match that is over, for a bot may not play it again as it did:
+nothing runs meanwhile but a person's patience.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from engine.core import Fault, Message, Reply, Seat, Transport, TransportError
 from engine.games import GAMES
 from engine.transcript import Transcript, encode
-from engine.unfinished import Replies
+from engine.unfinished import Replies, said
+from league.errors import BlobsAway
 from league.jobs import ExhibitionJob
 from league.service.exhibiting import (
     Heard,
@@ -54,7 +57,16 @@ from sandbox.arena import Arena
 from sandbox.box import bot_limits
 from workers import metrics, stopping
 from workers.context import PLAY, Context
-from workers.play import Heartbeat, LeaseLost, cause_of, insist, turned_away, wait_for_quiet
+from workers.play import (
+    INSIST_SECONDS,
+    RETRY_SECONDS,
+    Heartbeat,
+    LeaseLost,
+    cause_of,
+    insist,
+    turned_away,
+    wait_for_quiet,
+)
 from workers.programs import fetch_program
 
 log = logging.getLogger(__name__)
@@ -74,8 +86,9 @@ def play_exhibition(context: Context, exhibition_id: int) -> bool:
     try:
         with doing("exhibition", exhibition=job.exhibition_id, attempt=job.attempt, game=job.game):
             log.info("exhibition %d attempt %d: %s in %d seats", job.exhibition_id, job.attempt, job.game, job.seats)
-            transcript = run(context, job)
-            sha256 = context.blobs.put(encode(transcript))
+            heartbeat = Heartbeat(context, lambda session: renew_exhibition(session, job))
+            transcript = run(context, job, heartbeat)
+            sha256 = store(context, transcript, heartbeat)
     except stopping.Stopping:
         log.info("exhibition %d is handed back: this worker stops", job.exhibition_id)
         with context.database.transaction() as session:
@@ -99,7 +112,21 @@ def give_back(context: Context, job: ExhibitionJob, error: Exception) -> None:
     insist(context, lambda session: release_exhibition(session, *failed))
 
 
-def run(context: Context, job: ExhibitionJob) -> Transcript:
+def store(context: Context, transcript: Transcript, heartbeat: Callable[[], None]) -> str:
+    """Write it; its name. Raises BlobsAway (the store is away, and has been for long), LeaseLost."""
+    give_up_at = time.monotonic() + INSIST_SECONDS
+    while True:
+        try:
+            return context.blobs.put(encode(transcript))
+        except BlobsAway as error:
+            if time.monotonic() > give_up_at:
+                raise
+            log.warning("the store is away, trying again: %s", error)
+        heartbeat()
+        time.sleep(RETRY_SECONDS)
+
+
+def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> Transcript:
     """Play it to its end, again while attempts are void.
 
     Raises:
@@ -108,7 +135,6 @@ def run(context: Context, job: ExhibitionJob) -> Transcript:
     """
     slots = context.slots
     cpus = slots.slots[job.exhibition_id % len(slots.slots)]
-    heartbeat = Heartbeat(context, lambda session: renew_exhibition(session, job))
     person = Person(context, job, heartbeat)
     places = [seat for seat in range(job.seats) if seat != job.seat]
     players = job.seats * [job.program.label]
@@ -148,7 +174,6 @@ class Person:
         self._context = context
         self._job = job
         self._heartbeat = heartbeat
-        self._turn = job.turn
         self._before: Replies = job.replies
         self._now: list[Mapping[Seat, Reply]] = []
 
@@ -170,16 +195,13 @@ class Person:
     def remembered(self) -> Reply | None:
         """What the person answered here in an attempt before, if all went as it did then."""
         number = len(self._now)
-        if number >= len(self._before) or [_lines(one) for one in self._now] != [
-            _lines(one) for one in self._before[:number]
-        ]:
+        if number >= len(self._before) or said(self._now) != said(self._before[:number]):
             return None
         return self._before[number].get(self.seat)
 
     def ask(self) -> None:
         """Show how far the match has come, and that the person is to answer."""
-        self._turn += 1
-        if not insist(self._context, lambda session: ask_person(session, self._job, self._turn, self._now)):
+        if not insist(self._context, lambda session: ask_person(session, self._job, self._now)):
             raise LeaseLost
 
     def hear(self, limit_ns: int) -> Reply:
@@ -228,8 +250,3 @@ class _Table:
             replies[person.seat] = known or person.hear(mine.limit_ns)
         person.happened(replies)
         return replies
-
-
-def _lines(replies: Mapping[Seat, Reply]) -> dict[Seat, str | None]:
-    """What was said, without how long it took."""
-    return {seat: reply.line for seat, reply in replies.items()}

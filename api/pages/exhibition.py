@@ -91,9 +91,11 @@ def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
     def act() -> Response:
         with shared.db.transaction() as session:
             table = exhibitions.table(session, visit.person, exhibition_id)
-            if table.prompt is not None and table.match is not None and str(table.turn) == number:
-                state = scenes_so_far(GAMES[table.info.game], table.match, table.info.names)[-1].state
-                line = turn_of(table.info.game, table.prompt, state, table.info.seat).line(posted.fields)
+            match = table.match
+            prompt = None if match is None else match.prompt(table.info.seat)
+            if match is not None and prompt is not None and str(table.turn) == number:
+                state = scenes_so_far(GAMES[table.info.game], match, table.info.names)[-1].state
+                line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
                 exhibitions.answer(session, visit.person, exhibition_id, table.turn, line)
         _wait_for_the_bot(shared, visit, exhibition_id)
         return onward(f"/play/{exhibition_id}")  # a form that was out of date: the page shows what is asked now

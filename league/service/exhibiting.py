@@ -2,7 +2,8 @@
 
 As with series (`league.service.play`), a message is only a nudge, `attempt` fences off whoever comes late, and what
 nobody keeps alive is found by the sweep. What a person has answered stays in the row: whoever plays it again begins
-with the same dice and gives the same answers for as long as the bot does as it did.
+with the same dice and gives the same answers for as long as the bot does as it did, the newest included, which no
+worker may have taken up yet.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlmodel import Session, col, select, update
+from sqlmodel import Session, and_, case, col, select, update
 
 from engine.core import Result
 from engine.transcript import BadTranscript
-from engine.unfinished import Replies, read_replies, write_replies
+from engine.unfinished import Replies, read_replies, said, write_replies
 from league.database import now, settings_of
 from league.jobs import ExhibitionJob, Host
 from league.service.exhibitions import CLOSED, abandon, deadline
-from league.service.play import BROKEN_HOST, programs_of
+from league.service.play import BLAMELESS, BROKEN_HOST, programs_of
 from league.service.steps import move
 from league.service.storable import storable
 from league.service.workers import doubt_host, may_judge
@@ -75,35 +76,48 @@ def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Ho
         seed=row.seed,
         program=programs_of(session, {row.version_id})[row.version_id],
         person=person,
-        turn=row.turn,
         replies=_replies(row),
         waited_seconds=(at - row.queued_at).total_seconds(),
     )
 
 
-def ask_person(session: Session, job: ExhibitionJob, turn: int, replies: Replies) -> bool:
-    """The match has come so far, and the person is asked; False: it is not the worker's any more."""
-    asked = {"turn": turn, "replies": write_replies(replies), "asked_at": now(session), "answer": None}
-    return _change(session, job, **asked)
+def ask_person(session: Session, job: ExhibitionJob, replies: Replies) -> bool:
+    """The match has come so far, and the person is asked; False: it is not the worker's any more.
+
+    At the very point at which somebody asked before and failed since, the question is the same: it keeps its number,
+    so that a form that is being filled in still counts, and the answer, if it has one. Saying it twice is harmless.
+    """
+    row = _row(session, job)
+    if row is None:
+        return False
+    asked = {"replies": write_replies(replies), "asked_at": now(session)}
+    if row.turn and said(_replies(row)) == said(replies):
+        return _change(session, job, **asked)
+    return _change(session, job, **asked, turn=row.turn + 1, answer=None)
 
 
 def hear_person(session: Session, job: ExhibitionJob) -> Heard | None:
     """What the person has said to that; None: it is not the worker's any more."""
-    row = session.exec(select(Exhibition).where(*_held(job)).execution_options(populate_existing=True)).first()
-    if row is None:
+    row = _row(session, job)
+    if row is None or row.lease_until is None:
         return None
-    until = deadline(session, row)
-    return Heard(row.answer, row.resigned, until is not None and now(session) > until)
+    at, until = now(session), deadline(session, row)
+    return Heard(row.answer, row.resigned, until is not None and until < at <= row.lease_until)
 
 
 def renew_exhibition(session: Session, job: ExhibitionJob) -> bool:
-    """Prolong the lease; False: it is lost."""
-    return _change(session, job, lease_until=now(session) + timedelta(seconds=settings_of(session).lease_seconds))
+    """Prolong the lease; False: it is lost. While it was out, nobody was heard: the move has all its time again."""
+    at = now(session)
+    out = and_(col(Exhibition.lease_until) < at, col(Exhibition.asked_at).is_not(None))
+    asked_at = case((out, at), else_=col(Exhibition.asked_at))
+    return _change(
+        session, job, lease_until=at + timedelta(seconds=settings_of(session).lease_seconds), asked_at=asked_at
+    )
 
 
 def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
     """An attempt failed by our doing: the person is told, and nothing is asked until the next one asks."""
-    return _change(session, job, voids=Exhibition.voids + 1, cause=storable(cause, 64), asked_at=None, answer=None)
+    return _change(session, job, voids=Exhibition.voids + 1, cause=storable(cause, 64), asked_at=None)
 
 
 def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, transcript_sha256: str) -> bool:
@@ -128,7 +142,7 @@ def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, tran
 def release_exhibition(
     session: Session, exhibition_id: int, attempt: int, cause: str, host: Host | None = None
 ) -> None:
-    """We failed: back to the queue, or abandoned after too many failures; nothing where it is lost.
+    """We failed: back to the queue, or abandoned after too many failures or too long; nothing where it is lost.
 
     `host`: where it failed; one that could not even try is given nothing until it has been checked, as with series.
     """
@@ -136,15 +150,14 @@ def release_exhibition(
         doubt_host(session, host)
     settings = settings_of(session)
     mine = col(Exhibition.attempt) == attempt
-    before = session.exec(select(Exhibition.failures).where(Exhibition.id == exhibition_id, mine)).first()
-    if before is None:
+    row = session.exec(select(Exhibition).where(Exhibition.id == exhibition_id, mine)).first()
+    if row is None:
         return
-    failures = before + 1
-    if failures >= settings.series_attempts:
+    at, failures = now(session), row.failures + (cause not in BLAMELESS)
+    if failures >= settings.series_attempts or at > row.created_at + timedelta(seconds=settings.exhibition_seconds):
         if abandon(session, exhibition_id, ExhibitionState.RUNNING, storable(cause, 64), mine):
-            log.error("exhibition %d abandoned after %d failures: %s", exhibition_id, failures, cause)
+            log.error("exhibition %d abandoned after %d attempts: %s", exhibition_id, attempt, cause)
         return
-    at = now(session)
     move(
         session,
         Exhibition,
@@ -155,19 +168,18 @@ def release_exhibition(
         lease_until=None,
         worker=None,
         queued_at=at,
-        nudge_at=at + timedelta(seconds=settings.retry_seconds * failures),
+        nudge_at=at + timedelta(seconds=settings.retry_seconds * max(1, failures)),
         failures=failures,
         voids=Exhibition.voids + 1,
         cause=storable(cause, 64),
         asked_at=None,
-        answer=None,
     )
 
 
 def hand_back_exhibition(session: Session, job: ExhibitionJob) -> None:
     """The worker is to end: another one goes on at once, and the person's answers are given again. No failure."""
     at = now(session)
-    free = {"worker": None, "lease_until": None, "queued_at": at, "nudge_at": at, "asked_at": None, "answer": None}
+    free = {"worker": None, "lease_until": None, "queued_at": at, "nudge_at": at, "asked_at": None}
     held = col(Exhibition.attempt) == job.attempt
     move(session, Exhibition, job.exhibition_id, ExhibitionState.RUNNING, ExhibitionState.QUEUED, held, **free)
 
@@ -199,6 +211,10 @@ def _held(job: ExhibitionJob) -> tuple[Any, ...]:
         col(Exhibition.attempt) == job.attempt,
         col(Exhibition.state) == ExhibitionState.RUNNING,
     )
+
+
+def _row(session: Session, job: ExhibitionJob) -> Exhibition | None:
+    return session.exec(select(Exhibition).where(*_held(job)).execution_options(populate_existing=True)).first()
 
 
 def _change(session: Session, job: ExhibitionJob, **values: Any) -> bool:

@@ -5,7 +5,8 @@ Theory of operation
 An exhibition is one row. A worker plays it as it plays any match (`league.service.exhibiting`, `workers.exhibitions`);
 the person's seat is two columns of the row instead of two descriptors. The worker writes down the replies so far and
 counts `turn` up: the person is asked. The person's `answer` is taken by compare-and-set on that turn, so a form that
-is sent twice, or from a page that is out of date, changes nothing.
+is sent twice, or from a page that is out of date, changes nothing. An answer that was taken stays until it is among
+the replies, whichever worker takes it up; only a bot that plays differently when we begin again makes it void.
 
 *A person is not convicted of a typo.* Every answer is tried by the rules first (`engine.unfinished.objection`); one
 that they refuse is said so, and another may be given. So of all faults a person can only leave, or run out of time.
@@ -234,6 +235,9 @@ def deadline(session: Session, row: Exhibition) -> datetime | None:
 def answer(session: Session, person: Person, exhibition_id: int, turn: int, line: str) -> None:
     """Make a move: `line` is what a bot would print, `turn` the number of what was asked.
 
+    While the match is with no worker, what was asked last may be answered as well: it will be asked again. The same
+    answer may be given twice.
+
     Raises:
         NotFound.
         WrongState: that is not asked (any more); nothing was changed.
@@ -241,9 +245,11 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
     """
     row = _own(session, person, exhibition_id)
     match = _match(row)
-    asked = row.turn == turn and row.asked_at is not None and not row.resigned
-    if not asked or row.state is not ExhibitionState.RUNNING or match is None or match.prompt(row.seat) is None:
+    asked = row.turn == turn and turn > 0 and row.state in OPEN and not row.resigned
+    if not asked or match is None or match.prompt(row.seat) is None:
         raise WrongState("past", "This move is not asked for any more: another is waited for, or the match is over.")
+    if row.answer == line:
+        return
     if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
         raise IllegalMove("a move is one line, and not a long one")
     why = objection(GAMES[row.game], row.seats, row.seed, read_replies(row.replies), row.seat, line)
@@ -253,7 +259,7 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
         col(Exhibition.id) == exhibition_id,
         col(Exhibition.turn) == turn,
         col(Exhibition.answer).is_(None),
-        col(Exhibition.state) == ExhibitionState.RUNNING,
+        col(Exhibition.state).in_(OPEN),
     )
     if session.exec(update(Exhibition).where(*waited).values(answer=line)).rowcount == 0:
         raise WrongState("past", "This move has been made already.")
@@ -264,8 +270,8 @@ def resign(session: Session, person: Person, exhibition_id: int) -> None:
     _own(session, person, exhibition_id)
     if abandon(session, exhibition_id, ExhibitionState.QUEUED, LEFT):
         return
-    mine = (col(Exhibition.id) == exhibition_id, col(Exhibition.state) == ExhibitionState.RUNNING)
-    session.exec(update(Exhibition).where(*mine).values(resigned=True))
+    still_open = (col(Exhibition.id) == exhibition_id, col(Exhibition.state).in_(OPEN))
+    session.exec(update(Exhibition).where(*still_open).values(resigned=True))
 
 
 def abandon(session: Session, exhibition_id: int, before: ExhibitionState, cause: str, *conditions: Any) -> bool:

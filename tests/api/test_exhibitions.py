@@ -41,9 +41,9 @@ def seated(site: Site, game: str = "yacht-auction", seat: str = "2") -> tuple[Br
     return ada, job
 
 
-def ask(site: Site, job: ExhibitionJob, turn: int, *replies: dict[int, Reply]) -> None:
+def ask(site: Site, job: ExhibitionJob, *replies: dict[int, Reply]) -> None:
     with site.world.db.transaction() as session:
-        assert exhibiting.ask_person(session, job, turn, replies)
+        assert exhibiting.ask_person(session, job, replies)
 
 
 def heard(site: Site, job: ExhibitionJob) -> str | None:
@@ -65,7 +65,7 @@ def test_a_move_is_posted_and_heard(site: Site) -> None:
     path = f"/play/{job.exhibition_id}"
     assert "as soon as a worker is free" not in ada.get(path).text
     assert "greedy is at work" in ada.page.text
-    ask(site, job, 1, READY)
+    ask(site, job, READY)
     assert "It is your move." in ada.get(path).text
     ada.submit(path, bundle="B", bid="1200")
     assert heard(site, job) == "BID B 1200"
@@ -75,7 +75,7 @@ def test_a_move_is_posted_and_heard(site: Site) -> None:
 def test_a_refused_move_is_told_and_may_be_made_again(site: Site) -> None:
     ada, job = seated(site)
     path = f"/play/{job.exhibition_id}"
-    ask(site, job, 1, READY)
+    ask(site, job, READY)
     ada.get(path)
     page = ada.submit(path, bundle="B", bid="100001")
     assert "a bid of 100001, over 100000" in page.text
@@ -89,9 +89,9 @@ def test_a_refused_move_is_told_and_may_be_made_again(site: Site) -> None:
 def test_a_form_that_is_out_of_date_changes_nothing(site: Site) -> None:
     ada, job = seated(site)
     path = f"/play/{job.exhibition_id}"
-    ask(site, job, 1, READY)
+    ask(site, job, READY)
     ada.get(path)
-    ask(site, job, 2, READY, {0: Reply("BID A 0", 3), 1: Reply("BID B 0", 0)})
+    ask(site, job, READY, {0: Reply("BID A 0", 3), 1: Reply("BID B 0", 0)})
     ada.submit(path, bundle="A", bid="7", turn="1")
     assert heard(site, job) is None
     ada.close()
@@ -99,7 +99,7 @@ def test_a_form_that_is_out_of_date_changes_nothing(site: Site) -> None:
 
 def test_a_match_is_its_persons_alone_until_it_is_over(site: Site) -> None:
     ada, job = seated(site)
-    ask(site, job, 1, READY)
+    ask(site, job, READY)
     bob = Browser(site).sign_up("bob")
     path = f"/play/{job.exhibition_id}"
     assert bob.client.get(path, headers=PAGE).status_code == 404
@@ -113,7 +113,7 @@ def test_a_match_is_its_persons_alone_until_it_is_over(site: Site) -> None:
 
 def test_the_document_has_ones_own_hand_alone_and_no_seed(site: Site) -> None:
     ada, job = seated(site, "liars-dice")
-    ask(site, job, 1, READY, {0: Reply('{"type":"bid","quantity":1,"faceValue":2}', 9)})
+    ask(site, job, READY, {0: Reply('{"type":"bid","quantity":1,"faceValue":2}', 9)})
     answer = ada.client.get(f"/play/{job.exhibition_id}/document")
     state = answer.json()["match"]["scenes"][-1]["state"]
     assert (len(state["hands"][0]), len(state["hands"][1])) == (0, 5)
@@ -126,7 +126,7 @@ def test_the_document_has_ones_own_hand_alone_and_no_seed(site: Site) -> None:
 def test_a_person_may_have_the_seat_that_opens(site: Site) -> None:
     ada, job = seated(site, "liars-dice", "1")
     assert job.seat == 0
-    ask(site, job, 1, READY)
+    ask(site, job, READY)
     path = f"/play/{job.exhibition_id}"
     assert "It is your move." in ada.get(path).text
     hands = ada.client.get(f"{path}/document").json()["match"]["scenes"][-1]["state"]["hands"]
@@ -158,7 +158,7 @@ def test_a_seat_is_asked_for_where_seats_differ_and_there_is_one_of_that_number(
 
 def test_a_stream_tells_when_the_table_has_changed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     ada, job = seated(site)
-    ask(site, job, 1, READY)
+    ask(site, job, READY)
     monkeypatch.setattr(pages, "STREAM_SECONDS", 0.2)
     monkeypatch.setattr(pages, "LOOK_SECONDS", 0.05)
     answer = ada.client.get(f"/play/{job.exhibition_id}/events")

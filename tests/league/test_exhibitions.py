@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,9 +33,9 @@ def claim(world: World, exhibition_id: int) -> ExhibitionJob:
     return job
 
 
-def ask(world: World, job: ExhibitionJob, turn: int, *replies: dict[int, Reply]) -> bool:
+def ask(world: World, job: ExhibitionJob, *replies: dict[int, Reply]) -> bool:
     with world.db.transaction() as session:
-        return exhibiting.ask_person(session, job, turn, replies)
+        return exhibiting.ask_person(session, job, replies)
 
 
 def look(world: World, person: Person, exhibition_id: int) -> Table:
@@ -57,8 +58,20 @@ def begun(world: World) -> tuple[Person, ExhibitionJob]:
     _, bot_id = world.bot("greedy")
     person = world.author()
     job = claim(world, sit(world, person, bot_id))
-    assert ask(world, job, 1, READY)
+    assert ask(world, job, READY)
     return person, job
+
+
+def wait(world: World, job: ExhibitionJob, seconds: float) -> None:
+    """Time goes by, and the worker keeps the match."""
+    while True:
+        step = min(seconds, world.settings.lease_seconds / 2)
+        world.clock.turn(step)
+        with world.db.transaction() as session:
+            assert exhibiting.renew_exhibition(session, job)
+        seconds -= step
+        if not seconds:
+            return
 
 
 def swept(world: World) -> list[int]:
@@ -95,7 +108,7 @@ def test_an_answer_is_taken_once_and_only_where_it_is_asked(world: World) -> Non
     answer(world, person, job.exhibition_id, 1, "BID A 1")
     with pytest.raises(WrongState):
         answer(world, person, job.exhibition_id, 1, "BID B 2")
-    assert ask(world, job, 2, READY, {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)})
+    assert ask(world, job, READY, {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)})
     with pytest.raises(WrongState):
         answer(world, person, job.exhibition_id, 1, "BID B 2")
     heard = hear(world, job)
@@ -176,7 +189,7 @@ def test_one_sees_ones_own_hand_and_no_other(world: World) -> None:
     _, bot_id = world.bot(game="liars-dice")
     person = world.author()
     job = claim(world, sit(world, person, bot_id))
-    assert ask(world, job, 1, READY, {0: Reply('{"type":"bid","quantity":1,"faceValue":2}', 5)})
+    assert ask(world, job, READY, {0: Reply('{"type":"bid","quantity":1,"faceValue":2}', 5)})
     seen = look(world, person, job.exhibition_id)
     assert seen.match is not None and seen.prompt is not None
     hands = [event["seat"] for event in seen.match.events() if event["type"] == "hand"]
@@ -185,15 +198,15 @@ def test_one_sees_ones_own_hand_and_no_other(world: World) -> None:
 
 def test_time_is_over_for_a_move_and_for_the_whole_match(world: World) -> None:
     person, job = begun(world)
-    world.clock.turn(world.settings.exhibition_move_seconds - 1)
+    wait(world, job, world.settings.exhibition_move_seconds - 1)
     heard = hear(world, job)
     assert heard is not None and not heard.late
-    world.clock.turn(2)
+    wait(world, job, 2)
     heard = hear(world, job)
     assert heard is not None and heard.late
     while world.clock.now < look(world, person, job.exhibition_id).info.created_at.replace(hour=13, minute=1):
-        world.clock.turn(200)
-        assert ask(world, job, 2, READY)
+        wait(world, job, 200)
+        assert ask(world, job, READY)
     heard = hear(world, job)
     assert heard is not None and heard.late, "an hour for all of it"
 
@@ -204,9 +217,9 @@ def test_what_a_match_waits_for_us_is_not_the_persons_time(world: World) -> None
         exhibiting.hand_back_exhibition(session, job)
     world.clock.turn(exhibiting.QUEUE_SECONDS)
     again = claim(world, job.exhibition_id)
-    assert ask(world, again, 2, READY)
+    assert ask(world, again, READY)
     world.clock.turn(world.settings.exhibition_seconds - 1)
-    assert ask(world, again, 3, READY)
+    assert ask(world, again, READY)
     until = look(world, person, job.exhibition_id).deadline_at
     assert until is not None and (until - world.clock.now).total_seconds() == 1
 
@@ -226,7 +239,7 @@ def test_the_result_is_written_once_and_makes_room(world: World) -> None:
 
 def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_answered(world: World) -> None:
     person, job = begun(world)
-    assert ask(world, job, 2, READY, {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)})
+    assert ask(world, job, READY, {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)})
     world.clock.turn(world.settings.lease_seconds + 1)
     swept(world)
     assert look(world, person, job.exhibition_id).info.state is ExhibitionState.QUEUED
@@ -234,8 +247,8 @@ def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_a
     world.clock.turn(60)
     assert swept(world) == [job.exhibition_id]
     again = claim(world, job.exhibition_id)
-    assert (again.attempt, again.turn, len(again.replies)) == (2, 2, 2)
-    assert not ask(world, job, 3, READY), "the first one is late"
+    assert (again.attempt, len(again.replies)) == (2, 2)
+    assert not ask(world, job, READY), "the first one is late"
     assert hear(world, job) is None
     with world.db.transaction() as session:
         assert not exhibiting.renew_exhibition(session, job)
@@ -246,11 +259,26 @@ def test_too_many_failures_of_ours_end_it(world: World) -> None:
     person, job = begun(world)
     for _ in range(world.settings.series_attempts):
         with world.db.transaction() as session:
-            exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "engine")
+            exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "KeyError")
         if look(world, person, job.exhibition_id).info.state is ExhibitionState.QUEUED:
             job = claim(world, job.exhibition_id)
     info = look(world, person, job.exhibition_id).info
-    assert (info.state, info.cause) == (ExhibitionState.ABANDONED, "engine")
+    assert (info.state, info.cause) == (ExhibitionState.ABANDONED, "KeyError")
+
+
+def test_what_is_nobodys_doing_is_tried_again_for_an_hour(world: World) -> None:
+    person, job = begun(world)
+
+    def fail() -> ExhibitionState:
+        with world.db.transaction() as session:
+            exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "blobs-away")
+        return look(world, person, job.exhibition_id).info.state
+
+    for _ in range(2 * world.settings.series_attempts):
+        assert fail() is ExhibitionState.QUEUED
+        job = claim(world, job.exhibition_id)
+    world.clock.turn(world.settings.exhibition_seconds + 1)
+    assert fail() is ExhibitionState.ABANDONED
 
 
 def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
@@ -261,9 +289,9 @@ def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
         assert swept(world) == [job.exhibition_id], "at once"
         job = claim(world, job.exhibition_id)
     with world.db.transaction() as session:
-        exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "engine")
+        exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "KeyError")
     info = look(world, person, job.exhibition_id).info
-    assert (info.state, info.voids, info.cause) == (ExhibitionState.QUEUED, 1, "engine")
+    assert (info.state, info.voids, info.cause) == (ExhibitionState.QUEUED, 1, "KeyError")
     world.clock.turn(world.settings.retry_seconds)
     assert swept(world) == [job.exhibition_id], "after the pause of a first failure"
 
@@ -336,7 +364,7 @@ def test_whoever_opens_or_not_sees_ones_own_dice_alone_and_is_told_of_a_typo(wor
     person = world.author()
     job = claim(world, sit(world, person, bot_id, 5, seat))
     bids = ({one: Reply(f'{{"type":"bid","quantity":{one + 1},"faceValue":2}}', 5)} for one in range(seat))
-    assert ask(world, job, 1, {one: Reply("OK", 0) for one in range(6)}, *bids)
+    assert ask(world, job, {one: Reply("OK", 0) for one in range(6)}, *bids)
     seen = look(world, person, job.exhibition_id)
     assert seen.match is not None and seen.prompt is not None
     assert f'"you":"P{seat + 1}"' in seen.prompt
@@ -352,7 +380,93 @@ def test_a_void_attempt_is_told_and_asks_anew(world: World) -> None:
         assert exhibiting.note_void(session, job, "host-starved")
     seen = look(world, person, job.exhibition_id)
     assert (seen.info.voids, seen.info.cause, seen.prompt) == (1, "host-starved", None)
-    with pytest.raises(WrongState):
-        answer(world, person, job.exhibition_id, 1, "BID A 1")
-    assert ask(world, job, 2, READY)
+    assert ask(world, job, READY)
     assert look(world, person, job.exhibition_id).prompt is not None
+
+
+def released(world: World, job: ExhibitionJob) -> ExhibitionJob:
+    with world.db.transaction() as session:
+        exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "lease-expired")
+    return claim(world, job.exhibition_id)
+
+
+def handed_back(world: World, job: ExhibitionJob) -> ExhibitionJob:
+    with world.db.transaction() as session:
+        exhibiting.hand_back_exhibition(session, job)
+    return claim(world, job.exhibition_id)
+
+
+def void(world: World, job: ExhibitionJob) -> ExhibitionJob:
+    with world.db.transaction() as session:
+        assert exhibiting.note_void(session, job, "host-starved")
+    return job
+
+
+@pytest.mark.parametrize("fail", [released, handed_back, void])
+def test_an_answer_that_was_taken_is_never_asked_for_again(
+    world: World, fail: Callable[[World, ExhibitionJob], ExhibitionJob]
+) -> None:
+    """Whether it was given before we failed or after, in a form that was open: the question is the same."""
+    for early in (True, False):
+        person, job = begun(world)
+        if early:
+            answer(world, person, job.exhibition_id, 1, "BID A 7")
+        job = fail(world, job)
+        if not early:
+            answer(world, person, job.exhibition_id, 1, "BID A 7")
+        assert ask(world, job, READY)
+        assert hear(world, job) == exhibiting.Heard("BID A 7", False, False)
+        assert look(world, person, job.exhibition_id).prompt is None
+        with world.db.transaction() as session:
+            assert exhibiting.finish_exhibition(session, job, Result((1, 2), None), "c" * 64)
+
+
+def test_a_form_that_is_open_while_we_fail_still_counts(world: World) -> None:
+    person, job = begun(world)
+    job = released(world, job)
+    assert ask(world, job, {0: Reply("OK", 9), 1: Reply("OK", 0)}), "the bot's time is another, its answer is not"
+    answer(world, person, job.exhibition_id, 1, "BID A 7")
+
+
+def test_an_answer_to_what_a_bot_that_plays_differently_made_void_is_asked_for_again(world: World) -> None:
+    person, job = begun(world)
+    assert ask(world, job, READY, {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)})
+    answer(world, person, job.exhibition_id, 2, "BID A 9")
+    job = released(world, job)
+    assert ask(world, job, READY, {0: Reply("BID B 8", 3), 1: Reply("BID A 1", 0)})
+    assert hear(world, job) == exhibiting.Heard(None, False, False)
+    with pytest.raises(WrongState):
+        answer(world, person, job.exhibition_id, 2, "BID A 9")
+
+
+def test_the_same_said_twice_is_no_mistake(world: World) -> None:
+    person, job = begun(world)
+    for _ in range(2):
+        answer(world, person, job.exhibition_id, 1, "BID A 7")
+        assert ask(world, job, READY), "a worker whose commit was not confirmed asks again"
+    assert hear(world, job) == exhibiting.Heard("BID A 7", False, False)
+
+
+def test_who_leaves_while_we_have_failed_has_either_not_played_or_resigned(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person, job = begun(world)
+    with monkeypatch.context() as patch:
+        patch.setattr(exhibitions, "abandon", lambda *_: False)  # it goes back to the queue at this very moment
+        with world.db.transaction() as session:
+            exhibiting.hand_back_exhibition(session, job)
+            exhibitions.resign(session, person, job.exhibition_id)
+    job = claim(world, job.exhibition_id)
+    assert ask(world, job, READY)
+    assert hear(world, job) == exhibiting.Heard(None, True, False)
+
+
+def test_while_the_database_takes_nothing_a_persons_time_stands_still(world: World) -> None:
+    _, job = begun(world)
+    world.clock.turn(world.settings.exhibition_move_seconds + 1)
+    assert hear(world, job) == exhibiting.Heard(None, False, False), "nobody could renew the lease meanwhile"
+    wait(world, job, 0)
+    wait(world, job, world.settings.exhibition_move_seconds - 1)
+    assert hear(world, job) == exhibiting.Heard(None, False, False), "all of it again"
+    wait(world, job, 2)
+    assert hear(world, job) == exhibiting.Heard(None, False, True)
