@@ -196,6 +196,8 @@ def _unproven(match: Match, seated: list[Participant], blobs: Blobs) -> Iterator
         return
     if transcript.seed != match.seed or transcript.about.get("match") != match.id:
         yield f"its transcript is of match {transcript.about.get('match')}"
+    if {one.finished_at for one in seated} != {match.finished_at}:
+        yield "its participants do not have its end"
     stored = [(one.rank, one.points and Fraction(one.points), one.fault) for one in seated]
     if stored != _proven(transcript):
         yield f"stored is {stored}, its transcript says {_proven(transcript)}"

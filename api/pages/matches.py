@@ -1,4 +1,4 @@
-"""All matches played in a season or by a bot, newest first, page by page; the pages of both show the newest only."""
+"""All matches played in a season or by a bot, the last to end first, page by page; their own pages show the newest."""
 
 from __future__ import annotations
 

@@ -37,7 +37,8 @@ class MatchPage(schemas.Query):
 
 @router.get("", responses={400: {}})
 def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas.Matches:
-    """The newest first, filtered by season, bot and state.
+    """The newest first, filtered by season, bot and state: the last that were planned, of those that are done the last
+    that ended.
 
     With `finished_since`: those that ended at that instant or later, the last that ended first. Matches of a series end
     at once, and series in any order, so this is the list to follow; a match may be seen some seconds after it ended.

@@ -139,22 +139,26 @@ def matches(
     before: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
-    """The newest matches first, those with an id below `before`. `opponent_id`: only those of `bot_id` against it.
+    """The newest matches first, those that come after the match `before`. `opponent_id`: only those of `bot_id`
+    against it.
 
-    With `finished_since`, those that ended at that instant or later, done or abandoned, the last to end first: whole
-    series end at once, and in any order. There `before` names the match after which to go on. A result is seen a moment
-    after the end that it tells, so who follows looks back a little.
+    Where matches that wait or are being played are among them, the newest is the last that was planned. Those that were
+    played (`state` done) come in the order of their ends, the last first: whole series end at once, and in any order.
+    So do, with `finished_since`, those that ended at that instant or later, done or abandoned. A result is seen a
+    moment after the end that it tells, so who follows looks back a little.
 
     Raises:
-        BadCursor: with `finished_since`, if `before` is no match that has ended.
+        BadCursor: of a list by end, if `before` is no match that has ended.
     """
+    number, ended = col(Match.id), col(Match.finished_at)
     statement = select(Match, Season.game).join(Season, col(Season.id) == Match.season_id)
     if bot_id is not None:
         statement = statement.join(Participant, col(Participant.match_id) == Match.id)
         statement = statement.where(Participant.bot_id == bot_id)
         statement = statement.where(~_another_seat(bot_id, lambda seat, other: other < seat))  # versions of one meet
-        if before is not None and finished_since is None:
-            statement = statement.where(Participant.match_id < before)
+        number = col(Participant.match_id)  # which has an index
+        if state is MatchState.DONE:
+            ended = col(Participant.finished_at)  # and so has this
     if opponent_id is not None:
         statement = statement.where(_another_seat(opponent_id, lambda seat, other: other != seat))
     if season_id is not None:
@@ -162,13 +166,16 @@ def matches(
     if state is not None:
         statement = statement.where(Match.state == state)
     if finished_since is not None:
-        statement = statement.where(*_ended(session, finished_since, before))
-        statement = statement.order_by(col(Match.finished_at).desc(), col(Match.id).desc())
-    else:
-        order = col(Match.id) if bot_id is None else col(Participant.match_id)  # whichever has an index
-        statement = statement.order_by(order.desc())
+        statement = statement.where(ended >= finished_since)
+    if finished_since is not None or state is MatchState.DONE:
+        statement = statement.where(ended.is_not(None)).order_by(ended.desc(), number.desc())
         if before is not None:
-            statement = statement.where(Match.id < before)
+            at = _end(session, before)
+            statement = statement.where(ended <= at, or_(ended < at, number < before))
+    else:
+        statement = statement.order_by(number.desc())
+        if before is not None:
+            statement = statement.where(number < before)
     rows = session.exec(statement.limit(limit)).all()
     seats = _seats(session, [row.id for row, _ in rows])
     known = bearings(session, [row for row, _ in rows])
@@ -182,16 +189,12 @@ def _another_seat(bot_id: int, where: Callable[[Any, Any], ColumnElement[bool]])
     return exists().where(*there, where(col(Participant.seat), col(other.seat)))
 
 
-def _ended(session: Session, since: datetime, after: int | None) -> list[ColumnElement[bool]]:
-    """Of a list by end: what ended since, and (`after` a match) what comes after it."""
-    ended = col(Match.finished_at)
-    conditions: list[ColumnElement[bool]] = [ended >= since]
-    if after is not None:
-        last = session.exec(select(ended).where(Match.id == after)).first()
-        if last is None:
-            raise BadCursor
-        conditions += [ended <= last, or_(ended < last, col(Match.id) < after)]
-    return conditions
+def _end(session: Session, match_id: int) -> datetime:
+    """When a match ended that a list is to go on after. Raises BadCursor."""
+    found = session.exec(select(Match.finished_at).where(Match.id == match_id)).first()
+    if found is None:
+        raise BadCursor
+    return found
 
 
 def match_detail(session: Session, match_id: int) -> MatchDetail:

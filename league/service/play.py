@@ -373,6 +373,7 @@ def _write_results(session: Session, outcomes: Sequence[MatchOutcome], at: datet
                     "fault_command": fault and storable(fault.command, 64),
                     "fault_elapsed_ms": fault and fault.elapsed_ms,
                     "fault_why": fault and storable(fault.why),
+                    "finished_at": at,
                 }
             )
     session.execute(update(Match), matches)

@@ -12,10 +12,11 @@ from engine.core import Result
 from engine.figures import points
 from league import service
 from league.service.audit import record
+from league.service.matches import MatchInfo
 from tests.api.site import Site
 from tests.api.test_matches import Played
 from tests.api.test_pages import HTML, page
-from tests.league.world import won
+from tests.league.world import GAME, won
 
 
 @pytest.fixture
@@ -56,6 +57,35 @@ def test_a_bots_matches_are_listed_against_all_and_against_one(
     assert (len(mine), len(against)) == (8, 4)
     page(site_of_three, "/bots/2/matches?opponent=99", 404)
     assert "None has been played" in page(site_of_three, "/bots/2/matches?opponent=2").text
+
+
+def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three series of four; the one that was planned first is played to its end last, and one is not over."""
+    monkeypatch.setattr(matches, "ROWS", 3)
+    world = site.world
+    world.season(3, series_length=4)
+    jobs = [job for job in map(world.claim, world.tick()) if job is not None]
+    for job in reversed(jobs[:2]):
+        world.clock.turn(1)
+        assert world.finish(job, [won(match) for match in job.matches])
+    ended = [match.match_id for job in jobs[:2] for match in reversed(job.matches)]
+    assert len(jobs) == 3 and ended != sorted(ended, reverse=True)
+    assert walked(site, "/seasons/1/matches") == ended
+    seated = {number: {seat.bot_id for seat in detail(site, number).seats} for number in ended}
+    for bot in (1, 2, 3):
+        assert walked(site, f"/bots/{bot}/matches") == [number for number in ended if bot in seated[number]]
+    for path in ("/", "/seasons/1", f"/games/{GAME}"):
+        links = [link.removeprefix("/matches/") for link in page(site, path).links if link.startswith("/matches/")]
+        assert [int(link) for link in links if int(link) in ended] == ended
+    listed = site.client.get("/v1/matches?state=done&limit=5").json()
+    rest = site.client.get(f"/v1/matches?state=done&cursor={listed['next']}").json()
+    assert [match["id"] for match in listed["items"] + rest["items"]] == ended
+    page(site, f"/seasons/1/matches?before={jobs[2].matches[0].match_id}", 400)  # it has not ended
+
+
+def detail(site: Site, number: int) -> MatchInfo:
+    with site.world.db.reading() as session:
+        return service.match_detail(session, number).match
 
 
 def test_a_list_that_did_not_change_is_304(site_of_three: Site) -> None:

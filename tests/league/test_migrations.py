@@ -15,7 +15,7 @@ from league.config import Settings
 from league.database import Database
 from league.service.response_times import command_times
 from league.states import Admission, FinalsFormat, Purpose, Ranks, SeasonState
-from league.tables import BotVersion, Division, Entry, RatingSnapshot, Season, Series
+from league.tables import BotVersion, Division, Entry, Match, Participant, RatingSnapshot, Season, Series
 from tests.league.conftest import execute
 from tests.league.world import settings
 
@@ -100,6 +100,7 @@ def test_a_season_of_the_first_schema_goes_on_as_it_was(first_league: Database) 
         assert session.exec(select(Division.number).where(Division.season_id == 2)).all() == [1]
         assert session.exec(select(Series.purpose)).all() == [Purpose.LADDER]
         assert session.exec(select(BotVersion.uploader_id)).all() == [7]
+        assert session.exec(select(Participant.finished_at)).all() == session.exec(select(Match.finished_at)).all()
         assert session.exec(select(RatingSnapshot)).all() == []  # by the first method: it is ranked anew
         assert season.rated_serial < season.log_serial
         roll, score = command_times(session, 2, [5])
