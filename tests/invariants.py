@@ -61,6 +61,7 @@ def broken(session: Session, blobs: Blobs) -> list[str]:
         unswept_leases(session),
         lost_programs(session, blobs),
         unproven_results(session, blobs),
+        unproven_exhibitions(session, blobs),
         miscounted_pairs(session),
         miscounted_prompts(session),
         wrong_rankings(session),
@@ -186,13 +187,44 @@ def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
             yield f"match {match.id} is {match.state} and has a result"
 
 
-def _unproven(match: Match, seated: list[Participant], blobs: Blobs) -> Iterator[str]:
+def unproven_exhibitions(session: Session, blobs: Blobs) -> Iterator[str]:
+    """So does that of a person's match; one that was given up says why."""
+    for row in session.exec(select(Exhibition)):
+        if row.state is ExhibitionState.DONE:
+            yield from (f"exhibition {row.id}: {problem}" for problem in _unproven_exhibition(row, blobs))
+        elif row.state is ExhibitionState.ABANDONED and not row.cause:
+            yield f"exhibition {row.id} was given up without a cause"
+
+
+def _unproven_exhibition(row: Exhibition, blobs: Blobs) -> Iterator[str]:
+    transcript = _replayed(row.transcript_sha256, blobs)
+    if isinstance(transcript, str):
+        yield transcript
+        return
+    if transcript.seed != row.seed or transcript.about.get("exhibition") != row.id:
+        yield f"its transcript is of exhibition {transcript.about.get('exhibition')}"
+    result = transcript.result
+    points = None if result.points is None else [str(value) for value in result.points]
+    stored, proven = (row.ranks, row.points, row.fault), (list(result.ranks), points, result.faults.get(row.seat))
+    if stored != proven:
+        yield f"stored is {stored}, its transcript says {proven}"
+
+
+def _replayed(sha256: str | None, blobs: Blobs) -> Transcript | str:
+    """The transcript, if it follows from the rules, or what is wrong with it."""
     try:
-        assert match.transcript_sha256 is not None, "it has no transcript"
-        transcript = decode(blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
+        assert sha256 is not None, "it has no transcript"
+        transcript = decode(blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
         replay(GAMES[transcript.game], transcript)
     except (AssertionError, BadTranscript, BlobDamaged, BlobMissing, Diverged, KeyError, ValueError) as error:
-        yield f"its transcript proves nothing: {error!r}"
+        return f"its transcript proves nothing: {error!r}"
+    return transcript
+
+
+def _unproven(match: Match, seated: list[Participant], blobs: Blobs) -> Iterator[str]:
+    transcript = _replayed(match.transcript_sha256, blobs)
+    if isinstance(transcript, str):
+        yield transcript
         return
     if transcript.seed != match.seed or transcript.about.get("match") != match.id:
         yield f"its transcript is of match {transcript.about.get('match')}"

@@ -8,14 +8,18 @@ from pathlib import Path
 import pytest
 from sqlmodel import col, update
 
+from engine.core import Result
+from engine.transcript import decode
 from league import service
 from league.blobs import Blobs
-from league.service.exhibiting import claim_exhibition
+from league.service.exhibiting import claim_exhibition, finish_exhibition
 from league.service.exhibitions import take_seat
 from league.service.play import HANDED_BACK
-from league.tables import Attempt, BotVersion
+from league.tables import Attempt, BotVersion, Exhibition
 from tests.invariants import broken, convicted, unfinished
 from tests.league.world import World, settings
+
+TRANSCRIPTS = Path(__file__).parent / "transcripts"
 
 
 class Kept(World):
@@ -77,6 +81,25 @@ def test_a_lease_that_nobody_took_back_is_found(kept: Kept) -> None:
         f"version {version_id} has a lease",
         f"exhibition {person} has a lease",
     ]
+
+
+def test_a_persons_match_that_nothing_proves_is_found(kept: Kept) -> None:
+    content = (TRANSCRIPTS / "yacht-auction.jsonl").read_bytes()
+    record = decode(content)
+    with kept.db.transaction() as session:
+        number = take_seat(session, kept.owner, kept.bot_id, seat=1)
+        session.get_one(Exhibition, number).seed = record.seed
+        session.flush()
+        job = claim_exhibition(session, number, "w1:1", kept.host)
+        assert job is not None
+        assert finish_exhibition(session, job, Result((2, 2), None), kept.blobs.put(content))
+    other, result = kept.wrong()
+    assert other == f"exhibition {number}: its transcript is of exhibition None"
+    assert result.startswith(f"exhibition {number}: stored is ([2, 2], None, None), its transcript says (")
+    with kept.db.transaction() as session:
+        session.get_one(Exhibition, number).transcript_sha256 = "0" * 64
+    (nothing,) = kept.wrong()
+    assert nothing.startswith(f"exhibition {number}: its transcript proves nothing: BlobMissing")
 
 
 def test_an_attempt_at_a_build_that_vanished_is_found(kept: Kept) -> None:

@@ -19,6 +19,7 @@ class Form:
     def __init__(self, action: str) -> None:
         self.action = action
         self.fields: dict[str, str] = {}
+        self.boxes: dict[str, str] = {}  # to tick; none is
 
 
 class Read(HTMLParser):
@@ -41,7 +42,9 @@ class Read(HTMLParser):
             self.forms.append(Form(found["action"]))
         elif tag == "meta" and found.get("name") == "csrf":
             self.token = found["content"]
-        elif tag in {"input", "textarea"} and "name" in found and found.get("type") != "checkbox":
+        elif found.get("type") == "checkbox" and "name" in found and self.forms:
+            self.forms[-1].boxes[found["name"]] = found["value"]
+        elif tag in {"input", "textarea"} and "name" in found:
             self.forms[-1].fields[found["name"]] = found.get("value", "")
             self._area = found["name"] if tag == "textarea" else ""
         elif tag == "select":

@@ -3,7 +3,8 @@
     ./scripts/chaos [--seed N] [--minutes M] [--only WORDS]
 
 A season is opened and plays; something happens to the cluster (`tests.cluster.disturbances`), and meanwhile somebody
-uploads (`tests.cluster.uploading`); its cause goes away. Then every machine must play again, the upload be ready, and
+uploads (`tests.cluster.uploading`) and somebody plays against a bot (`tests.cluster.playing`); its cause goes away.
+Then every machine must play again, the upload be ready, the person's match be over with all moves that were taken, and
 as much be played as before, within `BOUND_SECONDS`; the season is closed, and once what runs is played and standings
 are published, every invariant must hold, no match may be given up on, no innocent bot convicted or called broken, and
 nothing may be left on the machines. A failing run is made again by its seed, as far as a cluster repeats itself.
@@ -24,6 +25,7 @@ from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.cluster.cluster import Cluster
 from tests.cluster.disturbances import DISTURBANCES
 from tests.cluster.leftovers import leftovers
+from tests.cluster.playing import Guest
 from tests.cluster.servers import until
 from tests.cluster.uploading import Author
 from tests.invariants import given_up, unfinished
@@ -53,6 +55,7 @@ class Chaos:
     def __init__(self, cluster: Cluster, bots: list[tuple[str, int]], seed: int) -> None:
         self.cluster, self.bots, self.chance = cluster, bots, random.Random(seed)
         self.author = Author(cluster)
+        self.guest = Guest(cluster, bots[0][1], self.chance)
 
     def order(self, words: str = "") -> Iterator[str]:
         """Names of disturbances, those with these words: all in some order, and again, for ever."""
@@ -69,11 +72,13 @@ class Chaos:
         season_id = cluster.season(self.bots, series_length=SERIES)
         until("every machine plays", self._all_play(), BOUND_SECONDS)
         before = self._matches(season_id)
-        with self.author.uploads(self.chance.uniform(0, STRIKE_SECONDS)):
+        with self.guest.plays(), self.author.uploads(self.chance.uniform(0, STRIKE_SECONDS)):
             DISTURBANCES[name](cluster, self.chance)
         back = until("every machine plays again", self._all_play(), 3 * BOUND_SECONDS)
         built = back + until("what was uploaded meanwhile is built", self.author.is_built, 3 * BOUND_SECONDS)
-        fast = built + until("as much is played as before", lambda: self._fast(season_id, before), 3 * BOUND_SECONDS)
+        ended = built + until("the person's match is over", self.guest.is_done, 3 * BOUND_SECONDS)
+        assert self.guest.wrong() == []
+        fast = ended + until("as much is played as before", lambda: self._fast(season_id, before), 3 * BOUND_SECONDS)
         assert cluster.broken() == []
         cluster.close(season_id)
         assert cluster.broken() == []
@@ -83,9 +88,12 @@ class Chaos:
         until(f"nothing is left: {leftovers(cluster)}", lambda: leftovers(cluster) == [], BOUND_SECONDS)
         assert back <= BOUND_SECONDS, f"every machine played again after {back:.0f} s only"
         assert built <= BOUND_SECONDS, f"what was uploaded meanwhile was built after {built:.0f} s only"
+        waited = self.guest.worst_wait_afterwards_seconds
+        assert waited <= BOUND_SECONDS, f"a person waited for {waited:.0f} s after it was over"
         assert fast <= BOUND_SECONDS, f"as fast as before after {fast:.0f} s only"
         played = f"{cluster.played(season_id):4} matches; every machine played again after {back:4.1f} s"
-        return f"{name:36} {played}, an upload was ready after {built:4.1f} s, and the speed back after {fast:4.1f} s"
+        served = f"an upload was ready after {built:4.1f} s, and the speed back after {fast:4.1f} s"
+        return f"{name:36} {played}, {served}; {self.guest.told()}"
 
     def _matches(self, season_id: int) -> int:
         """Played from now on for a moment."""

@@ -32,8 +32,8 @@ from league import service
 from league.blobs import Blobs
 from league.config import Settings
 from league.database import Database, now
-from league.states import UNFINISHED, MatchState, SeriesState
-from league.tables import Match, RatingSnapshot, Series
+from league.states import UNFINISHED, ExhibitionState, MatchState, SeriesState
+from league.tables import Exhibition, Match, RatingSnapshot, Series
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.cluster.network import Machine, Network
 from tests.cluster.servers import ADDRESS, Primary, Redis, until
@@ -229,6 +229,12 @@ class Cluster:
             found = select(Series.worker).where(Series.state == SeriesState.DONE, col(Series.started_at) >= since)
             names = [str(worker).split(":")[0] for worker in session.exec(found)]
         return {name: names.count(name) for name in WORKERS}
+
+    def tables(self) -> list[str]:
+        """Machines at which a person plays now."""
+        with self.database.reading() as session:
+            found = session.exec(select(Exhibition.worker).where(Exhibition.state == ExhibitionState.RUNNING))
+            return [str(worker).split(":")[0] for worker in found]
 
     def played(self, season_id: int) -> int:
         """Matches of the season that have a result."""

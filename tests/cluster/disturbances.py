@@ -53,6 +53,7 @@ def _becomes_victim(machine: Machine, *how: str | Path) -> None:
     machine.stop("worker")
     machine.start("keeper", sys.executable, "-m", "cli.main", "keeper")
     machine.start("victim", sys.executable, "-m", "tests.cluster.victim", *how)
+    machine.start("tables", sys.executable, "-m", "cli.main", "jobs", "exhibition", "2")
 
 
 def machine_dies(cluster: Cluster, chance: random.Random) -> None:
@@ -71,6 +72,15 @@ def worker_stops(cluster: Cluster, chance: random.Random) -> None:
     machine.signal(signal.SIGSTOP, "cli.main")
     time.sleep(cluster.settings.lease_seconds + cluster.settings.sweep_seconds + chance.uniform(1, 4))
     machine.signal(signal.SIGCONT, "cli.main")
+
+
+def table_dies(cluster: Cluster, chance: random.Random) -> None:
+    """Whatever plays with people is killed on the machine at which somebody sits, twice; the worker starts it again."""
+    for _ in range(2):
+        time.sleep(chance.uniform(0.2, 3))
+        until("somebody is at a table", cluster.tables, DEATH_SECONDS)
+        for name in cluster.tables():
+            cluster.machine(name).kill("jobs\0exhibition")
 
 
 def scheduler_dies(cluster: Cluster, chance: random.Random) -> None:
@@ -196,6 +206,7 @@ def deadly(cluster: Cluster, chance: random.Random) -> None:
     for machine in cluster.machines():
         machine.stop("victim")
         machine.stop("keeper")
+        machine.kill("jobs\0exhibition")
         cluster.start(machine.name, "worker")
 
 
@@ -255,6 +266,7 @@ DISTURBANCES: dict[str, Disturbance] = {
     **{f"a worker dies {moment}": partial(worker_dies, moment) for moment in MOMENTS},
     "a machine dies": machine_dies,
     "a worker stops past its lease": worker_stops,
+    "a person's worker dies": table_dies,
     "a scheduler dies": scheduler_dies,
     "a worker without database": partial(cut_off, True, False),
     "a worker without queue": partial(cut_off, False, True),
