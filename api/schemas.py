@@ -315,9 +315,17 @@ class SeasonTerms(Input):
 
     ranks: Ranks = Field(default=Ranks.PLACEMENT, description="What counts of a table of three and more.")
     seats: int = Field(default=2, ge=2, le=64, description="At a table; by default the fewest that the game has.")
-    series_length: int = Field(default=10, ge=1, le=1000, description="Matches played in one go.")
+    series_length: int = Field(
+        default=10,
+        ge=1,
+        le=1000,
+        description="Matches played in one go; in Liar's Dice whole turns round the table (of 10 at a table of 4: 8).",
+    )
     games_per_pair: int | None = Field(
-        default=None, ge=1, le=1_000_000, description="Matches of each pair in the whole ladder; null: no bound."
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description="Matches of each pair in the whole ladder, rounded like those in one go; null: no bound.",
     )
     opens_at: Date | None = Field(default=None, description="null: opened by hand.")
     freezes_at: Date | None = Field(default=None, description="From then on no entries and no other versions.")
@@ -385,11 +393,14 @@ class SeasonChange(SeasonTerms):
 
 
 class Progress(Output):
-    """How far it is. `voids`: attempts that we spoiled and played again."""
+    """How far it is. `counting`: of the matches that are `done`, those that count, so neither voided nor played again
+    nor of a bot that is disqualified; `voids`: attempts that we spoiled and played again.
+    """
 
     entries: int
     scheduled: int
     done: int
+    counting: int
     abandoned: int
     voids: int
 
@@ -401,6 +412,14 @@ class Division(Output):
     name: str
     size: int | None
     entries: int
+
+
+class Plays(Output):
+    """What is really played: in Liar's Dice, where everybody has each hand once, whole turns round the table."""
+
+    series_length: int
+    games_per_pair: int | None
+    finals_games: int
 
 
 class Season(Output):
@@ -436,6 +455,8 @@ class Season(Output):
     uploads_per_hour: int | None
     versions_per_day: int | None
     challenge_games: int
+    plays: Plays
+    rounded: str = Field(description="What is played otherwise than set, as a sentence; empty: nothing.")
     created_at: datetime
     divisions: list[Division]
     published_at: datetime | None

@@ -114,6 +114,7 @@ class Season(Answer):
     closes_at: datetime | None
     finals_done_at: datetime | None
     seats: int
+    rounded: str
     divisions: list[Division]
     published_at: datetime | None
     log_sha256: str | None
@@ -125,6 +126,7 @@ class Progress(Answer):
     entries: int
     scheduled: int
     done: int
+    counting: int
     abandoned: int
     voids: int
 

@@ -60,6 +60,7 @@ def create(
         print_json(made)
     else:
         out.print(f"Season {made.id} is {plain(made.state)}. `deadheat season open {made.id}` opens it.")
+        _show_rounded(made)
 
 
 @group.command(name="list")
@@ -91,13 +92,16 @@ def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
         return
     progress = found.progress
     out.print(f"[bold]{plain(found.name)}[/], {plain(found.game)}: {plain(_state(found))}")
+    uncounted = progress.done - progress.counting
     out.print(
-        f"{counted(progress.entries, 'bot')}, {counted(progress.done, 'match', 'matches')} played, "
+        f"{counted(progress.entries, 'bot')}, {counted(progress.counting, 'match', 'matches')} played, "
         f"{progress.scheduled} to come, "
-        f"{progress.abandoned} abandoned"
+        + (f"{uncounted} that {'does' if uncounted == 1 else 'do'} not count, " if uncounted else "")
+        + f"{progress.abandoned} abandoned"
     )
     for line in _finals(found):
         out.print(f"  {plain(line)}", soft_wrap=True)
+    _show_rounded(found)
     if found.waits_for:
         out.print(f"It is due to close, and waits for {plain(' and '.join(found.waits_for))}.", soft_wrap=True)
     for division in found.divisions if len(found.divisions) > 1 else []:
@@ -305,6 +309,12 @@ def _division_line(division: Division) -> str:
     return f"  {division.number}. {plain(division.name)}: {room}"
 
 
+def _show_rounded(season: Season) -> None:
+    """What is played otherwise than it is set."""
+    if season.rounded:
+        out.print(plain(season.rounded), soft_wrap=True)
+
+
 def _change(server: str, token: str, season: int, body: dict[str, Any], as_json: bool) -> None:
     with connect(server, token) as client:
         changed = client.change_season(season, body)
@@ -316,6 +326,8 @@ def _change(server: str, token: str, season: int, body: dict[str, Any], as_json:
     for name in body:
         if name not in {"state", "divisions", "force"}:
             out.print(f"  {name}={plain(_shown(sent.get(name)))}")
+    if not body.keys().isdisjoint({"seats", "series_length", "games_per_pair", "finals", "finals_games"}):
+        _show_rounded(changed)
     for division in changed.divisions if "divisions" in body else []:
         out.print(_division_line(division))
     if coming := _next_date(changed):

@@ -143,7 +143,7 @@ def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
     if totals is None:
         return service.season_progress(session, season_id)
     entries, scheduled = season_waiting(session, season_id)
-    return Progress(entries, scheduled, totals["matches"], totals["abandoned"], totals["voids"])
+    return Progress(entries, scheduled, totals["matches"], totals["rated"], totals["abandoned"], totals["voids"])
 
 
 def shown(rows: Sequence[Row], chosen: Chosen, info: SeasonInfo) -> Shown:

@@ -25,9 +25,9 @@ from league.states import Purpose
 from league.tables import BotVersion, Match, Pair, Participant, Season, Series
 
 
-def whole_groups(season: Season, matches: int) -> int:
+def whole_groups(game: str, seats: int, matches: int) -> int:
     """As many matches as wished, or what is left of them when a deal is to be played by everyone in every seat."""
-    return whole_turns(matches, season.seats) if season.game in SAME_DEALS else matches
+    return whole_turns(matches, seats) if game in SAME_DEALS else matches
 
 
 def add_series(

@@ -78,8 +78,8 @@ def _plan(session: Session, season: Season) -> list[int]:
         season.pairing_seed = surroundings(session).entropy(SEED_BYTES)
     terms = Terms(
         seats=season.seats,
-        series_length=whole_groups(season, season.series_length),
-        games_per_pair=season.games_per_pair and whole_groups(season, season.games_per_pair),
+        series_length=whole_groups(season.game, season.seats, season.series_length),
+        games_per_pair=season.games_per_pair and whole_groups(season.game, season.seats, season.games_per_pair),
     )
     players = _players(session, season, terms)
     entrants = _entrants(session, season, players)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import pairwise
 from typing import TypedDict, Unpack
 
@@ -18,7 +19,9 @@ from league.database import now
 from league.errors import BadSetting, NameTaken, NotFound, UnknownGame, WrongState
 from league.service.admission import take_over_list
 from league.service.audit import record
+from league.service.counting import counts
 from league.service.divisions import DivisionInfo, carry_over, divisions_of, make_divisions
+from league.service.planning import whole_groups
 from league.service.steps import lock_season
 from league.service.users import Person
 from league.states import Admission, FinalsFormat, FinalsLog, MatchState, Ranks, SeasonState
@@ -111,14 +114,48 @@ class SeasonInfo:
     published_at: datetime | None
     log_sha256: str | None
 
+    @property
+    def plays(self) -> Plays:
+        """What is really played."""
+        whole = partial(whole_groups, self.game, self.seats)
+        pair = None if self.games_per_pair is None else whole(self.games_per_pair)
+        return Plays(whole(self.series_length), pair, whole(self.finals_games))
+
+    @property
+    def rounded(self) -> str:
+        """What of these numbers is played otherwise than it is set, as a sentence; empty: nothing is."""
+        numbers = {"series_length": "in one go", "games_per_pair": "of each pair"}
+        if self.finals is not FinalsFormat.NONE:
+            numbers["finals_games"] = "at each meeting in the finals"
+        told = [
+            f"{getattr(self.plays, name)} {words}, not {getattr(self, name)}"
+            for name, words in numbers.items()
+            if getattr(self.plays, name) != getattr(self, name)
+        ]
+        if not told:
+            return ""
+        return f"Each deal is played once from each of the {self.seats} seats, so there are {'; '.join(told)}."
+
+
+@dataclass(frozen=True, slots=True)
+class Plays:
+    """Numbers of matches as they are played: where everybody has each hand once, whole turns round the table."""
+
+    series_length: int
+    games_per_pair: int | None
+    finals_games: int
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a season is. `voids`: attempts at matches that we spoiled and played again."""
+    """How far a season is. `counting`: of the matches that are `done`, those that count (`league.service.counting`);
+    `voids`: attempts at matches that we spoiled and played again.
+    """
 
     entries: int
     scheduled: int
     done: int
+    counting: int
     abandoned: int
     voids: int
 
@@ -222,14 +259,16 @@ def season_info(session: Session, season_id: int) -> SeasonInfo:
 def season_progress(session: Session, season_id: int) -> Progress:
     """Counts over the whole season; the API keeps them for a moment."""
     entries = session.exec(select(func.count()).select_from(Entry).where(Entry.season_id == season_id)).one()
-    counts = select(Match.state, func.count()).where(Match.season_id == season_id).group_by(col(Match.state))
-    matches = {str(state): count for state, count in session.exec(counts)}
+    by_state = select(Match.state, func.count()).where(Match.season_id == season_id).group_by(col(Match.state))
+    matches = {str(state): count for state, count in session.exec(by_state)}
+    counting = session.exec(select(func.count()).select_from(Match).where(*counts(season_id))).one()
     void = (Attempt.season_id == season_id, Attempt.cause != "played", col(Attempt.match_id).is_not(None))
     voids = session.exec(select(func.count()).select_from(Attempt).where(*void)).one()
     return Progress(
         entries=entries,
         scheduled=matches.get("scheduled", 0),
         done=matches.get("done", 0),
+        counting=counting,
         abandoned=matches.get("abandoned", 0),
         voids=voids,
     )

@@ -110,6 +110,20 @@ def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
     assert "6 matches played" in found.text
 
 
+@pytest.mark.parametrize("ranked", [False, True])
+def test_matches_that_do_not_count_are_counted_apart(site: Site, ranked: bool) -> None:
+    season = site.world.season(3, series_length=2, games_per_pair=2)
+    site.world.play_all()
+    with site.world.db.transaction() as session:
+        service.void_match(session, site.world.boss, 1, "a cosmic ray")
+        service.rejudge_match(session, site.world.boss, 2, "another")
+    if ranked:
+        with site.world.db.transaction() as session:
+            service.refit(session, season)
+    told = "4 matches played, 1 to come, 2 that do not count"
+    assert told in page(site, f"/seasons/{season}").text
+
+
 def test_divisions_stand_apart(site: Site) -> None:
     season = site.world.season(4, series_length=2, games_per_pair=2, divisions=[("Gold", None), ("Silver", None)])
     with site.world.db.transaction() as session:

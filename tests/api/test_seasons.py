@@ -66,6 +66,20 @@ def test_a_season_needs_a_game_or_a_season_before(site: Site) -> None:
     site.problem(409, site.client.post("/v1/seasons", json=body, headers=boss), "wrong-state")
 
 
+def test_whole_deals_are_told_when_a_season_is_made_and_on_its_page(site: Site) -> None:
+    body = {"name": "Dice", "game": "liars-dice", "seats": 4, "games_per_pair": 21, "finals": "swiss"}
+    found = site.ok(201, site.client.post("/v1/seasons", json=body, headers=site.organiser()))
+    assert (found["series_length"], found["games_per_pair"]) == (10, 21)
+    assert found["plays"] == {"series_length": 8, "games_per_pair": 20, "finals_games": 8}
+    assert found["rounded"] == (
+        "Each deal is played once from each of the 4 seats, so there are 8 in one go, not 10; 20 of each pair, not 21; "
+        "8 at each meeting in the finals, not 10."
+    )
+    page = site.client.get(f"/seasons/{found['id']}").text
+    assert "8 matches in one go, at least 20 of each pair" in page
+    assert found["rounded"] in page
+
+
 def test_settings_and_state_change_in_one_request_or_not_at_all(site: Site) -> None:
     boss = site.organiser()
     path = f"/v1/seasons/{made(site, boss)['id']}"

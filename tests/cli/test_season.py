@@ -133,6 +133,11 @@ def test_settings_are_listed_given_and_emptied(desk: Desk) -> None:
     changed = desk.json("boss", "season", "edit", 1, *changes)
     assert (changed["name"], changed["games_per_pair"], changed["teams_only"]) == ("Cup 2", None, True)
     assert (changed["languages"], changed["closes_at"]) == (["c", "cpp"], "2027-03-01T11:00:00Z")
+    told = desk.says("boss", "season", "create", "Dice", "--game", "liars-dice", "games_per_pair=3")
+    assert "2 of each pair, not 3" in told
+    assert "2 of each pair, not 3" in desk.says("boss", "season", "show", 2)
+    assert "4 of each pair, not 5" in desk.says("boss", "season", "edit", 2, "games_per_pair=5")
+    assert "of each pair" not in desk.says("boss", "season", "edit", 2, "games_per_pair=6")
     for wrong, sentence in (
         ("games=3", "is no setting"),
         ("closes_at=soon", "is no date like"),

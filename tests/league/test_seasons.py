@@ -61,6 +61,21 @@ def test_every_pair_plays_its_share_and_no_more(world: World) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("game", "seats", "length", "wished", "played"),
+    [("liars-dice", 2, 3, 5, 4), ("liars-dice", 2, 2, 1, 2), (GAME, 2, 4, 5, 5)],
+)
+def test_a_season_says_how_many_matches_are_really_played(
+    world: World, game: str, seats: int, length: int, wished: int, played: int
+) -> None:
+    season_id = world.season(3, game=game, seats=seats, series_length=length, games_per_pair=wished)
+    with world.db.reading() as session:
+        season = service.season_info(session, season_id)
+    assert season.plays.games_per_pair == played
+    assert world.play_all() == 3 * played
+    assert (f"{played} of each pair, not {wished}" in season.rounded) == (played != wished)
+
+
 def test_seats_change_with_every_game_of_a_pair(world: World) -> None:
     world.season(2, series_length=3, games_per_pair=6)
     world.play_all()
