@@ -327,6 +327,7 @@ class Appeal(Answer):
     state: str
     text: str
     findings: dict[str, Any]
+    ruling: str
 
 
 class RuledOn(Answer):

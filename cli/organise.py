@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 
-from cli.api_models import AuditRecord
+from cli.api_models import Appeal, AuditRecord
 from cli.author import find_entry
 from cli.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
-from cli.console import err, fail, out, plain
-from engine.figures import seat_number
+from cli.console import err, fail, out, plain, quoted
+from engine.figures import counted, seat_number
 from league.chain import GENESIS, AuditEntry, record_sha256
 from league.states import AppealState
 from league.words import Exported, Remedy
@@ -153,17 +151,25 @@ def appeals(
     if as_json:
         print_json_lines(found)
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("appeal", "state", "match", "bot", "verified", "fault", "voids", "says"):
-        table.add_column(heading, overflow="fold" if heading == "says" else "ellipsis", no_wrap=heading != "says")
-    for item in found:
-        findings = item.findings
-        faults = ", ".join(f"{fault['bot']} {fault['fault']} at {fault['command']}" for fault in findings["faults"])
-        voids = sum(attempt["cause"] != "played" for attempt in findings["attempts"])
-        verified = "yes" if findings["verified"] else "NO"
-        cells = (item.id, item.state, item.match_id, item.bot, verified, faults, voids, item.text)
-        table.add_row(*(plain(str(cell)) for cell in cells))
-    out.print(table if found else "No appeal.")
+    for number, item in enumerate(found):
+        out.print("\n" * (number > 0) + _appeal_line(item), soft_wrap=True)
+        out.print(quoted(item.text), soft_wrap=True)
+        if item.ruling:
+            out.print("  The ruling:")
+            out.print(quoted(item.ruling), soft_wrap=True)
+    if not found:
+        out.print("No appeal.")
+
+
+def _appeal_line(item: Appeal) -> str:
+    """An appeal but for its text, which may be long."""
+    findings = item.findings
+    told = ["it replays" if findings["verified"] else "[red]it does not replay[/]"]
+    told += [plain(f"{fault['bot']} {fault['fault']} at {fault['command']}") for fault in findings["faults"]]
+    if voids := sum(attempt["cause"] != "played" for attempt in findings["attempts"]):
+        told.append(f"{counted(voids, 'attempt')} void")
+    head = plain(f"Appeal {item.id}, {item.state}: match {item.match_id}, by {item.bot}")
+    return f"[bold]{head}[/] ({', '.join(told)})"
 
 
 @group.command()
