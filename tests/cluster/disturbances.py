@@ -32,12 +32,17 @@ TIME_LIBRARIES = "/usr/lib/*/faketime/libfaketime.so.1"
 HOUR_STEPS = ("+1h", "-1h", "+30d")
 
 
+def _struck(cluster: Cluster, chance: random.Random) -> str:
+    """A machine that plays: where a person sits, if anybody does, for series are played on all of them."""
+    return chance.choice(cluster.tables() or WORKERS)
+
+
 # Workers ----------------------------------------------------------------------------------------------------------
 
 
 def worker_dies(moment: str, cluster: Cluster, chance: random.Random) -> None:
     """One process of a worker is killed at that moment; the worker as a whole lives."""
-    name = chance.choice(WORKERS)
+    name = _struck(cluster, chance)
     machine = cluster.machine(name)
     flag = machine.folder / "die"
     flag.touch()
@@ -58,7 +63,7 @@ def _becomes_victim(machine: Machine, *how: str | Path) -> None:
 
 def machine_dies(cluster: Cluster, chance: random.Random) -> None:
     """A machine that plays loses its power, all processes at once, and comes back."""
-    name = chance.choice(WORKERS)
+    name = _struck(cluster, chance)
     time.sleep(chance.uniform(0.2, 2))
     cluster.machine(name).kill()
     time.sleep(chance.uniform(0, OUTAGE_SECONDS))
@@ -67,7 +72,7 @@ def machine_dies(cluster: Cluster, chance: random.Random) -> None:
 
 def worker_stops(cluster: Cluster, chance: random.Random) -> None:
     """All processes of a machine are stopped past their lease, and go on as if nothing had been."""
-    machine = cluster.machine(chance.choice(WORKERS))
+    machine = cluster.machine(_struck(cluster, chance))
     time.sleep(chance.uniform(0.2, 2))
     machine.signal(signal.SIGSTOP, "cli.main")
     time.sleep(cluster.settings.lease_seconds + cluster.settings.sweep_seconds + chance.uniform(1, 4))
@@ -96,7 +101,7 @@ def scheduler_dies(cluster: Cluster, chance: random.Random) -> None:
 
 def cut_off(from_database: bool, from_queue: bool, cluster: Cluster, chance: random.Random) -> None:
     """A machine that plays reaches neither, one or the other; packets vanish without a word."""
-    machine = cluster.machine(chance.choice(WORKERS))
+    machine = cluster.machine(_struck(cluster, chance))
     far = []
     if from_database:
         far.append(ADDRESS)
@@ -228,7 +233,8 @@ def _given_up(cluster: Cluster, bots: list[tuple[str, int]]) -> None:
 
 def clock_steps(cluster: Cluster, chance: random.Random) -> None:
     """A machine's clock goes wrong by an hour or a month, forward or back, while it works, and is put right."""
-    name, part = chance.choice([*((worker, "worker") for worker in WORKERS), ("api1", "scheduler"), ("api2", "api")])
+    worker = (_struck(cluster, chance), "worker")
+    name, part = chance.choice([worker, worker, worker, ("api1", "scheduler"), ("api2", "api")])
     machine = cluster.machine(name)
     with _own_clock(machine, part) as clock:
         cluster.network.machines[name].stop(part)
