@@ -1,6 +1,7 @@
 """A person's moves as forms: what a page offers for a prompt, and the line that its fields stand for.
 
-Nothing is judged here. Fields that make no sense become a line that the rules refuse in words of their own
+Only whether a form is filled in is judged here, in the form's own words: a rule's sentence about a line that is not
+one would name a protocol that the person never sees. What is filled in the rules judge, as for bots
 (`league.service.exhibitions`). A prompt that no form is known for is answered with a line as the protocol has it, so a
 game can be played from the moment it is installed.
 """
@@ -8,15 +9,17 @@ game can be played from the moment it is installed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from engine.core import Seat
+from engine.figures import counted
 from engine.games.betris import CHIPS, MAX_BET
-from engine.games.liars_dice import QUANTITIES
+from engine.games.liars_dice import FACES, QUANTITIES
 from engine.games.polyominoes import SHAPES, SIDE, SIZES
 from engine.games.yacht_auction import CATEGORIES, DICE, MAX_BID
+from league.errors import IllegalMove
 
 State = Mapping[str, Any]
 """Of the newest scene, see `engine.scenes`."""
@@ -26,7 +29,7 @@ Fields = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`kind`: which form of `turns.html`; `offer`: what it shows; `line`: from its fields to a reply."""
+    """`kind`: which form of `turns.html`; `offer`: what it shows; `line`: from its fields to a reply; IllegalMove."""
 
     kind: str
     line: Callable[[Fields], str]
@@ -56,7 +59,12 @@ def turn_of(game: str, prompt: str, state: State, seat: Seat) -> Turn:
 def _bid(prompt: str, state: State, seat: Seat) -> Turn:
     _, a, b = prompt.split(" ")
     offer = {"bundles": {"A": a, "B": b}, "hand": state["hands"][seat], "most": MAX_BID}
-    return Turn("auction", lambda fields: f"BID {_word(fields, 'bundle')} {_word(fields, 'bid')}", offer)
+
+    def line(fields: Fields) -> str:
+        bundle = _choice(fields, "bundle", ("A", "B"), "a bundle")
+        return f"BID {bundle} {_whole(fields, 'bid', 'your bid', range(MAX_BID + 1))}"
+
+    return Turn("auction", line, offer)
 
 
 def _put(_prompt: str, state: State, seat: Seat) -> Turn:
@@ -64,8 +72,10 @@ def _put(_prompt: str, state: State, seat: Seat) -> Turn:
     hand = state["hands"][seat]
 
     def line(fields: Fields) -> str:
-        dice = "".join(fields.get(f"die{place}", "") for place in range(len(hand)))
-        return f"PUT {_word(fields, 'category')} {dice or '-'}"
+        ticked = [die for place, die in enumerate(hand) if f"die{place}" in fields]
+        if len(ticked) != DICE:
+            raise IllegalMove(f"tick {DICE} dice, not {len(ticked)}")
+        return f"PUT {_choice(fields, 'category', free, 'a category')} {''.join(ticked)}"
 
     return Turn("score", line, {"hand": hand, "free": free, "dice": DICE})
 
@@ -73,12 +83,19 @@ def _put(_prompt: str, state: State, seat: Seat) -> Turn:
 def _bet(prompt: str, state: State, seat: Seat) -> Turn:
     _, a, b, *_ = prompt.split(" ")
     chips = CHIPS if state["chips"][seat] is None else state["chips"][seat]
-    offer = {"blocks": {a: SHAPES[a].split("/"), b: SHAPES[b].split("/")}, "chips": chips, "most": min(MAX_BET, chips)}
-    return Turn("bet", lambda fields: f"BET {_word(fields, 'block')} {_word(fields, 'chips')}", offer)
+    most = min(MAX_BET, chips)
+    offer = {"blocks": {a: SHAPES[a].split("/"), b: SHAPES[b].split("/")}, "chips": chips, "most": most}
+
+    def line(fields: Fields) -> str:
+        block = _choice(fields, "block", (a, b), "a block")
+        return f"BET {block} {_whole(fields, 'chips', 'your bet', range(most + 1))}"
+
+    return Turn("bet", line, offer)
 
 
 def _place(prompt: str, state: State, seat: Seat) -> Turn:
     block = prompt.split(" ")[1]
+    size = SIZES[block]
     filled = {(row, column) for row, column in state["boards"][seat]}
     rows = [[(row, column, (row, column) in filled) for column in range(1, SIDE + 1)] for row in range(1, SIDE + 1)]
 
@@ -86,9 +103,11 @@ def _place(prompt: str, state: State, seat: Seat) -> Turn:
         if "pass" in fields:
             return "PLACE 0"
         cells = [(row, column) for line in rows for row, column, _ in line if f"cell{row}{column}" in fields]
+        if len(cells) != size:
+            raise IllegalMove(f"tick {counted(size, 'cell')}, not {len(cells)}, or pass")
         return " ".join(["PLACE", str(len(cells)), *(f"{row} {column}" for row, column in cells)])
 
-    return Turn("place", line, {"block": block, "shape": SHAPES[block].split("/"), "size": SIZES[block], "rows": rows})
+    return Turn("place", line, {"block": block, "shape": SHAPES[block].split("/"), "size": size, "rows": rows})
 
 
 def _claim(prompt: str, _state: State, _seat: Seat) -> Turn:
@@ -97,7 +116,8 @@ def _claim(prompt: str, _state: State, _seat: Seat) -> Turn:
     def line(fields: Fields) -> str:
         if "challenge" in fields:
             return '{"type":"challenge"}'
-        bid = {"type": "bid", "quantity": _number(fields, "quantity"), "faceValue": _number(fields, "face")}
+        quantity = _whole(fields, "quantity", "at least so many dice", QUANTITIES)
+        bid = {"type": "bid", "quantity": quantity, "faceValue": _whole(fields, "face", "the face", FACES)}
         return json.dumps(bid, separators=(",", ":"))
 
     current = view["currentBid"]
@@ -120,11 +140,17 @@ FORMS: Mapping[tuple[str, str], Callable[[str, State, Seat], Turn]] = {
 """By game and command."""
 
 
-def _word(fields: Fields, name: str) -> str:
-    """What was typed, as one word; nothing typed is a word that no rule takes."""
-    return "".join(fields.get(name, "").split()) or "-"
+def _choice(fields: Fields, name: str, offered: Collection[str], what: str) -> str:
+    """What was chosen. Raises IllegalMove."""
+    chosen = fields.get(name, "")
+    if chosen not in offered:
+        raise IllegalMove(f"choose {what}")
+    return chosen
 
 
-def _number(fields: Fields, name: str) -> int | str:
-    word = _word(fields, name)
-    return int(word) if word.isascii() and word.isdigit() and len(word) < 10 else word
+def _whole(fields: Fields, name: str, label: str, possible: range) -> int:
+    """What was typed beside that label. Raises IllegalMove."""
+    word = fields.get(name, "").strip()
+    if not (word.isascii() and word.isdigit() and len(word) < 10 and int(word) in possible):
+        raise IllegalMove(f"{label}: a whole number from {possible.start} to {possible.stop - 1}")
+    return int(word)

@@ -27,6 +27,7 @@ from api.exhibitions import moves_of, told_of, told_table, untimed, untimed_docu
 from api.pages.forms import Complaint, Present, Submitted, Visit, Visiting, attempt, onward, private
 from api.services import Services
 from api.turns import seats_differ, turn_of
+from engine.figures import counted
 from engine.games import GAMES
 from engine.scenes import document_so_far, scenes_so_far
 from league import service
@@ -64,9 +65,8 @@ def sit(shared: Shared, posted: Submitted) -> Response:
     """Take a seat."""
     bot = posted.fields.get("bot", "")
     bot_id = int(bot) if bot.isdecimal() and len(bot) < 10 else 0
-    opponents = _count(posted.fields.get("opponents", "1"))
-    place = posted.fields.get("seat", ANY)
-    seat = None if place == ANY else _count(place) - 1
+    copies, _, place = posted.fields.get("table", "").partition("-")
+    opponents, seat = _count(copies), None if place == ANY else _count(place) - 1
 
     def act() -> Response:
         with shared.db.transaction() as session:
@@ -176,6 +176,21 @@ def _version(shared: Services, visit: Visit, exhibition_id: int) -> str:
         return exhibitions.table_version(session, visit.person, exhibition_id)
 
 
+def tables(game: str) -> list[tuple[str, str]]:
+    """Every table that a person may choose, how many copies of the bot sit there and which seat is the person's, with
+    its words; one choice rather than two, for not every seat is at every table. Who may not choose sits last.
+    """
+    found = []
+    for seats in GAMES[game].seats:
+        copies = f"{counted(seats - 1, 'copy', 'copies')}, " if len(GAMES[game].seats) > 1 else ""
+        if seats_differ(game) is None:
+            found.append((f"{seats - 1}-{seats}", f"{copies}last seat"))
+            continue
+        found.append((f"{seats - 1}-{ANY}", f"{copies}any seat"))
+        found += [(f"{seats - 1}-{seat}", f"{copies}seat {seat}") for seat in range(1, seats + 1)]
+    return found
+
+
 def _count(word: str) -> int:
     """A small number that was chosen; 0, which nothing takes: it is none."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 3 else 0
@@ -193,7 +208,7 @@ def _choose(shared: Services, visit: Visit, bot_id: int | None, complaint: Compl
         visit,
         complaint,
         bot=bot,
-        seats=[(seat, seat) for seat in range(1, 1 if bot is None else GAMES[bot.game].seats.stop)],
+        choices=[] if bot is None else tables(bot.game),
         seats_differ=None if bot is None else seats_differ(bot.game),
         games=games,
         mine=mine,

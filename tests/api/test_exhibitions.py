@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from api.pages import exhibition as pages
-from api.turns import turn_of
+from api.turns import Turn, turn_of
 from engine.core import Reply
 from engine.games import GAMES
 from engine.scenes import scenes_so_far
 from engine.transcript import decode
 from engine.unfinished import unfinished
+from league.errors import IllegalMove
 from league.jobs import ExhibitionJob
 from league.service import exhibiting
 from league.tables import Exhibition
@@ -28,12 +29,12 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "WAIT_SECONDS", 0.0)
 
 
-def seated(site: Site, game: str = "yacht-auction", seat: str = "2") -> tuple[Browser, ExhibitionJob]:
+def seated(site: Site, game: str = "yacht-auction", table: str = "1-2") -> tuple[Browser, ExhibitionJob]:
     """Ada has taken a seat, and a worker has taken the match."""
     _, bot_id = site.world.bot("greedy", game)
     ada = Browser(site).sign_up()
     ada.get(f"/play?bot={bot_id}")
-    ada.submit("/play", seat=seat)
+    ada.submit("/play", table=table)
     (exhibition_id,) = site.queue.exhibitions
     with site.world.db.transaction() as session:
         job = exhibiting.claim_exhibition(session, exhibition_id, "w1", site.world.host)
@@ -78,7 +79,7 @@ def test_a_refused_move_is_told_and_may_be_made_again(site: Site) -> None:
     ask(site, job, READY)
     ada.get(path)
     page = ada.submit(path, bundle="B", bid="100001")
-    assert "a bid of 100001, over 100000" in page.text
+    assert "That is not possible: your bid: a whole number from 0 to 100000." in page.text
     assert heard(site, job) is None
     assert ada.form(path).fields["bid"] == "100001", "what was typed stays"
     ada.submit(path, bundle="A", bid="1")
@@ -124,7 +125,7 @@ def test_the_document_has_ones_own_hand_alone_and_no_seed(site: Site) -> None:
 
 
 def test_a_person_may_have_the_seat_that_opens(site: Site) -> None:
-    ada, job = seated(site, "liars-dice", "1")
+    ada, job = seated(site, "liars-dice", "1-1")
     assert job.seat == 0
     ask(site, job, READY)
     path = f"/play/{job.exhibition_id}"
@@ -136,22 +137,22 @@ def test_a_person_may_have_the_seat_that_opens(site: Site) -> None:
     ada.close()
 
 
-def test_a_seat_is_asked_for_where_seats_differ_and_there_is_one_of_that_number(site: Site) -> None:
+def test_a_table_is_chosen_of_those_that_there_are(site: Site) -> None:
     _, yacht = site.world.bot("sailor")
     _, liars = site.world.bot("fox", "liars-dice")
     ada = Browser(site).sign_up()
     ada.get(f"/play?bot={yacht}")
-    assert ada.form("/play").fields["seat"] == "2"
-    assert "Your seat" not in ada.page.text
+    assert ada.form("/play").fields["table"] == "1-2"
+    assert "your seat" not in ada.page.text
     ada.get(f"/play?bot={liars}")
-    assert ada.form("/play").fields["seat"] == "any"
+    assert ada.form("/play").fields["table"] == "1-any"
     assert "Seat 1 opens the bidding" in ada.page.text
-    page = ada.submit("/play", 422, opponents="2", seat="4")
-    assert "At a table of 3, seats are 1 to 3." in page.text
-    assert (ada.form("/play").fields["opponents"], ada.form("/play").fields["seat"]) == ("2", "4"), "as it was chosen"
-    for nonsense in ("0", "-1", "x", "²", "1" * 400):
-        ada.submit("/play", 422, seat=nonsense)
-    ada.submit("/play", opponents="2", seat="any")
+    offered = [value for value, _ in pages.tables("liars-dice")]
+    assert len(offered) == 25 and all(f'value="{value}"' in ada.answer.text for value in offered)
+    assert "at a table of 3, seats are 1 to 3" in ada.submit("/play", 422, table="2-4").text, "by hand alone"
+    for nonsense in ("1-0", "1--1", "6-any", "x", "-", "²-any", "1-" + "1" * 400):
+        ada.submit("/play", 422, table=nonsense)
+    ada.submit("/play", table="2-any")
     assert len(site.queue.exhibitions) == 1
     ada.close()
 
@@ -215,21 +216,46 @@ def test_who_leaves_before_it_began_has_not_played(site: Site) -> None:
     ("name", "asked", "fields", "line"),
     [
         ("yacht-auction", 1, {"bundle": "A", "bid": "5"}, "BID A 5"),
-        ("yacht-auction", 1, {}, "BID - -"),
-        ("yacht-auction", 1, {"bundle": "A\nBID B", "bid": " 5 "}, "BID ABIDB 5"),
-        ("yacht-auction", 3, {"category": "ONE", "die0": "1", "die9": "3"}, "PUT ONE 13"),
-        ("yacht-auction", 3, {"category": "ONE"}, "PUT ONE -"),
-        ("betris-large", 1, {"block": "L4", "chips": "2"}, "BET L4 2"),
-        ("betris-large", 2, {"cell11": "1", "cell12": "1", "cell77": "1"}, "PLACE 3 1 1 1 2 7 7"),
+        ("yacht-auction", 1, {"bundle": "B", "bid": " 007 "}, "BID B 7"),
+        ("yacht-auction", 3, {"category": "ONE"} | {f"die{place}": "1" for place in range(5)}, "PUT ONE 22233"),
+        ("betris-large", 1, {"block": "P5", "chips": "2"}, "BET P5 2"),
+        ("betris-large", 2, {f"cell{x}{x}": "1" for x in range(1, 6)}, "PLACE 5 1 1 2 2 3 3 4 4 5 5"),
         ("betris-large", 2, {"pass": "1", "cell11": "1"}, "PLACE 0"),
-        ("betris-large", 2, {"cell99": "1"}, "PLACE 0"),
         ("liars-dice", 1, {"quantity": "3", "face": "4"}, '{"type":"bid","quantity":3,"faceValue":4}'),
         ("liars-dice", 1, {"challenge": "1", "quantity": "x"}, '{"type":"challenge"}'),
-        ("liars-dice", 1, {"quantity": "x", "face": "²"}, '{"type":"bid","quantity":"x","faceValue":"\\u00b2"}'),
     ],
 )
 def test_fields_become_a_line(name: str, asked: int, fields: dict[str, str], line: str) -> None:
-    """`asked`: the exchange of a recorded match whose prompt is answered."""
+    assert asked_of(name, asked).line(fields) == line
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "fields", "why"),
+    [
+        ("yacht-auction", 1, {"bid": "5"}, "choose a bundle"),
+        ("yacht-auction", 1, {"bundle": "A\nBID B", "bid": "5"}, "choose a bundle"),
+        ("yacht-auction", 1, {"bundle": "A", "bid": "-1"}, "your bid: a whole number from 0 to 100000"),
+        ("yacht-auction", 1, {"bundle": "A"}, "your bid: a whole number from 0 to 100000"),
+        ("yacht-auction", 3, {"category": "ONE", "die0": "1", "die19": "3"}, "tick 5 dice, not 1"),
+        ("yacht-auction", 3, {f"die{place}": "1" for place in range(5)}, "choose a category"),
+        ("betris-large", 1, {"chips": "2"}, "choose a block"),
+        ("betris-large", 1, {"block": "P5", "chips": "99"}, "your bet: a whole number from 0 to 5"),
+        ("betris-large", 2, {"cell99": "1"}, "tick 5 cells, not 0, or pass"),
+        ("liars-dice", 1, {"quantity": "-1", "face": "2"}, "at least so many dice: a whole number from 1 to 30"),
+        ("liars-dice", 1, {"quantity": "3.5", "face": "2"}, "at least so many dice: a whole number from 1 to 30"),
+        ("liars-dice", 1, {"quantity": "3", "face": "²"}, "the face: a whole number from 1 to 6"),
+    ],
+)
+def test_a_form_that_is_not_filled_in_is_refused_in_its_own_words(
+    name: str, asked: int, fields: dict[str, str], why: str
+) -> None:
+    with pytest.raises(IllegalMove) as refused:
+        asked_of(name, asked).line(fields)
+    assert refused.value.why == why
+
+
+def asked_of(name: str, asked: int) -> Turn:
+    """The form for what is asked at that exchange of a recorded match."""
     record = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())
     replies = [dict(exchange.replies) for exchange in record.exchanges[:asked]]
     match = unfinished(GAMES[name], record.seats, record.seed, replies)
@@ -237,7 +263,7 @@ def test_fields_become_a_line(name: str, asked: int, fields: dict[str, str], lin
     prompt = match.prompt(seat)
     assert prompt is not None
     state = scenes_so_far(GAMES[name], match, ["ada", "bob"])[-1].state
-    assert turn_of(name, prompt, state, seat).line(fields) == line
+    return turn_of(name, prompt, state, seat)
 
 
 def test_a_game_without_forms_is_played_by_its_protocol() -> None:

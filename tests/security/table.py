@@ -140,7 +140,7 @@ TABLE: tuple[Line, ...] = (
         for what in ("replay", "verification", "transcript")
     ),
     Line("GET", "/play", "in 200 200 200 200"),
-    Line("POST", "/play", "in 303 409 303 303", form={"bot": "3", "opponents": "1"}),
+    Line("POST", "/play", "in 303 409 303 303", form={"bot": "3", "table": "1-2"}),
     Line("GET", "/play/{exhibition_id}", "404 404 200 404 404"),
     Line("GET", "/play/{exhibition_id}/document", "in 404 200 404 404"),
     Line("GET", "/play/{exhibition_id}/events", "in 404 - 404 404"),

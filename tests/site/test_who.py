@@ -1,0 +1,40 @@
+"""Who is signed in, on pages that are made without knowing it."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.site.conftest import League, Open
+from tests.site.test_play import signed_in
+
+
+def test_a_shared_page_shows_who_is_signed_in_until_they_sign_out(visit: Open, league: League) -> None:
+    page = signed_in(visit("/"), "known")
+    who = page.locator("#who")
+    for path in ("/", "/seasons/1", "/environment"):
+        page.goto(path)
+        expect(who).to_have_text("known")
+    assert page.evaluate("document.cookie") == "", "scripts see no cookie, and there is none for them"
+    page.goto("/account")
+    page.get_by_role("button", name="Sign out", exact=True).click()
+    page.wait_for_load_state()
+    page.goto("/seasons/1")
+    expect(who).to_have_text("Account")
+
+
+def test_a_session_that_ended_elsewhere_is_noticed_on_the_way_to_the_account(visit: Open, league: League) -> None:
+    page = signed_in(visit("/"), "elsewhere")
+    page.context.clear_cookies()
+    page.goto("/seasons/1")
+    page.locator("#who").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    page.goto("/seasons/1")
+    expect(page.locator("#who")).to_have_text("Account")
+
+
+def test_without_scripts_it_leads_to_the_account_all_the_same(visit: Open, league: League) -> None:
+    page = signed_in(visit("/", java_script_enabled=False), "unscripted")
+    page.goto("/seasons/1")
+    expect(page.locator("#who")).to_have_text("Account")
+    page.locator("#who").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("unscripted")
