@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.core import NS_PER_S, Fault, Game, Message, Reply, Seat, Transport, TransportError
+from engine.figures import seat_number
 from engine.referee import run_match
 from engine.transcript import Transcript
 from sandbox.box import Box, Exit, Limits, Program, Sandbox, SandboxError
@@ -181,7 +182,7 @@ class Arena:
             # The container itself is gone: the end of file that we saw may not have been the bot's doing. (After
             # Fault.MEMORY there is other evidence, and no bot can make its box merely *look* dead.)
             if transcript.result.faults.get(seat) is Fault.EXITED and error.cause == "container-died":
-                raise TransportError(error.cause, f"seat {seat}: {error.detail}", seat=seat) from error
+                raise TransportError(error.cause, f"seat {seat_number(seat)}: {error.detail}", seat=seat) from error
             self._boxes.pop(seating[seat]).close()
         return exits
 

@@ -34,6 +34,7 @@ from operator import attrgetter
 from time import monotonic_ns
 
 from engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError
+from engine.figures import seat_number
 from sandbox.attribution import NOISE_NS, WATCH_FACTOR, Blame, Evidence, between, while_watching
 from sandbox.box import Channel
 
@@ -220,7 +221,7 @@ class PipeTransport:
                 raise self._late(prompt, stamp_ns, "an answer was there, and may have been within the bot's own time")
             self.convictions.append(told)
             return prompt.failed(Fault.TIMEOUT, stamp_ns, max(prompt.late_ns, prompt.write_ns))
-        detail = f"seat {prompt.seat} was kept from running for {evidence.stolen_ns / NS_PER_MS:.1f} ms"
+        detail = f"seat {seat_number(prompt.seat)} was kept from running for {evidence.stolen_ns / NS_PER_MS:.1f} ms"
         raise TransportError(f"host-{'starved' if blame is Blame.HOST else 'unknown'}", detail, **told)
 
     def _late(self, prompt: _Open, stamp_ns: int, detail: str) -> TransportError:
