@@ -172,8 +172,8 @@ class Machine:
             for process in self.started.values():
                 process.poll()  # lest it stay as a zombie
 
-    def stop(self, name: str, seconds: float = 30) -> None:
-        """SIGTERM, and wait until it has ended."""
+    def stop(self, name: str, seconds: float = 60) -> None:
+        """SIGTERM, and wait until it has ended: a worker goes on for 20 s, and may take 25 more to hand things back."""
         process = self.started.pop(name)
         process.terminate()
         process.wait(seconds)
