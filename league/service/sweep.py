@@ -1,7 +1,8 @@
 """Finding lost work: leases that nobody renews, and rows whose message never reached anyone.
 
 Everything is derived from the database, so it does not matter what was lost: a worker, a message, the whole queue.
-One sweep is bounded (`sweep_limit`) and asks two indexes; its cost does not grow with the backlog.
+One sweep is bounded (`sweep_limit`) and asks two indexes of each table; its cost does not grow with the backlog. Mostly
+there is nothing to do, and one statement says so.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import cache
 from typing import Any
 
-from sqlmodel import Session, col, select, update
+from sqlalchemy import ColumnElement, Select, bindparam
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, exists, or_, select, update
 
 from league.database import now, settings_of
 from league.service.builds import give_back_build
 from league.service.exhibiting import sweep_exhibitions
 from league.service.play import give_back_series
-from league.states import SeriesState, VersionState
-from league.tables import BotVersion, Season, Series
+from league.states import ExhibitionState, SeriesState, VersionState
+from league.tables import BotVersion, Exhibition, Season, Series, UtcDateTime
 
 log = logging.getLogger(__name__)
 
@@ -41,13 +46,35 @@ class Swept:
 def sweep(session: Session) -> Swept:
     """Take expired leases back and say what to enqueue, after the commit. Doubled messages harm nothing."""
     at = now(session)
-    _take_back_builds(session, at)
-    abandoned = _take_back_series(session, at)
+    builds, series, exhibitions = session.execute(_lost(), {"at": at}).one()
+    abandoned: Mapping[str, int] = {}
+    if builds:
+        _take_back_builds(session, at)
+    if series:
+        abandoned = _take_back_series(session, at)
     return Swept(
-        build_ids=_due(session, BotVersion, VersionState.UPLOADED, at),
-        series_ids=_due(session, Series, SeriesState.QUEUED, at),
-        exhibition_ids=sweep_exhibitions(session),
+        build_ids=_due(session, BotVersion, VersionState.UPLOADED, at) if builds else [],
+        series_ids=_due(session, Series, SeriesState.QUEUED, at) if series else [],
+        exhibition_ids=sweep_exhibitions(session) if exhibitions else [],
         abandoned=abandoned,
+    )
+
+
+@cache
+def _lost() -> Select[bool, bool, bool]:
+    """Of which kinds something waits to be enqueued, or lies under an expired lease, at the instant `at`. (Where nobody
+    took a person's match for too long, its row is one that waits.)
+    """
+    at = bindparam("at", type_=UtcDateTime)
+
+    def lost(table: type[BotVersion | Series | Exhibition], waiting: StrEnum, held: StrEnum) -> ColumnElement[bool]:
+        due = exists().where(col(table.state) == waiting, col(table.nudge_at) <= at)
+        return or_(due, exists().where(col(table.state) == held, col(table.lease_until) < at))
+
+    return columns(
+        lost(BotVersion, VersionState.UPLOADED, VersionState.BUILDING),
+        lost(Series, SeriesState.QUEUED, SeriesState.RUNNING),
+        lost(Exhibition, ExhibitionState.QUEUED, ExhibitionState.RUNNING),
     )
 
 

@@ -9,10 +9,12 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
+from sqlalchemy import event
 from sqlmodel import col, select
 
 from league import service
 from league.jobs import BuildOutcome, SeriesJob
+from league.service import exhibitions
 from league.service.play import BLAMELESS, BROKEN_HOST, HANDED_BACK
 from league.states import Fitness, MatchState, SeriesState, VersionState
 from league.tables import Attempt, BotVersion, Match, Participant, Series
@@ -146,6 +148,30 @@ def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
     with world.db.transaction() as session:
         service.release_series(session, paused, "paused", "worker-stopped", "", {})
     assert state(world, series_id) is SeriesState.RUNNING
+
+
+def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up(world: World) -> None:
+    asked: list[str] = []
+    series_id = queued(world)
+    world.claim(series_id)
+    owner, bot_id = world.bot()
+    version_id = world.upload(owner, bot_id)
+    with world.db.transaction() as session:
+        exhibition_id = exhibitions.take_seat(session, owner, bot_id)
+
+    def swept() -> service.Swept:
+        with world.db.transaction() as session:
+            return service.sweep(session)
+
+    event.listen(world.db.engine, "before_cursor_execute", lambda *what: asked.append(str(what[2])))
+    assert swept() == service.Swept([], [], [], {})
+    assert [statement.split()[0] for statement in asked if not statement.startswith("BEGIN")] == ["SELECT"]
+    world.clock.turn(world.settings.requeue_seconds + 1)
+    found = swept()
+    assert (found.build_ids, found.exhibition_ids) == ([version_id], [exhibition_id])
+    assert causes(world, series_id) == ["lease-expired"]
+    world.clock.turn(world.settings.retry_seconds + 1)
+    assert swept() == service.Swept([], [series_id], [], {})
 
 
 def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
