@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from league.service import play
+from league.service import builds, play
 from league.service.steps import move
-from tests.simulation.simulator import ROUGH, Simulator, Stage, StormyBlobs
+from league.tables import Attempt
+from tests.simulation.simulator import Simulator
+from tests.simulation.stage import Stage, StormyBlobs
+from tests.simulation.storm import ROUGH
 
-SEEDS = 30
-SEEDS_TO_FIND_A_BUG = 100
+SEEDS = 60
+SEEDS_TO_FIND_A_BUG = 300
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +76,23 @@ def dead_workers_are_not_missed(bug: pytest.MonkeyPatch) -> None:
     bug.setattr(SWEEP, "_take_back_series", lambda *_: None)
 
 
+def dead_builders_are_not_missed(bug: pytest.MonkeyPatch) -> None:
+    bug.setattr(SWEEP, "_take_back_builds", lambda *_: None)
+
+
+def late_builds_are_taken(bug: pytest.MonkeyPatch) -> None:
+    """Whoever finishes a build need not be the one who was given it last, and its version need not be building."""
+    bug.setattr(builds, "move", lambda session, *what, **values: move(session, *what[:4], **values) or True)
+
+
+def failed_builds_are_not_noted(bug: pytest.MonkeyPatch) -> None:
+    bug.setattr(builds, "Attempt", lambda **what: Attempt(**{**what, "version_id": None}))
+
+
+def guests_are_not_missed(bug: pytest.MonkeyPatch) -> None:
+    bug.setattr(SWEEP, "sweep_exhibitions", lambda *_: [])
+
+
 def messages_are_sent_once(bug: pytest.MonkeyPatch) -> None:
     bug.setattr(SWEEP, "_due", lambda *_: [])
 
@@ -110,6 +130,10 @@ def test_where_nothing_is_planted_the_same_search_finds_nothing(stage: Stage) ->
         attempts_are_not_counted,
         the_state_is_not_looked_at,
         dead_workers_are_not_missed,
+        dead_builders_are_not_missed,
+        late_builds_are_taken,
+        failed_builds_are_not_noted,
+        guests_are_not_missed,
         messages_are_sent_once,
         transcripts_are_promised_only,
         the_log_grows_unnoticed,

@@ -1,0 +1,200 @@
+"""What a machine is to the tasks: no container and no compiler, but the same ways to end.
+
+Matches are those of the real engine and referee, with bots of a few lines; a build makes of the sources what their text
+says that it makes. Both take their time, in which anything may happen to the process, and may fail by our doing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.core import Game, Message, Reply, Seat, Transport, TransportError
+from engine.memory import MemoryTransport, Player
+from engine.referee import run_match
+from league.jobs import Host, ProgramRef
+from sandbox.arena import Played
+from sandbox.box import Program, SandboxError
+from sandbox.build import BuildFailed, Built
+from sandbox.languages import Recipe
+from tests.bots.loading import in_process
+from tests.league.world import GAME
+from tests.simulation.stage import packed
+from workers.context import BOTS
+
+if TYPE_CHECKING:
+    from tests.simulation.simulator import Simulator
+
+RANDOM_BOT = in_process(BOTS / GAME / "random")
+
+
+class Source(StrEnum):
+    """How an upload's text ends, which is what becomes of it."""
+
+    GOOD = "plays"
+    WRONG = "does not compile"
+    UNUSABLE = "leaves no program"
+    SILENT = "never answers"
+
+
+REASONS = {
+    Source.WRONG: "the compiler refuses it",
+    Source.UNUSABLE: "what the build left cannot be used",
+    Source.SILENT: "the trial match ended with timeout",
+}
+"""What its author must be told, of each that is broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """In the place of `sandbox.arena.Arena`."""
+
+    simulator: Simulator
+    programs: Sequence[Program]
+
+    def __enter__(self) -> Arena:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is open."""
+
+    def open(self) -> None:
+        """Takes its time."""
+        self.simulator.pause(0.5)
+
+    def play(
+        self,
+        game: Game,
+        seating: Sequence[int],
+        seed: bytes,
+        about: Mapping[str, object],
+        between: Callable[[], None],
+        *_listeners: object,
+    ) -> Played:
+        """As `sandbox.arena.Arena.play`; bots take chances, so no two attempts are alike."""
+        for wait in (self.simulator.idle, self.simulator.idle, self.simulator.pause):  # harm at the end tells most
+            between()
+            wait(self.simulator.chance.uniform(0, 3))
+        self._maybe_void()
+        players = [self._player(self.programs[player]) for player in seating]
+        return Played(run_match(game, len(seating), seed, MemoryTransport(players), about), {})
+
+    def play_beside(
+        self,
+        game: Game,
+        seats: int,
+        seed: bytes,
+        about: Mapping[str, object],
+        hold: Callable[[], AbstractContextManager[object]],
+        beside: Callable[[Transport], Transport],
+        _places: Sequence[Seat],
+    ) -> Played:
+        """As `sandbox.arena.Arena.play_beside`."""
+        bots = MemoryTransport([self._player(self.programs[0]) for _ in range(seats)])
+
+        def exchange(messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+            with hold():
+                self.simulator.pause(0.5)
+            self._maybe_void()
+            return bots.exchange(messages)
+
+        return Played(run_match(game, seats, seed, beside(_Bots(exchange)), about), {})
+
+    def _maybe_void(self) -> None:
+        if self.simulator.happens(self.simulator.weather.void):
+            raise TransportError("host-starved", "simulated", stolen_ms=7)
+
+    def _player(self, program: Program) -> Player:
+        """The house's random bot. In a trial it does as its text says, elsewhere it sometimes falls silent."""
+        play = RANDOM_BOT(self.simulator.chance.getrandbits(32))
+        if program.label.startswith("house:"):
+            return play
+        if program.label.startswith("version "):
+            return _mute if (program.directory / "main.py").read_text().endswith(Source.SILENT) else play
+        return lambda message: None if self.simulator.happens(0.02) else play(message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bots:
+    """A transport that is one function."""
+
+    exchange: Callable[[Sequence[Message]], Mapping[Seat, Reply]]
+
+
+def _mute(_: Message) -> None:
+    """Says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """In the place of `sandbox.build.build`."""
+
+    simulator: Simulator
+
+    def __call__(
+        self,
+        _sandbox: object,
+        sources: Path,
+        recipe: Recipe,
+        _cpus: str,
+        between: Callable[[], None],
+        hear: Callable[[str], None],
+    ) -> Built:
+        text = (sources / recipe.entries[0]).read_text()
+        for step in range(3):
+            between()
+            self.simulator.pause(self.simulator.chance.uniform(0, 5))
+            hear(f"step {step} is done\n")
+        if self.simulator.happens(self.simulator.weather.void):
+            raise SandboxError("host-memory", "simulated")
+        if text.endswith(Source.WRONG):
+            raise BuildFailed(REASONS[Source.WRONG], "line 1")
+        return Built(b"no tar" if text.endswith(Source.UNUSABLE) else packed(text), "all is done\n")
+
+
+class Slots:
+    """In the place of `sandbox.slots.Slots`: whoever asks for processors has them."""
+
+    slots = ((0,),)
+    spare = ()
+
+    @contextlib.contextmanager
+    def take(self, *_: object, **__: object) -> Iterator[tuple[int, ...]]:
+        """As `sandbox.slots.Slots.take`."""
+        yield (0,)
+
+
+class SimulatedContext:
+    """What `workers.context.Context` is to the tasks."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self.settings, self.database = simulator.stage.settings, simulator.stage.database
+        self.blobs, self.sandbox, self.slots = simulator.blobs, None, Slots()
+
+    @property
+    def host(self) -> Host:
+        """The machine of the process that asks."""
+        return self._simulator.process.host
+
+    @property
+    def worker(self) -> str:
+        """Its name."""
+        return self._simulator.process.name
+
+    @contextlib.contextmanager
+    def folder(self, _: str) -> Iterator[Path]:
+        """A working folder that goes away with the job."""
+        with tempfile.TemporaryDirectory(dir=self._simulator.stage.folder) as path:
+            yield Path(path)
+
+    def fetch_program(self, _context: object, ref: ProgramRef, directory: Path) -> Program:
+        """In the place of `workers.programs.fetch_program`: it must be there, and is not unpacked."""
+        self.blobs.get(ref.program_sha256, self.settings.program_limit_bytes)
+        return Program(directory, (), ref.label)

@@ -1,0 +1,95 @@
+"""Those who are no processes of ours: an organiser who interferes, an author who uploads, and a guest who plays."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from sqlmodel import Session, col, select
+
+from league import errors, service
+from league.service.bots import Upload
+from league.service.exhibitions import answer, open_of, resign, table, take_seat
+from league.service.users import Person
+from league.states import MatchState, Role
+from league.tables import Match
+from tests.simulation.machines import Source
+from tests.workers.people import move
+
+if TYPE_CHECKING:
+    from tests.simulation.simulator import Simulator
+
+BOSS = Person(1, "boss", Role.ORGANISER)
+
+FILENAME = "upload.py"
+
+RESIGNS, FALLS_SILENT = 0.2, 0.2
+"""How likely a guest does so at each turn; of a match's 24, few are played to the end."""
+
+
+def organiser(now: Simulator) -> None:
+    """Somebody who finds machines unfit, and matches worth another look."""
+    while True:
+        now.pause(10)
+        for action in (_find_unfit, _rule):
+            if now.happens(now.weather.interfere + now.weather.unfit):
+                with now.task(), now.stage.database.transaction() as session:
+                    action(now, session)
+
+
+def _find_unfit(now: Simulator, session: Session) -> None:
+    host = now.chance.choice(now.hosts)
+    service.record_check(session, host, {}, ["its canary sang"], now.chance.uniform(0, 30))
+
+
+def _rule(now: Simulator, session: Session) -> None:
+    done = session.exec(select(Match.id).where(Match.state == MatchState.DONE).order_by(col(Match.id))).all()
+    if done:
+        verb = now.chance.choice([service.void_match, service.rejudge_match, service.restore_match])
+        with contextlib.suppress(errors.WrongState):
+            verb(session, BOSS, now.chance.choice(done), "storm")
+
+
+def author(now: Simulator) -> None:
+    """Uploads new versions of some bots, whatever becomes of them."""
+    while now.uploads < now.extent.uploads:
+        now.uploads += 1
+        now.pause(now.chance.uniform(0, now.extent.storm_seconds / 2))
+        text = f"# upload {now.uploads}, which {now.chance.choice(list(Source))}"
+        owner, bot_id = now.chance.choice(now.league.bots)
+        with now.task(), contextlib.suppress(errors.BlobsAway):
+            sha256 = now.blobs.put(text.encode())
+            with now.stage.database.transaction() as session:
+                upload = Upload(FILENAME, len(text), sha256, "python", "main.py")
+                version_id = service.add_version(session, owner, bot_id, upload).id
+            now.enqueue("build", version_id)
+
+
+def guest(now: Simulator) -> None:
+    """Sits down against a bot and moves, until resigning or falling silent."""
+    silent: set[int] = set()
+    while True:
+        now.pause(now.chance.uniform(1, 8))
+        with now.task():
+            with now.stage.database.transaction() as session:
+                exhibition_id = open_of(session, now.league.guest)
+                if exhibition_id is not None and exhibition_id not in silent:
+                    _take_turn(now, session, exhibition_id, silent)
+            if exhibition_id is None:
+                if now.sittings == now.extent.sittings:
+                    return
+                now.sittings += 1
+                with now.stage.database.transaction() as session:
+                    seat = take_seat(session, now.league.guest, now.chance.choice(now.league.bots)[1])
+                now.enqueue("exhibit", seat)
+
+
+def _take_turn(now: Simulator, session: Session, exhibition_id: int, silent: set[int]) -> None:
+    shown = table(session, now.league.guest, exhibition_id)
+    mood = now.chance.random()
+    if shown.prompt is None or mood < FALLS_SILENT:
+        silent.update({exhibition_id} if shown.prompt is not None else ())
+    elif mood < FALLS_SILENT + RESIGNS:
+        resign(session, now.league.guest, exhibition_id)
+    else:
+        answer(session, now.league.guest, exhibition_id, shown.turn, move(shown))
