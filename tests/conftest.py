@@ -11,12 +11,17 @@ import subprocess
 from collections import Counter
 from collections.abc import Generator
 from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 JUDGE_IMAGE = "deadheat/judge:core"
 ANSWER_TIMEOUT_S = 20
+
+SERVERS = {"tests/cluster", "tests/dashboards"}
+"""Folders of tests whose fixture of that scope starts servers, for minutes."""
 
 CI = os.environ.get("CI") == "true"
 
@@ -55,11 +60,20 @@ def require_engine() -> None:
         pytest.skip(problem)
 
 
-@pytest.hookimpl(tryfirst=True)  # before the plugin that reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """For runs in several processes: the tests of a file stay together, for what they share is made once."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(str(item.path)))
+class Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+    """For runs in several processes: the tests of a file stay together, for what they share is made once. So do those
+    of a folder that share running servers.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        folder = file.rpartition("/")[0]
+        return folder if folder in SERVERS else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
+    return Together(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

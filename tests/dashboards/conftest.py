@@ -44,7 +44,7 @@ class Watched:
     log: Path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # no longer: its servers would take time from all tests that follow
 def watched(tmp_path_factory: pytest.TempPathFactory, engine_required: None) -> Iterator[Watched]:
     if shutil.which("prometheus") is None:
         pytest.skip("no prometheus is installed (Debian: prometheus)")
