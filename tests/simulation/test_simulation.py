@@ -80,11 +80,6 @@ def dead_builders_are_not_missed(bug: pytest.MonkeyPatch) -> None:
     bug.setattr(SWEEP, "_take_back_builds", lambda *_: None)
 
 
-def late_builds_are_taken(bug: pytest.MonkeyPatch) -> None:
-    """Whoever finishes a build need not be the one who was given it last, and its version need not be building."""
-    bug.setattr(builds, "move", lambda session, *what, **values: move(session, *what[:4], **values) or True)
-
-
 def failed_builds_are_not_noted(bug: pytest.MonkeyPatch) -> None:
     bug.setattr(builds, "Attempt", lambda **what: Attempt(**{**what, "version_id": None}))
 
@@ -131,7 +126,6 @@ def test_where_nothing_is_planted_the_same_search_finds_nothing(stage: Stage) ->
         the_state_is_not_looked_at,
         dead_workers_are_not_missed,
         dead_builders_are_not_missed,
-        late_builds_are_taken,
         failed_builds_are_not_noted,
         guests_are_not_missed,
         messages_are_sent_once,
