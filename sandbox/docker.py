@@ -13,7 +13,8 @@ this process is killed, and the engine removes an exited container by itself (`a
 a directory; each is locked while its owner lives, and `sandbox.folders` deletes those whose lock is free.
 
 *A box may rest.* Between a person's moves (`Box.rest`) the engine freezes the container, init included, so the owner of
-a box that rests wakes it before it closes it; one whose owner was killed is woken by the next sandbox on the host.
+a box that rests wakes it before it closes it; one whose owner was killed is woken by the next sandbox on the host, or
+removed by the machine's keeper (`DockerSandbox.sweep`): a pool that lives on may have no next one for days.
 
 *Each box has its own copy of the program.* A file shared between containers could be locked by one and probed by
 the other: a channel between opponents.
@@ -142,13 +143,13 @@ class DockerSandbox:
         return Image(self._image, found["Id"], recipe, found["Created"], found["Size"])
 
     def sweep(self) -> int:
-        """Remove containers whose owner was killed before it could start them, which never run and so never end; or
-        while they started: their init found nobody at the other end of its control FIFO, and waits for somebody. How
-        many they were. Raises SandboxError.
+        """Remove containers whose owner was killed before it could start them, which never run and so never end; while
+        they started: their init found nobody at the other end of its control FIFO, and waits for somebody; or while
+        they rested. How many they were. Raises SandboxError.
         """
         swept = 0
         try:
-            alive = {"label": LABEL, "status": ["created", "running"]}
+            alive = {"label": LABEL, "status": ["created", "running", "paused"]}
             for found in self._client.containers(all=True, filters=alive):
                 folder = Path(found["Labels"][LABEL])
                 gone = not folder.exists() if found["State"] == "created" else not is_locked(folder)

@@ -365,7 +365,10 @@ def test_a_container_whose_owner_was_killed_before_it_started_is_swept(sandbox: 
         client.close()
 
 
-def test_a_container_whose_owner_was_killed_while_it_started_is_swept(sandbox: DockerSandbox, box: Box) -> None:
+@pytest.mark.parametrize("rests", [False, True])
+def test_a_container_whose_owner_was_killed_while_it_started_or_rested_is_swept(
+    sandbox: DockerSandbox, box: Box, rests: bool
+) -> None:
     """Its init waits for a writer of `ctl` for ever. The box beside it has an owner."""
     folder = sandbox._run_dir / "box-of-the-dead"
     folder.mkdir()
@@ -377,6 +380,8 @@ def test_a_container_whose_owner_was_killed_while_it_started_is_swept(sandbox: D
         host_config=client.create_host_config(network_mode="none"),
     )["Id"]
     client.start(waits)
+    if rests:
+        client.pause(waits)
     try:
         assert sandbox.sweep() == 1
         assert waits not in {found["Id"] for found in client.containers(all=True, filters={"label": LABEL})}
