@@ -8,9 +8,9 @@ plain whether those that were taken are in the transcript, each once and in orde
 from __future__ import annotations
 
 import contextlib
-import itertools
 import random
 import re
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -61,7 +61,6 @@ class Guest:
 
     def __init__(self, cluster: Cluster, bot_id: int, chance: random.Random) -> None:
         self._cluster, self._bot_id, self._chance = cluster, bot_id, random.Random(chance.random())
-        self._numbers = itertools.count(1)
 
     @contextlib.contextmanager
     def plays(self) -> Iterator[None]:
@@ -134,7 +133,7 @@ class Guest:
 
     def _play(self) -> None:
         try:
-            self._sign_up(f"guest{next(self._numbers)}")
+            self._sign_up(f"guest-{secrets.token_hex(4)}")
             while self._calm_at > time.monotonic():
                 self._match()
         except BaseException as error:  # noqa: BLE001  the thread that waits raises it
