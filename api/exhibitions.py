@@ -27,6 +27,8 @@ def told_table(table: Table) -> str:
     info = table.info
     if info.state is ExhibitionState.QUEUED:
         return f"{_failed(info)}You have a seat; the match begins as soon as a worker is free."
+    if table.resigned:
+        return "You have resigned; the record is being written."
     if table.prompt is not None:
         return f"{_failed(info)}It is your move."
     return f"{_failed(info)}{info.bot} is at work; this page goes on by itself."

@@ -102,6 +102,7 @@ class Table:
     prompt: str | None
     turn: int
     deadline_at: datetime | None
+    resigned: bool
     version: str
 
 
@@ -208,7 +209,7 @@ def table(session: Session, person: Person, exhibition_id: int) -> Table:
     asked = row.state is ExhibitionState.RUNNING and row.asked_at is not None and row.answer is None
     prompt = match.prompt(info.seat) if asked and match is not None and not row.resigned else None
     seen = None if match is None else match.seen_by(info.seat)
-    return Table(info, seen, prompt, row.turn, deadline(session, row), _version(row))
+    return Table(info, seen, prompt, row.turn, deadline(session, row), row.resigned, _version(row))
 
 
 def table_version(session: Session, person: Person, exhibition_id: int) -> str:

@@ -212,6 +212,15 @@ def test_who_leaves_before_it_began_has_not_played(site: Site) -> None:
     ada.close()
 
 
+def test_who_has_resigned_is_told_so_until_it_is_over(site: Site) -> None:
+    ada, job = seated(site)
+    ask(site, job, READY)
+    path = f"/play/{job.exhibition_id}"
+    assert "It is your move." in ada.get(path).text
+    assert "You have resigned; the record is being written." in ada.submit(f"{path}/resign").text
+    ada.close()
+
+
 @pytest.mark.parametrize(
     ("name", "asked", "fields", "line"),
     [

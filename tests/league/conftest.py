@@ -39,6 +39,20 @@ def database_url(request: pytest.FixtureRequest) -> str:
     return url.format(name)
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A database without a schema."""
+    if request.param == "sqlite":
+        database = Database(settings(tmp_path))
+    else:
+        url: str = request.getfixturevalue("postgres_url")
+        name = f"empty{next(_numbers)}"
+        execute(url, f"CREATE DATABASE {name}")
+        database = Database(Settings(database_url=url.format(name)))
+    yield database
+    database.close()
+
+
 @pytest.fixture
 def world(tmp_path: Path, database_url: str) -> Iterator[World]:
     """A small league, once on SQLite and once on PostgreSQL."""

@@ -108,7 +108,8 @@ def test_who_has_entries_enough_joins_no_team_with_more(world: World) -> None:
     join(ada)
 
 
-def test_who_joins_a_team_while_its_bot_enters_is_counted(world: World) -> None:
+@pytest.mark.parametrize("first", ["the bot enters", "its author joins"])
+def test_who_joins_a_team_while_its_bot_enters_is_counted(world: World, first: str) -> None:
     season_id = world.season(0, entries_per_author=1)
     ada, own = world.bot(owner=world.author("ada"))
     bob = world.author("bob")
@@ -118,27 +119,14 @@ def test_who_joins_a_team_while_its_bot_enters_is_counted(world: World) -> None:
     with world.db.transaction() as session:
         service.invite_to_team(session, bob, team_id, ada.name)
 
-    with pytest.raises(errors.TooMany):
-        world.at_once(
-            lambda session: service.enter(session, bob, season_id, shared),
-            lambda session: service.join_team(session, ada, team_id),
-        )
+    def enters(session: Session) -> object:
+        return service.enter(session, bob, season_id, shared)
 
+    def joins(session: Session) -> object:
+        return service.join_team(session, ada, team_id)
 
-def test_whose_team_enters_while_they_join_is_counted(world: World) -> None:
-    season_id = world.season(0, entries_per_author=1)
-    ada, own = world.bot(owner=world.author("ada"))
-    bob = world.author("bob")
-    enter(world, ada, season_id, own)
-    team_id = team(world, bob, "one")
-    shared = team_bot(world, bob, team_id)
-    with world.db.transaction() as session:
-        service.invite_to_team(session, bob, team_id, ada.name)
     with pytest.raises(errors.TooMany):
-        world.at_once(
-            lambda session: service.join_team(session, ada, team_id),
-            lambda session: service.enter(session, bob, season_id, shared),
-        )
+        world.at_once(*((enters, joins) if first == "the bot enters" else (joins, enters)))
 
 
 def test_a_season_for_teams_admits_only_bots_of_teams(world: World) -> None:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from alembic import command
 from sqlalchemy import text
 from sqlmodel import select
 
-from league.config import Settings
 from league.database import Database
 from league.service.response_times import command_times
 from league.states import Admission, FinalsFormat, Purpose, Ranks, SeasonState
 from league.tables import BotVersion, Division, Entry, Match, Participant, RatingSnapshot, Season, Series
-from tests.league.conftest import execute
-from tests.league.world import settings
-
-_numbers = itertools.count(1)
 
 AT = "2026-01-01 12:00:00.000000+00:00"
 
@@ -67,25 +58,17 @@ FIRST_LEAGUE: tuple[tuple[str, dict[str, object]], ...] = (
 """A row of everything that later migrations touch, as the first schema knew it."""
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def first_league(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+@pytest.fixture
+def first_league(empty: Database) -> Database:
     """A database of the first schema with rows in it."""
-    if request.param == "sqlite":
-        database = Database(settings(tmp_path))
-    else:
-        url: str = request.getfixturevalue("postgres_url")
-        name = f"first{next(_numbers)}"
-        execute(url, f"CREATE DATABASE {name}")
-        database = Database(Settings(database_url=url.format(name)))
-    with database._migrating() as config:
+    with empty._migrating() as config:
         command.upgrade(config, "0001")
-    with database.engine.begin() as connection:
+    with empty.engine.begin() as connection:
         for name, values in FIRST_LEAGUE:
             columns = ", ".join(values)
             places = ", ".join(f":{column}" for column in values)
             connection.execute(text(f"INSERT INTO {name} ({columns}) VALUES ({places})"), values)
-    yield database
-    database.close()
+    return empty
 
 
 def test_a_season_of_the_first_schema_goes_on_as_it_was(first_league: Database) -> None:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.script import ScriptDirectory
 from sqlmodel import SQLModel, select
 
-from league.config import Settings
 from league.database import Database
-from tests.league.conftest import execute
 from tests.league.filled import Filled, fill, filled
 from tests.league.world import settings
-
-_numbers = itertools.count(1)
 
 CHANGED_ON_PURPOSE: Mapping[tuple[str, str], str] = {
     ("season", "log_serial"): "0007 and 0012 have every season ranked anew",
@@ -28,20 +22,6 @@ CHANGED_ON_PURPOSE: Mapping[tuple[str, str], str] = {
 REMOVED_ON_PURPOSE: Mapping[tuple[str, object], str] = {
     ("rating_snapshot", 2): "0007: made by a method that is no more, and not published",
 }
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """A database without a schema."""
-    if request.param == "sqlite":
-        database = Database(settings(tmp_path))
-    else:
-        url: str = request.getfixturevalue("postgres_url")
-        name = f"everything{next(_numbers)}"
-        execute(url, f"CREATE DATABASE {name}")
-        database = Database(Settings(database_url=url.format(name)))
-    yield database
-    database.close()
 
 
 def revisions(database: Database) -> list[str]:
