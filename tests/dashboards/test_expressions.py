@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from api import metrics as api_metrics
-from tests.dashboards.conftest import DASHBOARDS, RULES, Watched, answer
+from tests.dashboards.conftest import DASHBOARDS, RULES, Watched, answered
 from workers import metrics as worker_metrics
 
 
@@ -80,8 +80,8 @@ def test_every_metric_that_is_asked_for_exists_in_the_code():
 
 @pytest.mark.containers
 def test_every_panel_and_rule_has_an_answer_in_a_running_league(watched: Watched):
-    empty = [where for where, expression in panels() if not answer(watched.prometheus, expression)]
-    empty += [name for name, expression, alert in rules() if not alert and not answer(watched.prometheus, expression)]
+    empty = [where for where, expression in panels() if not answered(watched.prometheus, expression)]
+    empty += [name for name, expression, alert in rules() if not alert and not answered(watched.prometheus, expression)]
     assert not empty
 
 
