@@ -39,7 +39,7 @@ class Queue(Protocol):
         """Nudge a worker; raises the broker's errors."""
 
     def check(self) -> None:
-        """Raise whatever the broker raises when it cannot be reached."""
+        """Raise whatever the broker raises when it cannot be reached, or takes no message."""
 
 
 class CeleryQueue:
@@ -64,8 +64,7 @@ class CeleryQueue:
         """See `Queue`."""
         from workers import queue
 
-        with queue.celery_app(self._settings).connection_for_write() as connection:
-            connection.ensure_connection(max_retries=1, timeout=CHECK_SECONDS)
+        queue.check(self._settings, CHECK_SECONDS)
 
 
 CHECK_SECONDS = 2

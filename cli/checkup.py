@@ -145,10 +145,9 @@ def check_database(settings: Settings) -> Iterator[Finding]:
 
 def check_broker(settings: Settings) -> Iterator[Finding]:
     """Messages can be sent, and it drops none in silence."""
-    from workers.queue import celery_app
+    from workers.queue import check
 
-    with celery_app(settings).connection_for_write() as connection:
-        connection.ensure_connection(max_retries=1, timeout=5)
+    check(settings, 5)
     kind = "Redis" if settings.broker.startswith("redis") else "The folder of messages"
     yield Finding("broker", Verdict.GOOD, f"{kind} takes messages.")
     if settings.broker.startswith("redis"):
@@ -247,24 +246,29 @@ def check_running(settings: Settings) -> Iterator[Finding]:
     else:
         cure = "start a worker; `deadheat workers` says why one that is there does not judge"
         yield Finding("workers", Verdict.REMARK, "No machine judges at present.", cure)
-    if _somebody_leads(settings):
-        yield Finding("scheduler", Verdict.GOOD, "One leads.")
-    else:
-        yield Finding("scheduler", Verdict.REMARK, "None is running.", "start `deadheat scheduler` (or `serve`)")
+    yield _scheduler(settings)
     for queue in waiting:
         if queue.oldest_seconds > OLD_QUEUE_SECONDS:
             text = f"The oldest {queue.name} job waits for {queue.oldest_seconds / 60:.0f} minutes."
             yield Finding("queue", Verdict.REMARK, text, "more workers, or fit ones")
 
 
-def _somebody_leads(settings: Settings) -> bool:
+def _scheduler(settings: Settings) -> Finding:
+    """Whether one leads: then nobody else can."""
+    from redis.exceptions import RedisError
+
     from workers.leader import lease_of
 
+    about = "scheduler"
     lease = lease_of(settings)
-    if lease.hold():
+    try:
+        free = lease.hold()
         lease.release()
-        return False
-    return True
+    except RedisError as error:
+        return Finding(about, Verdict.WRONG, f"None can lead, for Redis grants nothing: {error}.", CURES["broker"])
+    if free:
+        return Finding(about, Verdict.REMARK, "None is running.", "start `deadheat scheduler` (or `serve`)")
+    return Finding(about, Verdict.GOOD, "One leads.")
 
 
 # A machine that plays ---------------------------------------------------------------------------------------------
@@ -385,7 +389,7 @@ CHECKS: tuple[tuple[str, frozenset[Role], Check], ...] = (
 )
 CURES = {
     "database": "is it running, and is DEADHEAT_DATABASE_URL right?",
-    "broker": "is it running, and is DEADHEAT_BROKER_URL right?",
+    "broker": "is it running, not full, no replica, and is DEADHEAT_BROKER_URL right?",
     "blobs": "is DEADHEAT_BLOB_URL right, and may we write there (AWS_... for S3)?",
     "engine": "./scripts/bootstrap brings an engine, deploy/images/build the image",
 }

@@ -40,6 +40,7 @@ seconds and some, and the end of the containers. Who takes longer is killed; its
 RESTART_SECONDS = 1.0
 PLAY = "play"  # the queue whose workers judge, see workers.queue
 PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
 
 
 AliveFile = Annotated[
@@ -145,7 +146,7 @@ def worker(
     if {PLAY, "build"} & set(queues.split(",")):
         _check_sandbox(settings, waits=True)
     if metrics_port:
-        _serve_metrics(metrics_port)
+        _serve_metrics(settings, metrics_port)
     tree = Tree(dict(os.environ), finish_seconds, alive_file)
     if PLAY in queues.split(","):
         _arrive(settings)
@@ -303,14 +304,20 @@ class Tree:
             child.process = None
         if child.process is None and time.monotonic() - child.started_at > RESTART_SECONDS:
             child.started_at = time.monotonic()
-            child.process = subprocess.Popen(
-                child.arguments,
-                env=self.environment,
-                cwd=Path(__file__).resolve().parent.parent,
-                start_new_session=True,  # a Ctrl-C is for us; we tell them
-                pass_fds=self.pass_fds,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509  this process has one thread
-            )
+            try:
+                child.process = self._begin(child)
+            except OSError as error:  # no memory, or too many files: the others go on
+                log.error("%s cannot be started, trying again: %s", child.name, error)
+
+    def _begin(self, child: Child) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            child.arguments,
+            env=self.environment,
+            cwd=Path(__file__).resolve().parent.parent,
+            start_new_session=True,  # a Ctrl-C is for us; we tell them
+            pass_fds=self.pass_fds,
+            preexec_fn=_die_with_parent,  # noqa: PLW1509  it makes one system call
+        )
 
     def _stop(self) -> None:
         for child in filter(_runs, self.children):
@@ -339,7 +346,7 @@ def _process(child: Child) -> subprocess.Popen[bytes]:
 
 
 def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _end_without_parent() -> None:
@@ -465,15 +472,15 @@ def _set_multiprocess(settings: Settings) -> None:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(settings.metrics_dir)
 
 
-def _serve_metrics(port: int) -> None:
-    from prometheus_client import CollectorRegistry, start_http_server
-    from prometheus_client.multiprocess import MultiProcessCollector
-
+def _serve_metrics(settings: Settings, port: int) -> None:
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         fail("--metrics-port needs DEADHEAT_METRICS_DIR: the worker's processes add up their metrics there")
-    registry = CollectorRegistry()
-    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    start_http_server(port, registry=registry)
+    from workers.exposition import expose
+
+    try:
+        expose(settings, port)
+    except OSError as error:
+        fail(f"cannot listen on port {port}: {error.strerror}; choose another --metrics-port")
 
 
 def _slot_count(settings: Settings) -> int:

@@ -38,7 +38,7 @@ from typing import cast
 from alembic import command
 from sqlalchemy import Engine, text
 
-from league.blobs import BlobDamaged, BlobMissing, Blobs
+from league.blobs import BlobDamaged, BlobMissing, Blobs, to_disk
 from league.config import Settings
 from league.database import Database
 from league.schema import VERSION_TABLE, SchemaAge, migration_config, must_fit, revision
@@ -52,6 +52,9 @@ NAMED_BY = {
     "exhibition": ("transcript_sha256",),
 }
 """The columns that name blobs."""
+
+PARTIAL = "partial-"
+"""How the folder of a back-up is called until it is complete."""
 
 COPIERS = 8
 """Blobs on their way at a time: an object store far away is slow for each of them."""
@@ -111,7 +114,9 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
     with _alone(folder):
         taken_at = datetime.now(UTC)
         name = taken_at.strftime("%Y-%m-%dT%H-%M-%S.%fZ")
-        partial = Path(tempfile.mkdtemp(prefix="partial-", dir=folder))
+        for left in folder.glob(f"{PARTIAL}*"):  # by one that was killed
+            shutil.rmtree(left)
+        partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder))
         try:
             source, schema, held = _snapshot(settings, partial / DATABASE_FILE)
             names = named_blobs(partial / DATABASE_FILE)
@@ -130,9 +135,9 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
             )
             (partial / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1) + "\n", "ascii")
             for path in (partial / DATABASE_FILE, partial / MANIFEST):
-                _to_disk(path)
+                to_disk(path)
             partial.rename(folder / name)
-            _to_disk(folder)
+            to_disk(folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     return Backup(folder / name, manifest)
@@ -156,7 +161,8 @@ def prune(folder: Path, keep: int) -> int:
 
 def backups(folder: Path) -> list[Backup]:
     """The complete back-ups in a folder, the oldest first. Raises BadBackup."""
-    return [read_backup(path.parent) for path in sorted(folder.glob(f"*/{MANIFEST}"))]
+    found = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
+    return [read_backup(path) for path in found if not path.name.startswith(PARTIAL)]
 
 
 def read_backup(path: Path) -> Backup:
@@ -258,6 +264,8 @@ def copy_blobs(
             progress(done, len(names))
             if lost is not None:
                 missing.append(lost)
+    if target is not None:
+        os.sync()  # what names them is written next; one wait for all of them
     return missing
 
 
@@ -270,14 +278,6 @@ def file_sha256(file: Path) -> str:
     """Of a file's content."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-def _to_disk(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 @contextmanager

@@ -3,18 +3,21 @@
 A blob's name is the SHA-256 of its content before compression, so writing twice is harmless, a name proves the
 content, and a database row can only point at what it was made for. At rest everything is compressed (zstd). The
 store is a local directory, memory (tests), or any object store that `obstore` opens from a URL; each of them makes
-a blob visible at once and whole.
+a blob visible at once and whole. When `put` returns, it is on the disk, as the row that will name it soon is: what is
+lost with the power is never a result that was told.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import os
 import re
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 import obstore
@@ -25,7 +28,7 @@ from obstore.store import LocalStore, ObjectStore, from_url
 from league.errors import BlobDamaged, BlobMissing, BlobsAway
 from league.room import blob_folder
 
-__all__ = ["BlobDamaged", "BlobMissing", "Blobs"]
+__all__ = ["BlobDamaged", "BlobMissing", "Blobs", "to_disk"]
 
 LEVEL = 3
 """zstd's default: transcripts shrink about tenfold at some 300 MB/s."""
@@ -40,6 +43,7 @@ class Blobs:
 
     def __init__(self, url: str) -> None:
         self._store = _open(url)
+        self._folder = blob_folder(url)
 
     def put(self, data: bytes) -> str:
         """Store; returns the name."""
@@ -54,24 +58,23 @@ class Blobs:
             BlobsAway.
         """
         name = sha256 or _digest_of(file)
-        if self.has(name):
-            return name
-        file.seek(0)
-        with tempfile.TemporaryFile() as packed:
-            zstandard.ZstdCompressor(level=LEVEL).copy_stream(file, packed)
-            packed.seek(0)
-            with _answering():
-                obstore.put(self._store, _path(name), packed)
+        if not self.has(name):
+            file.seek(0)
+            with tempfile.TemporaryFile() as packed:
+                zstandard.ZstdCompressor(level=LEVEL).copy_stream(file, packed)
+                packed.seek(0)
+                with _answering():
+                    obstore.put(self._store, _path(name), packed)
+        self._to_disk(name)  # also where another process has just written it, and does this a moment later
         return name
 
     def has(self, name: str) -> bool:
-        """Whether it is there."""
+        """Whether it is there. An empty file is none: no blob is, and power that fails leaves such."""
         try:
             with _answering():
-                obstore.head(self._store, _path(name))
+                return obstore.head(self._store, _path(name))["size"] > 0
         except FileNotFoundError:
             return False
-        return True
 
     def get(self, name: str, limit_bytes: int) -> bytes:
         """The content, checked against its name.
@@ -118,6 +121,17 @@ class Blobs:
         obstore.put(self._store, _CHECK_NAME, b"deadheat")
         if bytes(obstore.get(self._store, _CHECK_NAME).bytes()) != b"deadheat":
             raise BlobDamaged(_CHECK_NAME, "the store returned something else than was written")
+
+    def _to_disk(self, name: str) -> None:
+        """See to it that a file of ours outlives the power; other stores say that a blob is there when it is safe."""
+        if self._folder is None:
+            return
+        file = self._folder / _path(name)
+        try:
+            for path in (file, file.parent, self._folder):
+                to_disk(path)
+        except OSError as error:
+            raise BlobsAway(str(error)) from error
 
     def _unpack(self, name: str, packed: IO[bytes] | _Reader, limit_bytes: int) -> Iterator[bytes]:
         digest = hashlib.sha256()
@@ -183,6 +197,15 @@ def _open(url: str) -> ObjectStore:
         folder.mkdir(parents=True, exist_ok=True)
         return LocalStore(str(folder))
     return from_url(url)
+
+
+def to_disk(path: Path) -> None:
+    """Wait until a file's content, or a folder's list of names, is on the disk. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _path(name: str) -> str:

@@ -6,7 +6,7 @@ instance ``DEADHEAT_DATABASE_URL``). The defaults run everything embedded, below
 
 from __future__ import annotations
 
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Literal, Self
 
@@ -155,7 +155,7 @@ class Settings(BaseSettings):
     )
     metrics_networks: str = Field(
         default="127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7",
-        description="From where `/metrics` may be read.",
+        description="From where `/metrics` may be read, and a worker's `--metrics-port`.",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="Least logged level.")
     log_format: Literal["text", "json"] = Field(
@@ -182,6 +182,15 @@ class Settings(BaseSettings):
     def metrics_from(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """`metrics_networks`, read."""
         return tuple(ip_network(part.strip()) for part in self.metrics_networks.split(","))
+
+    def may_measure(self, address: str) -> bool:
+        """Whether metrics are told to who asks from there."""
+        try:
+            found = ip_address(address)
+        except ValueError:  # a Unix socket, so a proxy that is not trusted
+            return False
+        known = getattr(found, "ipv4_mapped", None) or found
+        return any(known in network for network in self.metrics_from)
 
     @property
     def database(self) -> str:

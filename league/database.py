@@ -42,12 +42,10 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlmodel import Session, select
 
 from league.config import Settings
+from league.schema import MIGRATION_LOCK
 
 BUSY_TIMEOUT_MS = 30_000
 """How long a writer waits for the one before it; ours hold the lock for milliseconds."""
-
-MIGRATION_LOCK = 7_341_552
-"""PostgreSQL advisory lock (any fixed number): processes that start together migrate one after the other."""
 
 POOL = {"pool_size": 5, "max_overflow": 40}
 """The API's thread pool has 40 threads, and none of them should wait for a connection; few are kept when idle."""

@@ -13,10 +13,14 @@ from pathlib import Path
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy.orm import Session
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 VERSION_TABLE = "alembic_version"
 """Alembic's own, with one row."""
+
+MIGRATION_LOCK = 7_341_552
+"""PostgreSQL advisory lock (any fixed number): processes that start together migrate one after the other."""
 
 
 class SchemaAge(StrEnum):
@@ -76,6 +80,17 @@ def must_fit(engine: Engine, *allowed: SchemaAge) -> None:
     age = age_of(found)
     if age not in (SchemaAge.CURRENT, *allowed):
         raise WrongSchema(found, age)
+
+
+def hold_schema(session: Session) -> None:
+    """See to it that nobody migrates before this transaction ends; raises WrongSchema where somebody has. To be called
+    first in one that writes: what a new schema keeps besides, an old version leaves out.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(text(f"SELECT pg_advisory_xact_lock_shared({MIGRATION_LOCK})"))
+    found: str | None = session.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608
+    if found != newest_revision():
+        raise WrongSchema(found, age_of(found))
 
 
 def migration_config(connection: Connection) -> Config:

@@ -64,8 +64,7 @@ def build_version(context: Context, version_id: int) -> None:
             return
         except stopping.Stopping:
             log.info("version %d attempt %d is handed back: this worker stops", job.version_id, job.attempt)
-            with context.database.transaction() as session:
-                release_build(session, job, HANDED_BACK, "its worker was stopped")
+            insist(context, lambda session: release_build(session, job, HANDED_BACK, "its worker was stopped"))
             return
         except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the version is built again
             give_back(context, job, error)

@@ -91,8 +91,7 @@ def play_exhibition(context: Context, exhibition_id: int) -> bool:
             sha256 = store(context, transcript, heartbeat)
     except stopping.Stopping:
         log.info("exhibition %d is handed back: this worker stops", job.exhibition_id)
-        with context.database.transaction() as session:
-            hand_back_exhibition(session, job)
+        insist(context, lambda session: hand_back_exhibition(session, job))
     except LeaseLost:
         log.warning("exhibition %d: the lease of attempt %d was lost", job.exhibition_id, job.attempt)
     except Exception as error:  # noqa: BLE001  whatever it was, it was ours: it is played again

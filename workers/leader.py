@@ -8,9 +8,11 @@ some messages are sent twice, which changes nothing: planning series locks the s
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import logging
 import os
+import time
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,6 +26,7 @@ log = logging.getLogger(__name__)
 
 LEASE_SECONDS = 10
 STANDBY_SECONDS = 1.0
+CLOCK_STEP_SECONDS = 1.0
 KEY = "deadheat:leader"
 TIMEOUT_S = 5
 
@@ -32,7 +35,7 @@ class Lease(Protocol):
     """The right to lead."""
 
     def hold(self) -> bool:
-        """Take or keep it; False: somebody else has it."""
+        """Take or keep it; False: somebody else has it. Raises RedisError: nobody can tell, and nothing is granted."""
         ...
 
     def release(self) -> None:
@@ -49,18 +52,13 @@ class RedisLease:
         self._held = False
 
     def hold(self) -> bool:
-        """See `Lease`; a Redis that does not answer grants nothing."""
-        try:
-            if self._held:
-                try:
-                    self._lock.reacquire()
-                except LockError:  # it ran out, or Redis forgot it
-                    self._held = False
-            if not self._held:
-                self._held = bool(self._lock.acquire())
-        except RedisError as error:
-            log.warning("Redis does not answer, so nothing is scheduled: %s", error)
-            self._held = False
+        """See `Lease`."""
+        held, self._held = self._held, False
+        if held:
+            with contextlib.suppress(LockError):  # it ran out, or Redis forgot it
+                self._held = bool(self._lock.reacquire())
+        if not self._held:
+            self._held = bool(self._lock.acquire())
         return self._held
 
     def release(self) -> None:
@@ -108,11 +106,16 @@ class LedScheduler(Scheduler):
         self._lease = lease
         self._alive_file = alive_file
         self._led: bool | None = None
+        self._ahead = _ahead()
         super().__init__(*arguments, **options)
 
     def tick(self, *arguments: Any, **options: Any) -> float:
         """Send what is due; the seconds until the next beat."""
-        leads = self._lease.hold()
+        try:
+            leads = self._lease.hold()
+        except RedisError as error:
+            log.warning("Redis does not take our lease, so nothing is scheduled: %s", error)
+            leads = False
         if leads is not self._led:
             log.info("this scheduler leads" if leads else "another scheduler leads; this one stands by")
             self._led = leads
@@ -120,9 +123,26 @@ class LedScheduler(Scheduler):
             self._alive_file.touch()
         if not leads:
             return STANDBY_SECONDS
+        self._follow_the_clock()
         return min(float(super().tick(*arguments, **options)), LEASE_SECONDS / 3)
+
+    def _follow_the_clock(self) -> None:
+        """Celery notes at what time of the day something is due. A clock that is set back by an hour, rightly or not,
+        would have all of it wait for that hour: begin anew.
+        """
+        before, self._ahead = self._ahead, _ahead()
+        if self._ahead < before - CLOCK_STEP_SECONDS:
+            log.warning("the clock was set back by %.0f s", before - self._ahead)
+            for entry in self.schedule.values():
+                entry.last_run_at = entry.default_now()
+            self._heap = None
 
     def close(self) -> None:
         """Another may take over at once."""
         self._lease.release()
         super().close()
+
+
+def _ahead() -> float:
+    """By how much the wall clock is ahead of the one that nobody sets, in seconds."""
+    return time.time() - time.monotonic()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import Counter, Histogram
 
 from engine.core import NS_PER_S, Fault, TransportError
 from engine.games import GAMES
@@ -54,16 +54,14 @@ canaries = Counter("deadheat_canaries_total", "Canary matches by outcome: right,
 host_checks = Counter("deadheat_host_checks_total", "Checks of this machine by outcome.", ["fitness"])
 turned_away = Counter("deadheat_turned_away_total", "Jobs left to another machine because this one may not judge.")
 task_failures = Counter("deadheat_task_failures_total", "Tasks that failed by our doing.", ["task", "cause"])
-task_done = Gauge(
-    "deadheat_task_done_timestamp_seconds",
-    "When a scheduled task was last carried out.",
-    ["task"],
-    multiprocess_mode="max",  # whichever process did it, and if it is no more
-)
+tasks_done = Counter("deadheat_tasks_done_total", "Scheduled tasks that were carried out.", ["task"])
 
 HOST_CAUSES = ("host-starved", "host-unknown", "host-memory", "referee-late")
 """Why an attempt is void most often; others appear when they happen."""
 
+
+SCHEDULED = ("tick", "sweep", "refit")
+"""Of these is told how often they are done: that they are not is seen by nothing else while no work waits."""
 
 TASK_CAUSES = ("database-away", "blobs-away", "SandboxError")
 """Why tasks fail most often; others are named when they happen, by the class of the error."""
@@ -85,6 +83,8 @@ def _appear() -> None:
     for task in ("build", "play", "exhibition", "tick", "sweep", "refit", "publish"):
         for cause in TASK_CAUSES:
             task_failures.labels(task, cause)
+    for task in SCHEDULED:
+        tasks_done.labels(task)
 
 
 _appear()

@@ -40,6 +40,7 @@ from league.jobs import (
     SeriesJob,
 )
 from league.response_times import bucket
+from league.schema import hold_schema
 from league.service import claim_series, finish_series, release_series, renew_series, turn_away
 from league.service.play import BLAMELESS, HANDED_BACK
 from league.telemetry import doing
@@ -270,12 +271,14 @@ def give_back(
 
 def insist(context: Context, act: Callable[[Session], Told]) -> Told:
     """Do it in a transaction; again while the database is away, for a while. Harmless where a commit took place and
-    only its answer was lost: whatever we say names our attempt.
+    only its answer was lost: whatever we say names our attempt. Raises WrongSchema where the league was upgraded
+    meanwhile: the lease runs out, and it is done again by the new version.
     """
     give_up_at = time.monotonic() + INSIST_SECONDS
     while True:
         try:
             with context.database.transaction() as session:
+                hold_schema(session)
                 return act(session)
         except AWAY as error:
             if time.monotonic() > give_up_at:
@@ -296,8 +299,8 @@ def cause_of(error: Exception) -> str:
 def hand_back(context: Context, job: SeriesJob, tried: Sequence[tuple[int, AttemptRecord]]) -> None:
     """This worker is to end: the series goes back to the queue, and may be played by another at once."""
     log.info("series %d attempt %d is handed back: this worker stops", job.series_id, job.attempt)
-    with context.database.transaction() as session:
-        release_series(session, job, context.worker, HANDED_BACK, "its worker was stopped", {}, tried)
+    detail = "its worker was stopped"
+    insist(context, lambda session: release_series(session, job, context.worker, HANDED_BACK, detail, {}, tried))
     metrics.record_attempts(job.game, (attempt.cause for _, attempt in tried))
 
 

@@ -10,9 +10,11 @@ With the embedded broker (``filesystem://``) messages are files below the data d
 from __future__ import annotations
 
 import socket
+import tempfile
 from functools import cache
 from typing import Any
 
+import redis
 from celery import Celery
 
 from league import telemetry
@@ -39,6 +41,8 @@ itself tries for a quarter of an hour, and when the network is back it notices a
 EXPIRY_SECONDS = 2 * 3600
 """A call of the scheduler that nobody heard for so long is dropped, lest they pile up while there is no worker. That is
 far more than it takes: sender and receiver each look at their own clock, and clocks are wrong."""
+
+CHECK_EXPIRY_SECONDS = 10
 
 POLL_SECONDS = 0.1
 """How often the embedded broker looks into its folder: a tenth of a second of latency for a listing of a folder."""
@@ -141,3 +145,13 @@ def _send(task: str, *row_ids: int) -> None:
     # Once, and quickly: whoever asks is an API thread or the scheduler, and the sweeper nudges again.
     with telemetry.doing(f"send {task}", "PRODUCER"):
         _sender().send_task(task, row_ids, retry=False, headers=telemetry.headers())
+
+
+def check(settings: Settings, timeout_s: float) -> None:
+    """Whether messages are taken; raises whatever the broker raises. One that answers may yet be full, or a replica."""
+    if settings.broker.startswith("filesystem:"):
+        tempfile.TemporaryFile(dir=_transport_options(settings)["data_folder_out"]).close()
+        return
+    waits = {"socket_timeout": timeout_s, "socket_connect_timeout": timeout_s}
+    with redis.Redis.from_url(settings.broker, **waits) as client:
+        client.set("deadheat:check", "", ex=CHECK_EXPIRY_SECONDS)

@@ -48,10 +48,6 @@ COUNTED_AS["deadheat.exhibit"] = "exhibition"
 """The names of tasks in the metrics, those that workers count by themselves."""
 
 
-SCHEDULED = ("deadheat.tick", "deadheat.sweep", "deadheat.refit")
-"""Of these is told when they were last done: that they are not is seen by nothing else while no work waits."""
-
-
 class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when the program runs
     """Does nothing in a database that another version of Deadheat has migrated; what was asked for is found again."""
 
@@ -69,8 +65,8 @@ class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when 
         except Exception as error:  # Celery logs it
             metrics.task_failures.labels(COUNTED_AS.get(str(self.name), self.name), cause_of(error)).inc()
             raise
-        if str(self.name) in SCHEDULED:
-            metrics.task_done.labels(COUNTED_AS[str(self.name)]).set_to_current_time()
+        if (task := COUNTED_AS.get(str(self.name))) in metrics.SCHEDULED:
+            metrics.tasks_done.labels(task).inc()
         return done
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,6 @@ from starlette.responses import PlainTextResponse
 
 from api import metrics, schemas
 from api.deps import Shared
-from api.services import Services
 
 router = APIRouter(tags=["operation"])
 log = logging.getLogger(__name__)
@@ -58,15 +56,6 @@ def readyz(shared: Shared, response: Response) -> schemas.Readiness:
 @router.get("/metrics", response_class=PlainTextResponse, responses={403: {"description": "Not from that network"}})
 def get_metrics(shared: Shared, request: Request) -> Response:
     """For Prometheus, from the networks that the settings name."""
-    if not _may_measure(shared, request):
+    if not shared.settings.may_measure(request.client.host if request.client is not None else ""):
         raise HTTPException(403, "Metrics are not told to this network; see DEADHEAT_METRICS_NETWORKS.")
     return Response(metrics.exposition(shared), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
-def _may_measure(shared: Services, request: Request) -> bool:
-    try:
-        found = ipaddress.ip_address(request.client.host if request.client is not None else "")
-    except ValueError:  # a Unix socket, so a proxy that is not trusted
-        return False
-    known = getattr(found, "ipv4_mapped", None) or found
-    return any(known in network for network in shared.settings.metrics_from)

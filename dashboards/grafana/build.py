@@ -152,10 +152,10 @@ WORK = (
         "ops",
     ),
     Panel(
-        "Since a scheduled task was done",
-        "Each is done every few seconds.",
-        (("time() - max by (task) (deadheat_task_done_timestamp_seconds)", "{{task}}"),),
-        "s",
+        "Scheduled tasks done",
+        "A second. None for minutes: no scheduler runs, or no worker hears it.",
+        (("sum by (task) (rate(deadheat_tasks_done_total[5m]))", "{{task}}"),),
+        "ops",
     ),
     Panel(
         "People's matches against bots, last day",

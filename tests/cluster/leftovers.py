@@ -10,7 +10,7 @@ from sandbox.docker import LABEL
 from tests.cluster.cluster import WORKERS, Cluster
 
 OURS = b"cli.main"
-"""In the command line of every process of the league's own."""
+"""In the command line of every process of the league's own, each below one that was started on its machine."""
 
 
 def leftovers(cluster: Cluster) -> list[str]:
@@ -31,11 +31,19 @@ def _containers(cluster: Cluster) -> list[str]:
 def _processes(cluster: Cluster) -> list[str]:
     found = []
     for machine in cluster.machines():
+        started = {process.pid for process in machine.started.values()}
         for pid in machine.processes():
             command = _read(Path(f"/proc/{pid}/cmdline"))
-            if OURS not in command and command:
+            if command and not (OURS in command and _stems_from(pid, started)):
                 found.append(f"process {pid} on {machine.name}: {command.replace(bytes(1), b' ').decode()}")
     return found
+
+
+def _stems_from(pid: int, started: set[int]) -> bool:
+    """Whether it is one of these, or below one: what outlived its parent belongs to nobody."""
+    while pid not in started and pid > 1:
+        pid = int((_read(Path(f"/proc/{pid}/stat")).rpartition(b")")[2].split() or [b"", b"1"])[1])
+    return pid in started
 
 
 def _folders(cluster: Cluster) -> list[str]:

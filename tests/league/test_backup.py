@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -178,6 +179,16 @@ def test_older_backups_can_be_removed_and_the_others_stay_whole(small: World, fo
     assert prune(folder, 1) == 1
     (left,) = backups(folder)
     assert check(left).blobs == len(list((folder / "blobs").rglob("*.zst"))) == count - 1
+
+
+def test_one_that_was_killed_is_no_backup_and_is_cleared_away(small: World, folder: Path) -> None:
+    whole = back_up(small.settings, folder)
+    shutil.copytree(whole.path, folder / "partial-killed")  # a moment before it had its name
+    assert read_backup(folder).path == whole.path
+    assert prune(folder, 1) == 0
+    newer = back_up(small.settings, folder)
+    assert [backup.path for backup in backups(folder)] == [whole.path, newer.path]
+    assert not (folder / "partial-killed").exists()
 
 
 def test_a_league_is_never_overwritten_unasked(world: World, folder: Path) -> None:

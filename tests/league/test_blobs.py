@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,25 @@ def test_a_store_that_takes_nothing_is_no_missing_content(tmp_path: Path) -> Non
         blobs.put(b"content")
     assert "try again later" in str(refused.value)
     assert refused.value.why
+
+
+def test_what_was_put_outlives_the_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    safe: list[Path] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: safe.append(Path(f"/proc/self/fd/{fd}").readlink()))
+    blobs = Blobs(tmp_path.as_uri())
+    for _ in range(2):  # the second time because another process may have put it, and not come so far
+        name = blobs.put(b"content")
+        file = tmp_path / name[:2] / f"{name}.zst"
+        assert safe == [file, file.parent, tmp_path]
+        safe.clear()
+
+
+def test_what_the_power_left_of_one_is_put_again(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path.as_uri())
+    name = blobs.put(b"content")
+    (tmp_path / name[:2] / f"{name}.zst").write_bytes(b"")
+    assert not blobs.has(name)
+    assert blobs.get(blobs.put(b"content"), 10) == b"content"
 
 
 def test_putting_twice_is_harmless(blobs: Blobs) -> None:

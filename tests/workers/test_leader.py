@@ -7,13 +7,17 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import redis
+from celery import Celery
 
+from cli.checkup import Verdict, check_broker, check_running
+from league.database import Database
 from tests.league.world import settings
-from workers import leader
+from workers import leader, queue
 from workers.leader import KEY, Lease, LedScheduler, RedisLease, lease_of
 from workers.queue import celery_app
 
@@ -81,12 +85,35 @@ def test_a_flushed_redis_has_a_leader_again_at_once(redis_url: str) -> None:
     assert first.hold()
 
 
-def test_without_redis_nobody_leads_and_nobody_falls() -> None:
+def test_without_redis_nobody_leads_and_nobody_falls(tmp_path: Path) -> None:
     with socket.socket() as unused:  # bound, but nobody listens
         unused.bind(("127.0.0.1", 0))
         lease = RedisLease(f"redis://127.0.0.1:{unused.getsockname()[1]}/0")
-        assert not lease.hold()
-        lease.release()
+        with pytest.raises(redis.ConnectionError):
+            lease.hold()
+        sent: list[str] = []
+        alone = scheduler(settings(tmp_path), sent, tmp_path / "alive", lease)
+        assert alone.tick() == leader.STANDBY_SECONDS
+        assert sent == []
+        alone.close()
+
+
+@pytest.mark.parametrize("trouble", [("config", "set", "maxmemory", "1"), ("replicaof", "127.0.0.1", "1")])
+def test_a_redis_that_answers_and_takes_nothing_is_told_of(
+    trouble: tuple[str, ...], redis_url: str, tmp_path: Path
+) -> None:
+    chosen = settings(tmp_path, broker_url=redis_url)
+    queue.check(chosen, 5)
+    assert [finding.verdict for finding in check_broker(chosen)] == [Verdict.GOOD]
+    with redis.Redis.from_url(redis_url) as client:
+        client.execute_command(*trouble)
+        assert client.ping()
+    with pytest.raises(redis.RedisError):
+        queue.check(chosen, 5)
+    with pytest.raises(redis.RedisError):
+        list(check_broker(chosen))
+    Database(chosen).migrate()
+    assert {finding.verdict for finding in check_running(chosen) if finding.about == "scheduler"} == {Verdict.WRONG}
 
 
 def test_only_the_leader_sends_what_is_due(tmp_path: Path) -> None:
@@ -104,11 +131,27 @@ def test_only_the_leader_sends_what_is_due(tmp_path: Path) -> None:
     assert sent["other"]
 
 
-def scheduler(chosen, sent: list[str], alive_file: Path) -> LedScheduler:
+def test_a_clock_that_is_set_back_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_by = 0.0
+    true_time = time.time
+    monkeypatch.setattr("workers.leader.time.time", lambda: true_time() + set_by)
+    monkeypatch.setattr(Celery, "now", lambda _: datetime.now(UTC) + timedelta(seconds=set_by))
+    sent: list[str] = []
+    clockwork = scheduler(settings(tmp_path), sent, tmp_path / "alive")
+    for set_by in (3600.0, 0.0, -3600.0):  # noqa: B007  the clock above
+        sent.clear()
+        for _ in range(8):
+            time.sleep(0.002)
+            clockwork.tick()
+        assert len(set(sent)) > 1
+    clockwork.close()
+
+
+def scheduler(chosen, sent: list[str], alive_file: Path, lease: Lease | None = None) -> LedScheduler:
     app = celery_app(chosen)
     for entry in app.conf.beat_schedule.values():
         entry["schedule"] = 0.001
-    made = LedScheduler(app, lease=lease_of(chosen), alive_file=alive_file)
+    made = LedScheduler(app, lease=lease or lease_of(chosen), alive_file=alive_file)
     made.apply_async = lambda entry, **_: sent.append(entry.task)  # type: ignore[method-assign]
     made.setup_schedule()
     return made

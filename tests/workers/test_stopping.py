@@ -8,18 +8,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
 from sqlmodel import select
 
 from cli.operate import Child, Tree
+from league.schema import WrongSchema, newest_revision
+from league.service import sweep
 from league.states import SeriesState, VersionState
 from league.tables import Attempt, BotVersion, Series
 from tests.league.world import GAME
 from tests.workers.conftest import PlayingWorld
-from workers import stopping, tasks
+from workers import play, stopping, tasks
 from workers.build import build_version
 from workers.play import play_series
 
@@ -84,11 +88,47 @@ def test_nothing_is_done_in_a_database_that_a_newer_version_has_migrated(
     series_id = queued(world)
     monkeypatch.setattr(tasks, "context", lambda: world.context)
     monkeypatch.setattr(tasks, "STEP_ASIDE_SECONDS", 0)
-    with world.db.transaction() as session:
-        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    schema(world, "9999")
     tasks.play(series_id)
     assert series_and_causes(world, series_id)[1] == []
     assert "The database has schema 9999; a newer Deadheat made it" in caplog.text
+
+
+def test_what_was_played_before_an_upgrade_is_not_written_into_the_new_schema(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what that keeps besides, this version knows nothing: half a result would stay half for ever."""
+    series_id = queued(world)
+    store = play.store
+
+    def upgraded_meanwhile(*arguments: Any) -> Any:
+        schema(world, "9999")
+        return store(*arguments)
+
+    ours = newest_revision()
+    with monkeypatch.context() as patch:
+        patch.setattr(play, "store", upgraded_meanwhile)
+        with pytest.raises(WrongSchema, match="a newer Deadheat made it"):
+            play_series(world.context, series_id)
+    found, causes = series_and_causes(world, series_id)
+    assert (found.state, causes) == (SeriesState.RUNNING, [])
+    schema(world, ours)
+    world.clock.now += timedelta(seconds=world.settings.lease_seconds + 1)
+    with world.db.transaction() as session:
+        sweep(session)
+    found, causes = series_and_causes(world, series_id)
+    assert (found.state, causes) == (SeriesState.QUEUED, ["lease-expired"])
+
+
+def schema(world: PlayingWorld, revision: str) -> None:
+    with world.db.transaction() as session:
+        session.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
+
+
+def test_a_child_that_cannot_be_started_ends_no_other() -> None:
+    tree = Tree({}, children=[Child("none", ["/no/such/program"])])
+    tree._keep(tree.children[0])
+    assert tree.children[0].process is None
 
 
 PARENT = """

@@ -1,0 +1,39 @@
+"""A worker's metrics at a port of their own, where no API runs.
+
+Whoever asks from a network that may not is turned away before anything is read or a thread begins: the process that
+answers is the one that keeps the worker's others alive.
+"""
+
+from __future__ import annotations
+
+from socketserver import ThreadingMixIn
+from threading import Thread
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from league.config import Settings
+
+
+class _Handler(WSGIRequestHandler):
+    timeout = 10  # seconds, for who asks and never ends
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+def expose(settings: Settings, port: int) -> WSGIServer:
+    """Answer the networks that may measure with what this host's processes add up, in a thread. Raises OSError."""
+
+    class Server(ThreadingMixIn, WSGIServer):
+        daemon_threads = True
+
+        def verify_request(self, _: object, client_address: tuple[str, int]) -> bool:
+            return settings.may_measure(client_address[0])
+
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    server = make_server("", port, make_wsgi_app(registry), Server, _Handler)
+    Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+    return server
