@@ -77,8 +77,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Several processes share tests out by their ids, and of two with one id only one would run. (What schemathesis 4.32
-    makes has, since pytest 9.2, not its parameter in its id.)
+    """Several processes share tests out by their ids, and of two with one id only one would run. (What schemathesis
+    4.32 makes has, since pytest 9.2, not its parameter in its id.)
     """
     for item in items:
         if not item.nodeid.endswith(f"::{item.name}"):

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
-from sqlalchemy import text
 
 from league.config import Settings
 from league.database import Database
@@ -29,14 +29,16 @@ def postgres_url() -> Iterator[str]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest) -> str:
+def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A database for one test; "" means SQLite's usual place."""
     if request.param == "sqlite":
-        return ""
+        yield ""
+        return
     url: str = request.getfixturevalue("postgres_url")
     name = f"league{next(_numbers)}"
-    execute(url, f"CREATE DATABASE {name} TEMPLATE template")
-    return url.format(name)
+    execute(url, f"CREATE DATABASE {name} TEMPLATE template STRATEGY FILE_COPY")  # twice as quick as the default
+    yield url.format(name)
+    execute(url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -62,7 +64,5 @@ def world(tmp_path: Path, database_url: str) -> Iterator[World]:
 
 
 def execute(url: str, statement: str) -> None:
-    database = Database(Settings(database_url=url.format("postgres")))
-    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text(statement))
-    database.close()
+    with psycopg.connect(url.format("postgres"), autocommit=True) as connection:
+        connection.execute(statement.encode())

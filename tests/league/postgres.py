@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 START_SECONDS = 60
+MEMORY_BYTES = 2 * 2**30
 
 
 @cache
@@ -32,7 +33,7 @@ def server() -> Iterator[str]:
     programs = binaries()
     assert programs is not None
     user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name  # it refuses to run as root
-    folder = Path(tempfile.mkdtemp(prefix="deadheat-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="deadheat-postgres-", dir=_quick_place()))
     try:
         if os.geteuid() == 0:
             shutil.chown(folder, user)
@@ -46,6 +47,12 @@ def server() -> Iterator[str]:
             _run(user, *control, "-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _quick_place() -> Path | None:
+    """In memory where there is plenty, for every test has a database of its own; else where temporary files are."""
+    memory = Path("/dev/shm")
+    return memory if memory.is_dir() and shutil.disk_usage(memory).free > MEMORY_BYTES else None
 
 
 def _run(user: str, *command: str | Path) -> None:
