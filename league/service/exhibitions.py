@@ -82,9 +82,10 @@ class ExhibitionInfo:
 
     @property
     def names(self) -> list[str]:
-        """By seat; copies of the bot are numbered."""
+        """By seat; copies of the bot are numbered, and one that is named as the person is called a bot."""
         copies = self.seats - 1
-        names = [self.bot] if copies == 1 else [f"{self.bot} {number}" for number in range(1, copies + 1)]
+        bot = f"{self.bot} (bot)" if self.bot.lower() == self.person.lower() else self.bot
+        names = [bot] if copies == 1 else [f"{bot} {number}" for number in range(1, copies + 1)]
         names.insert(self.seat, self.person)
         return names
 

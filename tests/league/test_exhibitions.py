@@ -358,6 +358,17 @@ def test_a_person_has_the_seat_that_was_asked_for_or_any(world: World) -> None:
             seated(seat)
 
 
+@pytest.mark.parametrize(
+    ("opponents", "names"), [(1, ["fox", "Fox (bot)"]), (2, ["fox", "Fox (bot) 1", "Fox (bot) 2"])]
+)
+def test_a_bot_that_is_named_as_its_person_is_called_a_bot(world: World, opponents: int, names: list[str]) -> None:
+    _, bot_id = world.bot("Fox", "liars-dice")
+    person = world.author("fox")
+    with world.db.transaction() as session:
+        exhibition_id = exhibitions.take_seat(session, person, bot_id, opponents, 0)
+    assert look(world, person, exhibition_id).info.names == names
+
+
 @pytest.mark.parametrize("seat", range(6))
 def test_whoever_opens_or_not_sees_ones_own_dice_alone_and_is_told_of_a_typo(world: World, seat: int) -> None:
     _, bot_id = world.bot(game="liars-dice")
