@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from api.replays import names
 from api.services import Body, Services
 from engine.games import GAMES
 from engine.scenes import Scene, document_so_far, scenes_so_far
@@ -15,7 +14,7 @@ from league.service import live
 from league.service.live import Watched
 from league.states import MatchState, SeriesState
 
-VERSION = 1
+VERSION = 2
 """Of what is made here, see `api.replays.VERSION`."""
 
 
@@ -69,7 +68,7 @@ def live_body(shared: Services, match_id: int) -> Body:
         watched = live.watch(session, match_id)
         if (body := shared.bodies.current(key, watched.version)) is not None:
             return body
-        by_seat = names(service.match_detail(session, match_id).match)
+        by_seat = service.match_detail(session, match_id).match.names
     found: dict[str, Any] = {
         "told": told(watched),
         "ends": watched.state is not MatchState.SCHEDULED,

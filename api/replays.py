@@ -21,7 +21,7 @@ from league.service.matches import MatchInfo
 
 log = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 """Of what is made here: part of the ETag, so that browsers ask again when it changes."""
 
 
@@ -36,15 +36,9 @@ def transcript_of(shared: Services, match: MatchInfo) -> Transcript | None:
         return None
 
 
-def names(match: MatchInfo) -> list[str]:
-    """The bots by seat; with their authors where two have one name."""
-    bots = [seat.bot for seat in match.seats]
-    return [f"{seat.bot} ({seat.author})" if bots.count(seat.bot) > 1 else seat.bot for seat in match.seats]
-
-
 def replay_body(shared: Services, match: MatchInfo) -> Body | None:
     """The document that the viewer draws (`engine.scenes.document`)."""
-    return _kept(shared, match, "replay", lambda transcript: document(transcript, names(match)))
+    return _kept(shared, match, "replay", lambda transcript: document(transcript, match.names))
 
 
 def verification_body(shared: Services, match: MatchInfo) -> Body | None:

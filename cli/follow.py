@@ -196,28 +196,31 @@ class News:
         return [match for _, _, match in sorted(found, key=lambda one: one[:2])]
 
 
-def tell(match: Match, bot_id: int, as_json: bool) -> None:
-    """One match that ended, to stdout."""
+def tell(match: Match, bot_id: int, as_json: bool, version: int | None = None) -> None:
+    """One match that ended, to stdout, as it was for that bot (or that version of it)."""
     if as_json:
         print_json({"event": "match", **match.model_dump(mode="json")})
     else:
-        colour = {"won": "green", "lost": "red"}.get(verdict(match, bot_id), "magenta")
-        word = f"[{colour}]{verdict(match, bot_id)}[/]"
-        out.print(f"Match {match.id} {word}: {plain(result(match))}", soft_wrap=True)
+        word = verdict(match, bot_id, version)
+        colour = {"won": "green", "lost": "red"}.get(word, "magenta")
+        out.print(f"Match {match.id} [{colour}]{plain(word)}[/]: {plain(result(match))}", soft_wrap=True)
 
 
-def own_seat(match: Match, bot_id: int) -> SeatView | None:
-    """Where that bot sat."""
-    return next((seat for seat in match.seats if seat.bot_id == bot_id), None)
+def own_seats(match: Match, bot_id: int, version: int | None = None) -> list[SeatView]:
+    """Where that bot (or that version of it) sat: at a promotion gate two versions of one bot play each other."""
+    return [seat for seat in match.seats if seat.bot_id == bot_id and version in {None, seat.version}]
 
 
-def verdict(match: Match, bot_id: int) -> str:
-    """One word on how a match ended, for that bot."""
-    own = own_seat(match, bot_id)
-    if match.state != "done" or own is None or own.rank is None:
+def verdict(match: Match, bot_id: int, version: int | None = None) -> str:
+    """A word on how a match ended, for that bot (or that version of it); where it met itself, which version won."""
+    own = sorted((seat.rank, seat.version) for seat in own_seats(match, bot_id, version) if seat.rank is not None)
+    if match.state != "done" or not own:
         return match.state
-    if own.rank > 1:
-        return "lost" if len(match.seats) == 2 else f"place {own.rank}"
+    (rank, best), (last, worst) = own[0], own[-1]
+    if rank < last:
+        return f"v{best} beat v{worst}"
+    if rank > 1:
+        return "lost" if len(match.seats) == 2 else f"place {rank}"
     return "drawn" if sum(seat.rank == 1 for seat in match.seats) > 1 else "won"
 
 

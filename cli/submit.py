@@ -25,7 +25,7 @@ from cli.follow import (
     Patience,
     Timeout,
     looks,
-    own_seat,
+    own_seats,
     state_line,
     tell,
 )
@@ -150,11 +150,10 @@ class Submission:
         self.say(f"Its first {count} matches:" if count > 1 else "Its first match:")
         while True:
             for match in news.look():
-                own = own_seat(match, self.version.bot_id)
-                if own is not None and own.version == self.version.number and len(self.matches) < count:
+                if own_seats(match, self.version.bot_id, self.version.number) and len(self.matches) < count:
                     self.matches.append(match)
                     if not self.quiet:
-                        tell(match, self.version.bot_id, as_json=False)
+                        tell(match, self.version.bot_id, as_json=False, version=self.version.number)
             if len(self.matches) >= count:
                 return
             patience.pause()
@@ -177,7 +176,8 @@ class Submission:
             self.say(f"It is built next: `{command('watch', self.name)}` shows how it fares.")
         elif version.state == "broken":
             fail(f"{label} is broken: {version.reason}")
-        faults = [seat.fault for match in self.matches if (seat := own_seat(match, version.bot_id)) and seat.fault]
+        seats = [seat for match in self.matches for seat in own_seats(match, version.bot_id, version.number)]
+        faults = [seat.fault for seat in seats if seat.fault]
         if faults:
             own = "faults of its own" if len(faults) > 1 else "a fault of its own"
             fail(f"{label} ended {len(faults)} of {len(self.matches)} matches by {own}: {faults[0].why}", REFUSED)

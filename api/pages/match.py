@@ -11,7 +11,7 @@ from fastapi import APIRouter, Response
 from api.deps import Id, Shared
 from api.live import Telling, telling
 from api.pages.render import render
-from api.replays import names, transcript_of
+from api.replays import transcript_of
 from api.services import Services
 from engine.scenes import Scene, scenes
 from league import service
@@ -41,7 +41,6 @@ def match(shared: Shared, match_id: Id) -> Response:
         shared,
         "match.html",
         match=detail.match,
-        names=names(detail.match),
         season=info,
         not_played=detail.not_played,
         rulings=[_ruling(entry) for entry in rulings],
@@ -51,7 +50,7 @@ def match(shared: Shared, match_id: Id) -> Response:
         moves=moves[:MAX_MOVES],
         more_moves=max(0, len(moves) - MAX_MOVES),
         watched=_watched(shared, detail.match),
-        winners=winners(detail.match),
+        ended=ended(detail.match),
     )
     return Response(content, media_type="text/html")
 
@@ -90,16 +89,18 @@ def _watched(shared: Services, match: MatchInfo) -> Telling | None:
     if match.state is not MatchState.SCHEDULED:
         return None
     with shared.db.reading() as session:
-        return telling(live.watch(session, match.id), names(match))
+        return telling(live.watch(session, match.id), match.names)
 
 
-def winners(match: MatchInfo) -> list[str]:
-    """The bots of the first rank, if not all of them are."""
-    first = [seat.bot for seat in match.seats if seat.rank == 1]
-    return first if len(first) < len(match.seats) else []
+def ended(match: MatchInfo) -> str:
+    """The result of a match that is done, as a sentence."""
+    if all(seat.fault for seat in match.seats):  # `rated` does not tell: at a promotion gate it is never set
+        return "Nobody won."
+    winners = [name for name, seat in zip(match.names, match.seats, strict=True) if seat.rank == 1]
+    return "A draw." if len(winners) == len(match.seats) else f"{', '.join(winners)} won."
 
 
 def _moves(shared: Services, match: MatchInfo) -> list[Scene]:
     """The match in words; the page does without where the store has lost it."""
     transcript = transcript_of(shared, match)
-    return [] if transcript is None else scenes(transcript, names(match))
+    return [] if transcript is None else scenes(transcript, match.names)

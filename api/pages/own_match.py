@@ -15,7 +15,7 @@ from fastapi import APIRouter, Path, Response
 
 from api.deps import Id, Shared
 from api.pages.forms import Visiting, private
-from api.replays import names, transcript_of
+from api.replays import transcript_of
 from engine.core import Fault
 from engine.figures import duration, limit, points, seat_number
 from engine.scenes import scenes
@@ -78,7 +78,7 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
         endings = {found.seat: found for found in service.endings(session, visit.person, match_id)}
         detail = service.match_detail(session, match_id)
     transcript = transcript_of(shared, detail.match)
-    moves = scenes(transcript, names(detail.match)) if transcript else []
+    moves = scenes(transcript, detail.match.names) if transcript else []
     faults = {scene.fault: (number, scene.round) for number, scene in enumerate(moves) if scene.fault is not None}
     own = [
         _own(detail, seat, endings.get(seat.seat), transcript, faults.get(seat.seat))

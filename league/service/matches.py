@@ -78,6 +78,18 @@ class MatchInfo:
     uncounted: Uncounted | None
     repeats_id: int | None
 
+    @property
+    def names(self) -> list[str]:
+        """The bots by seat; with their authors where two have one name, with their versions where one meets itself (at
+        a promotion gate).
+        """
+        return [f"{seat.bot}{self._told_apart(seat)}" for seat in self.seats]
+
+    def _told_apart(self, seat: SeatInfo) -> str:
+        namesakes = [other.bot_id for other in self.seats if other.bot == seat.bot]
+        author = f" ({seat.author})" if len(set(namesakes)) > 1 else ""
+        return author + (f" v{seat.version}" if namesakes.count(seat.bot_id) > 1 else "")
+
 
 @dataclass(frozen=True, slots=True)
 class AttemptInfo:

@@ -12,11 +12,12 @@ from engine.core import Result
 from engine.figures import points
 from league import service
 from league.service.audit import record
-from league.service.matches import MatchInfo
+from league.service.matches import MatchInfo, SeatInfo
 from tests.api.site import Site
-from tests.api.test_matches import Played
+from tests.api.test_matches import Played, transcript
 from tests.api.test_pages import HTML, page
-from tests.league.world import GAME, won
+from tests.league.test_challenges import Entrant
+from tests.league.world import GAME, forfeited, won
 
 
 @pytest.fixture
@@ -138,3 +139,51 @@ def test_what_a_match_page_leaves_out_it_tells(site: Site, monkeypatch: pytest.M
     assert "other move" in cut
     assert "The newest 3 decisions about it" in cut
     assert cut.count("Match voided by chief") == 3
+
+
+def test_two_versions_of_one_bot_are_told_apart_wherever_they_met(site: Site) -> None:
+    entrant = Entrant(site.world)
+    entrant.upload()
+    job = entrant.claim(site.world.tick()[0])
+    one, drawn, lost, nobody, *rest = job.matches
+    outcomes = [
+        dataclasses.replace(won(one), transcript_sha256=site.blobs.put(transcript(job))),
+        dataclasses.replace(won(drawn), result=Result((1, 1), (5, 5))),
+        forfeited(lost, 0),
+        forfeited(nobody, 0, 1),
+    ]
+    assert site.world.finish(job, outcomes + [won(match) for match in rest])
+    names = detail(site, one.match_id).names
+    bot = detail(site, one.match_id).seats[0].bot
+    assert sorted(names) == [f"{bot} v1", f"{bot} v2"]
+    found = page(site, f"/matches/{one.match_id}").text
+    assert f"{names[0]} won." in found and f"{names[0]} wins." in found
+    assert site.client.get(f"/v1/matches/{one.match_id}/replay").json()["names"] == names
+    assert "A draw." in page(site, f"/matches/{drawn.match_id}").text
+    assert "Nobody won." in page(site, f"/matches/{nobody.match_id}").text
+    slow, other = detail(site, lost.match_id).names
+    found = page(site, f"/matches/{lost.match_id}").text
+    assert f"{other} won." in found and f"{slow} lost its place by" in found
+    for path in ("/", f"/bots/{entrant.bot_id}/matches"):
+        listed = page(site, path).text
+        assert all(name in listed for name in names)
+        assert f"{slow}: timeout" in listed
+
+
+@pytest.mark.parametrize(
+    ("seated", "names"),
+    [
+        ([(1, "fox", "ada", 3), (2, "owl", "bob", 3)], ["fox", "owl"]),
+        ([(1, "fox", "ada", 3), (2, "fox", "bob", 3)], ["fox (ada)", "fox (bob)"]),
+        ([(1, "fox", "ada", 3), (1, "fox", "ada", 4)], ["fox v3", "fox v4"]),
+        (
+            [(1, "fox", "ada", 3), (2, "fox", "bob", 3), (1, "fox", "ada", 4)],
+            ["fox (ada) v3", "fox (bob)", "fox (ada) v4"],
+        ),
+    ],
+)
+def test_no_two_seats_have_one_name(
+    site_of_three: Site, seated: list[tuple[int, str, str, int]], names: list[str]
+) -> None:
+    seats = tuple(SeatInfo(seat, *who, None, None, None) for seat, who in enumerate(seated))
+    assert dataclasses.replace(detail(site_of_three, 1), seats=seats).names == names

@@ -170,7 +170,7 @@ def test_a_page_that_did_not_change_is_304(site: Site) -> None:
 def test_a_match_page_tells_everything(played: Played) -> None:
     site = played.site
     text = re.sub(r"\s+", " ", page(site, f"/matches/{played.ids[0]}").text)
-    assert "greedy won" in text
+    assert "greedy (ada) won." in text
     assert f"deadheat verify match-{played.ids[0]}.jsonl" in text
     assert "5.00" in text and "9.00" in text and "1.8 %" in text  # mean, slowest, of its limit
     assert "roll" in text and "12345" in text

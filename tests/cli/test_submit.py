@@ -22,6 +22,7 @@ from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
 from cli import follow
+from cli.api_models import Match
 from league import service
 from league.jobs import BuildJob, BuildOutcome, Ending, MatchOutcome, SeriesJob
 from tests.api.served import served
@@ -67,8 +68,9 @@ class League:
                 assert service.note_build_log(session, self.building[0], self.stages.pop(0))
                 return
             while self.building:
-                outcome = BuildOutcome(None if self.reason else "b" * 64, self.reason, f"built {HOSTILE}\n")
-                assert service.finish_build(session, self.building.pop(), outcome)
+                job = self.building.pop()  # whose program is as new as its source
+                outcome = BuildOutcome(None if self.reason else job.source_sha256, self.reason, f"built {HOSTILE}\n")
+                assert service.finish_build(session, job, outcome)
 
     def work(self, _seconds: float) -> None:
         world = self.site.world
@@ -255,6 +257,48 @@ def test_a_fault_in_the_first_matches_fails_and_a_defeat_does_not(league: League
     assert done.returncode == 0, done.stderr
     seats = [seat for match in json.loads(done.stdout)["matches"] for seat in match["seats"] if seat["bot"] == "bobs"]
     assert {seat["rank"] for seat in seats} == {1, 2}
+
+
+def test_at_a_gate_the_new_version_is_followed_on_whichever_seat(league: League) -> None:
+    """Both seats are the author's: what is told is how the version fared, and of the bot which version won."""
+    season = league.site.world.season(0, games_per_pair=100)
+    league.submit("ada", "--season", season)
+    league.says("ada", "enter", "adas", "--season", season, "--gate", "0,100")
+    league.faulty = True
+    league.bot.write_text("print(2)")  # the same program again would fail at once
+    done = league.submit("ada", "--season", season, "--wait", "--matches", 2, "--timeout", 60)
+    assert done.stdout.count(" lost: 1. adas v1, 2. adas v2 (timeout at ROLL)") == 2
+    assert_one_sentence(done, "ended 2 of 2 matches by faults of its own: no line within 500 ms", 1)
+    seats = [json.loads(line)["seats"] for line in league.says("ada", "matches", "--json").splitlines()]
+    assert {seat["seat"] for match in seats for seat in match if seat["version"] == 2} == {0, 1}
+    listed = league.says("ada", "matches", "--bot", "adas").splitlines()
+    assert sum("v1 beat v2" in line for line in listed) == len(seats)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "bots", "word"),
+    [
+        ((1, 2), (7, 8), "won"),
+        ((2, 1), (7, 8), "lost"),
+        ((1, 1), (7, 8), "drawn"),
+        ((2, 1), (7, 7), "v2 beat v1"),
+        ((1, 1), (7, 7), "drawn"),
+        ((3, 1, 2), (7, 8, 9), "place 3"),
+        ((None, None), (7, 8), "scheduled"),
+    ],
+)
+def test_a_match_has_one_word_for_a_bot(ranks: tuple[int | None, ...], bots: tuple[int, ...], word: str) -> None:
+    seats: list[dict[str, object]] = [
+        {"seat": seat, "bot_id": bot_id, "bot": "b", "author": "a", "version": seat + 1}
+        | {"rank": rank, "points": None, "fault": None}
+        for seat, (bot_id, rank) in enumerate(zip(bots, ranks, strict=True))
+    ]
+    rest = dict.fromkeys(("seed", "transcript_sha256", "finished_at", "uncounted", "repeats_id"))
+    state = "scheduled" if None in ranks else "done"
+    about = {"id": 1, "season_id": 1, "game": GAME, "state": state, "rated": True, "seats": seats}
+    match = Match.model_validate(rest | about)
+    assert follow.verdict(match, 7) == word
+    assert follow.verdict(match, 7, 1) == ("lost" if word == "v2 beat v1" else word)
 
 
 def test_patience_with_a_build_ends_with_code_3(league: League, monkeypatch: pytest.MonkeyPatch) -> None:
