@@ -14,7 +14,7 @@ from typing import Any
 from api.services import Body, Services
 from engine.games import GAMES
 from engine.replay import Diverged, replay
-from engine.scenes import document
+from engine.scenes import document, known_rules
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from league.errors import BlobDamaged, BlobMissing
 from league.service.matches import MatchInfo
@@ -42,21 +42,26 @@ def replay_body(shared: Services, match: MatchInfo) -> Body | None:
 
 
 def verification_body(shared: Services, match: MatchInfo) -> Body | None:
-    """``verified``, ``exchanges``, and ``problem`` where it does not replay."""
+    """``verified``, ``exchanges``, and ``problem`` where it does not replay, or (``verified`` null) cannot be."""
     ranks = [seat.rank for seat in match.seats]
     return _kept(shared, match, "verification", lambda transcript: verified(transcript, match.seed or "", ranks))
 
 
 def verified(transcript: Transcript, seed: str, ranks: Sequence[int | None]) -> dict[str, Any]:
-    """Whether the record replays, and is that of a match with this seed (hexadecimal) and these ranks."""
+    """Whether the record replays, and is that of a match with this seed (hexadecimal) and these ranks. By the rules of
+    today nothing can be said of one that was played by others.
+    """
     found: dict[str, Any] = {"verified": False, "exchanges": len(transcript.exchanges), "problem": None}
     if transcript.seed.hex() != seed:
         return found | {"problem": "the transcript's seed is not the match's"}
     if list(transcript.result.ranks) != list(ranks):
         return found | {"problem": "the transcript's result is not the one that is ranked"}
+    if not known_rules(transcript):
+        version = f"version {transcript.rules_version} of the rules of {transcript.game}"
+        return found | {"verified": None, "problem": f"it was played under {version}, which this server does not have"}
     try:
         replay(GAMES[transcript.game], transcript)
-    except (Diverged, KeyError, ValueError) as error:  # ValueError: other rules than those of today
+    except (Diverged, ValueError) as error:
         return found | {"problem": str(error)}
     return found | {"verified": True}
 

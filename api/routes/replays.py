@@ -35,7 +35,9 @@ def get_replay(shared: Shared, match_id: Id, request: Request) -> Response:
 
 @router.get("/{match_id}/verification", response_class=Response, responses=JSON)
 def verify(shared: Shared, match_id: Id, request: Request) -> Response:
-    """Re-simulate a finished match here: whether rules, dice and recorded answers lead to the ranked result."""
+    """Re-simulate a finished match here: whether rules, dice and recorded answers lead to the ranked result.
+    ``verified`` is null where it was played by rules that this server does not have.
+    """
     return _answer(shared, match_id, request, verification_body)
 
 

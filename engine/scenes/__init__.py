@@ -15,7 +15,7 @@ from engine.scenes.core import MAX_SCENES, Moment, Scene, moments, outcome
 from engine.transcript import Transcript
 from engine.unfinished import Unfinished
 
-__all__ = ["Scene", "document", "document_so_far", "scenes", "scenes_so_far"]
+__all__ = ["Scene", "document", "document_so_far", "known_rules", "scenes", "scenes_so_far"]
 
 Director = Callable[[Iterator[Moment], Sequence[str]], Iterator[Scene]]
 """From a verified transcript's events and the names by seat to a scene for each event that a viewer should see."""
@@ -27,11 +27,15 @@ DIRECTORS: Mapping[str, Director] = {
 }
 
 
+def known_rules(transcript: Transcript) -> bool:
+    """Whether it was played by the rules that are in this house now."""
+    game = GAMES.get(transcript.game)
+    return game is not None and game.rules_version == transcript.rules_version
+
+
 def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:
     """A verified transcript as scenes; `names` by seat. At most `MAX_SCENES`, and one for the end."""
-    game = GAMES.get(transcript.game)
-    known = game is not None and game.rules_version == transcript.rules_version
-    director = DIRECTORS.get(transcript.game, _plainly) if known else _plainly
+    director = DIRECTORS.get(transcript.game, _plainly) if known_rules(transcript) else _plainly
     found: list[Scene] = []
     for scene in director(moments(transcript), names):
         if len(found) == MAX_SCENES:
@@ -43,11 +47,15 @@ def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:
 
 
 def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:
-    """Everything a viewer needs, as JSON: ``game``, ``names``, ``board`` (what does not change), ``scenes``."""
+    """Everything a viewer needs, as JSON: ``game``, ``names``, ``board`` (what does not change), ``scenes``.
+
+    ``game`` is empty where no picture could draw the scenes: the match was played by other rules than today's.
+    """
+    game = transcript.game if known_rules(transcript) else ""
     return {
-        "game": transcript.game,
+        "game": game,
         "names": list(names),
-        "board": _board(transcript.game),
+        "board": _board(game),
         "ranks": list(transcript.result.ranks),
         "scenes": [scene.as_json() for scene in scenes(transcript, names)],
     }

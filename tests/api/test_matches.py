@@ -109,6 +109,14 @@ def test_a_transcript_is_given_as_it_was_stored(played: Played) -> None:
     assert again.status_code == 304
 
 
+def test_a_match_under_other_rules_has_no_pictures_and_is_called_no_forgery(played: Played) -> None:
+    site, path = played.site, f"/v1/matches/{played.ids[0]}"
+    assert site.ok(200, site.client.get(f"{path}/replay"))["game"] == ""
+    found = site.ok(200, site.client.get(f"{path}/verification"))
+    assert (found["verified"], found["exchanges"]) == (None, 1)
+    assert found["problem"].startswith("it was played under version 99 of the rules of yacht-auction")
+
+
 def test_there_is_no_transcript_before_the_result(site: Site) -> None:
     site.world.season(2, games_per_pair=2)
     site.world.tick()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,17 @@ def test_a_scene_is_not_changed_by_those_after_it(path: Path) -> None:
         json.dumps(scene.as_json()) for scene in DIRECTORS[transcript.game](moments(transcript), names)
     ]  # each written down before the next is made
     assert one_by_one == [json.dumps(scene.as_json()) for scene in scenes(transcript, names)[:-1]]
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_a_match_under_other_rules_is_told_event_by_event_and_names_no_picture(path: Path) -> None:
+    """The picture of a game could not draw what its director did not make."""
+    transcript = decode(path.read_bytes())
+    made = document(replace(transcript, rules_version=99), NAMES[: transcript.seats])
+    assert (made["game"], made["board"]) == ("", {})
+    assert [scene["words"] for scene in made["scenes"]][-1] == scenes(transcript, NAMES)[-1].words
+    assert made["scenes"][0]["state"] == next(iter(transcript.events()))
+    assert document(transcript, NAMES)["game"] == transcript.game
 
 
 def test_every_registered_game_has_a_director() -> None:

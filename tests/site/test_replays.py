@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from api.pages.render import lines
+from engine.scenes import document
+from engine.transcript import decode
 from tests.site.conftest import League, Open, keeps_out
-from tests.site.leagues import SHOWN
+from tests.site.leagues import SHOWN, TRANSCRIPTS
 
 WATCHED = ("yacht-auction", "betris-large-bank", "liars-dice-six")
 """One of each game, with and without a fault."""
@@ -152,12 +155,37 @@ def test_the_server_verifies_on_request(visit: Open, league: League) -> None:
     expect(page.locator("output")).to_contain_text("Verified: all 26 exchanges")
 
 
-@pytest.mark.parametrize(("body", "why"), [("not ours", "there is no connection"), ('{"detail": "Wait."}', "Wait.")])
-def test_a_server_that_does_not_verify_is_told_of(visit: Open, league: League, body: str, why: str) -> None:
+@pytest.mark.parametrize(
+    ("body", "told", "style"),
+    [
+        ("not ours", "It could not be re-simulated now: there is no connection", "fault"),
+        ('{"detail": "Wait."}', "It could not be re-simulated now: Wait.", "fault"),
+        ('{"verified": false, "problem": "other dice"}', "Not verified: other dice", "fault"),
+        ('{"verified": null, "problem": "old rules"}', "It cannot be re-simulated here: old rules.", ""),
+    ],
+)
+def test_a_server_that_does_not_verify_is_told_of(
+    visit: Open, league: League, body: str, told: str, style: str
+) -> None:
     page = viewer(visit(f"/matches/{league.matches['betris-large']}"))
     page.route("**/verification", lambda route: route.fulfill(body=body))
     page.get_by_text("re-simulate now").click()
-    expect(page.locator("output")).to_contain_text(f"It could not be re-simulated now: {why}")
+    expect(page.locator("output")).to_contain_text(told)
+    expect(page.locator("output")).to_have_attribute("class", style)
+
+
+def test_a_match_under_other_rules_is_told_in_words_alone(visit: Open, league: League) -> None:
+    """With no picture that fails, and no controls that do nothing."""
+    transcript = decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())
+    told = document(replace(transcript, rules_version=transcript.rules_version + 1), ("expert", "counter"))
+    page = visit("/about/ratings")
+    page.route("**/replay", lambda route: route.fulfill(json=told))
+    with page.expect_response("**/replay"):
+        page.goto(f"/matches/{league.matches['yacht-auction']}")
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("#replay")).to_be_hidden()
+    expect(page.locator("body")).not_to_contain_text("cannot be shown")
+    expect(page.locator(".moves tbody tr").first).to_be_visible()
 
 
 def test_marks_that_are_not_printed_are_spelled_as_the_server_spells_them(visit: Open) -> None:

@@ -18,8 +18,9 @@ verify?.addEventListener("click", async (event) => {
   const found = await asked(verify.href);
   if (found.verified === true) told.textContent = `Verified: all ${found.exchanges} exchanges and the result follow from rules, dice and answers.`;
   else if (found.verified === false) told.textContent = `Not verified: ${plain(found.problem ?? "")}`;
+  else if (found.verified === null) told.textContent = `It cannot be re-simulated here: ${plain(found.problem ?? "")}.`;
   else told.textContent = `It could not be re-simulated now: ${found.detail ? plain(found.detail) : "there is no connection, or no answer. Try again in a while."}`;
-  told.className = found.verified ? "met" : "fault";
+  told.className = found.verified === null ? "" : found.verified ? "met" : "fault";
 });
 
 // What the server answers, be it a refusal; nothing where there is no answer of its own.
@@ -37,7 +38,7 @@ async function start(root) {
   await viewer(root, await response.json());
 }
 
-// A viewer of this match in that place; null where its game has no pictures.
+// A viewer of this match in that place; null where there are no pictures of its game, or of the rules it was played by.
 export async function viewer(root, match) {
   if (!(match.game in GAMES)) return null;
   const game = await import(GAMES[match.game]);
