@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
@@ -248,17 +248,32 @@ def export(
         pieces = client.export(season, table.value, "csv" if as_csv else "jsonl")
         first = next(pieces, b"")  # a refusal comes before the file is made
         try:
-            target = sys.stdout.buffer if output is None else output.open("wb")
-            try:
-                for piece in chain((first,), pieces):
-                    target.write(piece)
-            finally:
-                if output is not None:
-                    target.close()
+            if output is None:
+                sys.stdout.buffer.writelines(chain((first,), pieces))
+                sys.stdout.buffer.flush()
+            else:
+                _save(chain((first,), pieces), output.resolve())
         except OSError as error:
-            fail(f"{output}: {error.strerror}")
+            if output is None and isinstance(error, BrokenPipeError):
+                raise  # whoever read our output has seen enough: the command ends without a word
+            fail(f"{output or 'stdout'}: {error.strerror}")
     if output is not None:
         err.print(f"Written to {plain(str(output))}.", soft_wrap=True)
+
+
+def _save(pieces: Iterable[bytes], path: Path) -> None:
+    """All of it or nothing: what breaks off midway never looks like the whole."""
+    if path.exists() and not path.is_file():  # a device or a pipe, which no file must take the place of
+        with path.open("wb") as target:
+            target.writelines(pieces)
+        return
+    partial = path.with_name(f"{path.name}.part")
+    try:
+        with partial.open("wb") as target:
+            target.writelines(pieces)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _check(records: Iterator[AuditRecord], head: str, as_json: bool) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from cli.api_client import Refused
 from tests.api.served import served
 from tests.api.site import Site
 from tests.api.test_matches import Played
-from tests.cli.command import assert_one_sentence, invoke
+from tests.cli.command import ROOT, assert_one_sentence, invoke
 
 
 class Desk:
@@ -108,3 +111,44 @@ def test_a_season_is_exported(desk: Desk, tmp_path: Path) -> None:
     assert done.returncode == 0
     assert file.read_text().startswith("match_id,seat,author,bot,")
     assert_one_sentence(invoke("export", "999", "matches", "--server", desk.server), "no season", 1)
+
+
+def test_an_export_whose_reader_has_seen_enough_ends_without_a_word(desk: Desk) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "cli.main", "export", str(desk.played.season), "matches", "--server", desk.server]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_an_export_that_breaks_off_leaves_no_file_that_looks_whole(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks_off(*_: object) -> Iterator[bytes]:
+        yield b"one\n"
+        yield b"two\n"
+        raise Refused(0, "no-answer", "the server is gone")
+
+    monkeypatch.setattr("cli.api_client.Client.export", breaks_off)
+    new, old = tmp_path / "new.jsonl", tmp_path / "old.jsonl"
+    old.write_text("whole\n")
+    for file in (new, old):
+        done = invoke("export", "1", "matches", "-o", str(file), "--server", desk.server)
+        assert_one_sentence(done, "the server is gone", 3)
+    assert [(file.name, file.read_text()) for file in tmp_path.glob("*.jsonl*")] == [("old.jsonl", "whole\n")]
+
+
+def test_an_export_takes_the_place_of_no_pipe(desk: Desk, tmp_path: Path) -> None:
+    """Nor of a device: an operator may well write to /dev/null."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:
+        words = ("export", str(desk.played.season), "matches", "-o", str(pipe), "--server", desk.server)
+        assert invoke(*words).returncode == 0
+        assert reader.communicate(timeout=60)[0].startswith('{"match_id"')
+    assert pipe.is_fifo()
