@@ -6,7 +6,6 @@ background, blue and dim text on a dark one.
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
 import sys
@@ -27,8 +26,6 @@ err = Console(stderr=True, highlight=False, emoji=False)
 
 ROOT = Path(__file__).resolve().parent.parent
 
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
 
 def fail(message: str, code: int = 1) -> NoReturn:
     """End the command with one sentence and a non-zero exit code."""
@@ -37,8 +34,12 @@ def fail(message: str, code: int = 1) -> NoReturn:
 
 
 def visible(text: str) -> str:
-    """One line of somebody else's text with its control and direction characters shown as escapes."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    """One line of somebody else's text; what is not printed (controls, directions, no width) is spelled out by the
+    site's rule, and as the site spells it.
+    """
+    return "".join(
+        mark if mark.isprintable() or mark == "\t" else mark.encode("unicode_escape").decode() for mark in text
+    )
 
 
 def plain(text: str) -> str:

@@ -21,8 +21,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
+from api.pages.render import lines
 from cli import follow
 from cli.api_models import Match
+from cli.console import visible
 from league import service
 from league.jobs import BuildJob, BuildOutcome, Ending, MatchOutcome, SeriesJob
 from tests.api.served import served
@@ -31,7 +33,7 @@ from tests.api.test_matches import transcript
 from tests.cli.command import ROOT, assert_one_sentence, invoke
 from tests.league.world import GAME, forfeited, won
 
-HOSTILE = "\x1b[2J\x1b]0;mine\x07 \u202eevil [red]text[/red]"
+HOSTILE = "\x1b[2J\x1b]0;mine\x07 \u202e\u061cevil\u200b [red]text[/red]"
 
 
 class League:
@@ -381,7 +383,7 @@ def test_a_match_is_replayed_verified_and_explained_by_its_number(played: League
     assert "seat 1" in played.says("ada", "explain", 1, "--seat", 1)
 
 
-HARMFUL = ("\x1b", "\x07", "\u202e")
+HARMFUL = ("\x1b", "\x07", "\u202e", "\u061c", "\u200b")
 
 
 def harmless(text: str) -> bool:
@@ -398,6 +400,11 @@ def test_what_bots_and_builds_print_cannot_paint_the_terminal(played: League) ->
     done = played.submit("ada")
     assert done.returncode == 1
     assert harmless(done.stdout + done.stderr)
+
+
+def test_the_command_spells_what_is_not_printed_as_the_site_does() -> None:
+    every = "".join(map(chr, range(sys.maxunicode + 1))).replace("\n", "")  # within a line there is none
+    assert visible(every) == lines(every)
 
 
 def test_ctrl_c_ends_a_watch_without_a_word_too_many(league: League, tmp_path: Path) -> None:
