@@ -81,7 +81,7 @@ def must_be_ours(request: Request, settings: Settings) -> None:
         raise HTTPException(403, FORGED)
     if site is not None and site != "same-origin":
         raise HTTPException(403, FORGED)
-    if origin is not None and not _is_own(origin, request, settings):
+    if origin is not None and not is_own(origin, request, settings):
         raise HTTPException(403, FORGED)
 
 
@@ -91,8 +91,10 @@ def must_match(secret: str, given: str | None) -> None:
         raise HTTPException(403, FORGED)
 
 
-def _is_own(origin: str, request: Request, settings: Settings) -> bool:
-    """Where the site's address is not set, a proxy may have taken https off: then only the host is compared."""
+def is_own(origin: str, request: Request, settings: Settings) -> bool:
+    """Whether it is this site's. Where the site's address is not set, a proxy may have taken https off: then only the
+    host is compared. Raises ValueError: it is no origin.
+    """
     if settings.site_url:
         ours = urlsplit(settings.site_url)
         return origin == f"{ours.scheme}://{ours.netloc}"

@@ -36,6 +36,9 @@ from league.states import Scope, TokenKind
 
 router = APIRouter(include_in_schema=False)
 
+Next = Annotated[str | None, Query(alias="next")]
+"""Where to go once signed in."""
+
 BROWSERS = {"Firefox": "Firefox", "Edg": "Edge", "OPR": "Opera", "Chrom": "Chrome or Chromium", "Safari": "Safari"}
 SYSTEMS = {
     "Android": "Android",
@@ -73,11 +76,9 @@ class PasswordForm(BaseModel):
 
 
 @router.get("/sign-in")
-def sign_in_page(
-    shared: Shared, visit: Present, next_path: Annotated[str | None, Query(alias="next", max_length=500)] = None
-) -> Response:
+def sign_in_page(shared: Shared, visit: Present, next_path: Next = None) -> Response:
     """Name and password."""
-    return onward(local_path(next_path)) if visit else _sign_in(shared, None, local_path(next_path))
+    return onward(local_path(next_path)) if visit else _door(shared, "sign-in", None, local_path(next_path))
 
 
 @router.post("/sign-in")
@@ -90,27 +91,28 @@ def sign_in(shared: Shared, request: Request, sent: Sent) -> Response:
         person = checked_person(shared, request, name, password)
         return _begin(shared, request, person, password, back)
 
-    return attempt("sign-in", sent, act, lambda complaint: _sign_in(shared, complaint, back))
+    return attempt("sign-in", sent, act, lambda complaint: _door(shared, "sign-in", complaint, back))
 
 
 @router.get("/sign-up")
-def sign_up_page(shared: Shared, visit: Present) -> Response:
+def sign_up_page(shared: Shared, visit: Present, next_path: Next = None) -> Response:
     """A new account."""
-    return onward(HOME) if visit else private(shared, "sign-up.html", None, None)
+    return onward(local_path(next_path)) if visit else _door(shared, "sign-up", None, local_path(next_path))
 
 
 @router.post("/sign-up")
 def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
     """Become an author and sign in."""
+    back = local_path(sent.get("next"))
 
     def act() -> Response:
         body = checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password")})
         shared.rates.sign_up(request)
         with shared.db.transaction() as session:
             person = service.sign_up(session, body.name, body.password)
-        return _begin(shared, request, person, body.password, HOME)
+        return _begin(shared, request, person, body.password, back)
 
-    return attempt("sign-up", sent, act, lambda complaint: private(shared, "sign-up.html", None, complaint))
+    return attempt("sign-up", sent, act, lambda complaint: _door(shared, "sign-up", complaint, back))
 
 
 @router.post("/sign-out")
@@ -228,8 +230,9 @@ def _browser(agent: str) -> str:
     return f"{browser} on {system}" if system else browser
 
 
-def _sign_in(shared: Services, complaint: Complaint | None, back: str) -> Response:
-    return private(shared, "sign-in.html", None, complaint, back=back)
+def _door(shared: Services, name: str, complaint: Complaint | None, back: str) -> Response:
+    """Signing in or up, either with a way to the other; both lead to `back`."""
+    return private(shared, f"{name}.html", None, complaint, back=back)
 
 
 def _attempt(shared: Services, visit: Visit, form: str, given: Fields, act: Callable[[], Response]) -> Response:

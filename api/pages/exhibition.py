@@ -24,7 +24,7 @@ from starlette.responses import StreamingResponse
 
 from api.deps import MAX_ID, Id, Shared
 from api.exhibitions import moves_of, told_of, told_table, untimed, untimed_document
-from api.pages.forms import Complaint, Present, Submitted, Visit, Visiting, attempt, onward, private
+from api.pages.forms import Complaint, Present, Submitted, Visit, Visiting, attempt, onward, private, sign_in_first
 from api.services import Services
 from api.turns import seats_differ, turn_of
 from engine.figures import counted
@@ -78,8 +78,12 @@ def sit(shared: Shared, posted: Submitted) -> Response:
 
 
 @router.get("/play/{exhibition_id}")
-def exhibition(shared: Shared, visit: Present, exhibition_id: Id) -> Response:
+def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: Id) -> Response:
     """One's own table, or a match that is over."""
+    with shared.db.reading() as session:
+        info = exhibitions.exhibition(session, exhibition_id)
+    if visit is None and info.state in OPEN:  # perhaps its person, signed out since
+        raise sign_in_first(request, shared)
     return _page(shared, visit, exhibition_id, None)
 
 

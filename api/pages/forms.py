@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
+from starlette.routing import Match
 
 from api import schemas, sessions
 from api.deps import Shared, look_up
@@ -29,6 +30,9 @@ from league.states import TokenKind
 
 MAX_FIELDS = 60
 HOME = "/account"
+
+MAX_NEXT = 500
+"""Characters of an address that signing in leads back to."""
 
 Fields = Mapping[str, str]
 _Shape = TypeVar("_Shape", bound=BaseModel)
@@ -83,8 +87,13 @@ def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depen
     if found is not None:
         shared.rates.write_by(request, found.person.id)
         return found
-    back = local_path(request.url.path) if request.method in sessions.SAFE else HOME
-    raise HTTPException(303, "Sign in first.", {"Location": f"/sign-in?{urlencode({'next': back})}"})
+    raise sign_in_first(request, shared)
+
+
+def sign_in_first(request: Request, shared: Services) -> HTTPException:
+    """Sends to sign in, and from there back to what was asked for, or to the page whose form was posted."""
+    asked = str(request.url) if request.method in sessions.SAFE else _page_of_form(request, shared)
+    return HTTPException(303, "Sign in first.", {"Location": f"/sign-in?{urlencode({'next': _local_part(asked)})}"})
 
 
 async def fields(request: Request, shared: Shared) -> Fields:
@@ -143,8 +152,28 @@ def onward(path: str) -> Response:
 
 def local_path(path: str | None) -> str:
     """The path if it is one of this site's, else the account's; nobody is sent elsewhere by a link to us."""
-    plain = path is not None and path.isascii() and path.isprintable() and "\\" not in path
-    return path if path and plain and path.startswith("/") and not path.startswith("//") else HOME
+    if path is None or len(path) > MAX_NEXT:
+        return HOME
+    plain = path.isascii() and path.isprintable() and "\\" not in path
+    return path if plain and path.startswith("/") and not path.startswith("//") else HOME
+
+
+def _local_part(address: str) -> str:
+    parts = urlsplit(address)
+    return local_path(f"{parts.path}?{parts.query}" if parts.query else parts.path)
+
+
+def _page_of_form(request: Request, shared: Services) -> str:
+    """Where the browser says that it was, if that is a page of ours (a refused form's address answers forms alone)."""
+    address = request.headers.get("referer", "")
+    try:
+        origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
+        ours = sessions.is_own(origin, request, shared.settings)
+    except ValueError:  # no address at all
+        return HOME
+    asking = {"type": "http", "method": "GET", "path": urlsplit(address).path, "root_path": "", "headers": []}
+    shown = ours and any(route.matches(asking)[0] is Match.FULL for route in request.app.routes)
+    return address if shown else HOME
 
 
 def _said(found: ErrorDetails) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from urllib.parse import urlencode
 
 import pytest
 
@@ -65,11 +67,48 @@ def test_who_is_not_signed_in_is_sent_to_do_so_and_back(browser: Callable[[], Br
     assert visitor.answer.url.path == "/account"
 
 
-@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:x", ""])
-def test_nobody_is_sent_elsewhere_after_signing_in(site: Site, target: str) -> None:
+@pytest.mark.parametrize(("door", "name"), [("/sign-in", "ada"), ("/sign-up", "bob")])
+def test_who_signs_in_or_up_comes_to_what_was_asked_for(
+    browser: Callable[[], Browser], site: Site, door: str, name: str
+) -> None:
+    _, bot_id = site.world.bot()
     site.author("ada")
-    fields = {"name": "ada", "password": PASSWORD, "next": target}
-    assert site.client.post("/sign-in", data=fields, headers=OURS).headers["location"] == "/account"
+    visitor = browser()
+    visitor.get(f"/play?bot={bot_id}")
+    for other in ["/sign-up", "/sign-in"][: 1 + (door == "/sign-in")]:  # each page has a way to the other
+        (way,) = re.findall(rf'href="({other}\?next=[^"]*)"', visitor.answer.text)
+        visitor.get(way)
+    visitor.submit(door, 403 if door == "/sign-in" else 422, name=name, password="short")
+    visitor.submit(door, name=name, password=PASSWORD)
+    assert visitor.answer.url.raw_path == f"/play?bot={bot_id}".encode()
+    assert visitor.get(f"{door}?next=/audit").text.count("Audit")
+    assert visitor.answer.url.path == "/audit", "who is signed in already goes on at once"
+
+
+@pytest.mark.parametrize(
+    ("came_from", "back"),
+    [
+        ("http://league/desk/seasons/new?previous=3", "/desk/seasons/new?previous=3"),
+        ("http://league/play/7#move-3", "/play/7"),
+        ("http://league/account/teams", "/account"),  # it answers forms alone
+        ("http://evil.example/desk", "/account"),
+        (f"http://league/audit?{'x' * 500}", "/account"),
+        ("http://[", "/account"),
+        ("", "/account"),
+    ],
+)
+def test_a_form_that_finds_nobody_signed_in_leads_back_to_its_page(site: Site, came_from: str, back: str) -> None:
+    answer = site.client.post("/account/teams", data={"name": "t"}, headers={**OURS, "Referer": came_from})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == f"/sign-in?{urlencode({'next': back})}"
+
+
+@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:x", ""])
+def test_nobody_is_sent_elsewhere_after_signing_in_or_up(site: Site, target: str) -> None:
+    for number, door in enumerate(("/sign-up", "/sign-in", "/sign-up")):
+        fields = {"name": f"ada{number // 2}", "password": PASSWORD, "next": target}
+        assert site.client.post(door, data=fields, headers=OURS).headers["location"] == "/account"
+        assert site.client.get(door, params={"next": target}).headers["location"] == "/account"
 
 
 def test_a_wrong_password_is_said_beside_the_form_which_keeps_the_name_alone(

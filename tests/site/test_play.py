@@ -253,6 +253,38 @@ def test_a_refused_move_keeps_what_was_chosen_and_resigning_ends_it(
     assert visit(path).locator("#told").inner_text() == "hasty resigned.", "everyone may look when it is over"
 
 
+def test_who_signs_out_in_another_tab_is_told_at_the_table_and_comes_back_to_it(visit: Open, league: League) -> None:
+    page = seated(signed_in(visit("/"), "double"), opponent(league, "yacht-auction"))  # and no worker takes it
+    another = page.context.new_page()
+    another.goto("/account")
+    another.get_by_role("button", name="Sign out").click()
+    another.wait_for_url(re.compile("/$"))
+    looks_again = "document.dispatchEvent(new Event('visibilitychange'))"  # headless, every page is always visible
+    page.evaluate(looks_again)
+    expect(page.get_by_role("alert")).to_contain_text("You are signed out in this browser")
+    assert serious(page) == []
+    another.goto("/sign-in")
+    signs_in(another, "double")
+    page.evaluate(looks_again)
+    expect(page.get_by_role("alert")).to_have_count(0)
+    another.get_by_role("button", name="Sign out").click()
+    another.wait_for_url(re.compile("/$"))
+    page.evaluate(looks_again)
+    page.get_by_role("link", name="Sign in", exact=True).click()
+    signs_in(page, "double")
+    page.wait_for_url(re.compile(r"/play/\d+$"))
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Resign").click()
+    expect(page.locator("#told")).to_contain_text("double left before it began.")
+
+
+def signs_in(page: Page, name: str) -> None:
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "/sign-in" not in url)
+
+
 @pytest.mark.containers
 def test_a_person_plays_against_a_bot_in_its_container(visit: Open, league: League) -> None:
     world = league.site.world

@@ -1,16 +1,37 @@
 // A match of one's own: hears from the server when something happened (or asks now and then), exchanges the form for the
-// next one, and lets the viewer grow. Moves are made by the forms themselves, as without scripts.
+// next one, and lets the viewer grow. Moves are made by the forms themselves, as without scripts. Who signs out in another
+// tab is told so here.
 import { viewer } from "./replay.js";
 
 const EVERY_MS = 3000; // where there is no stream
 const root = document.getElementById("table");
 const turn = () => document.getElementById("turn");
+const token = (part) => part.querySelector("[name=csrf]").value; // another one after signing in again
 let shown = null;
 let drawing = Promise.resolve();
 
+// What is asked for, or nothing: the server may be away for a moment, or this browser's session may be over.
+async function asked(address) {
+  const response = await fetch(address, { headers: { accept: "text/html" }, cache: "no-store" });
+  if (response.redirected) signedOut();
+  else if (response.status === 404) location.replace(location.pathname); // it is somebody else who is signed in
+  return response.ok && !response.redirected ? response : null;
+}
+
+function signedOut() {
+  if (document.getElementById("signed-out")) return;
+  const said = document.createElement("p");
+  const way = document.createElement("a");
+  Object.assign(said, { id: "signed-out", className: "complaint" });
+  said.setAttribute("role", "alert");
+  Object.assign(way, { href: `/sign-in?next=${encodeURIComponent(location.pathname)}`, textContent: "Sign in" });
+  said.append("You are signed out in this browser, and the match goes on. ", way, " to play on.");
+  turn().prepend(said);
+}
+
 async function draw() {
-  const response = await fetch(root.dataset.document, { cache: "no-store" });
-  if (!response.ok) return;
+  const response = await asked(root.dataset.document);
+  if (!response) return;
   const { match } = await response.json();
   if (!match || match.scenes.length === 0) return;
   if (shown) { shown.grow(match, false); return; }
@@ -20,8 +41,8 @@ async function draw() {
 
 async function renew(version) {
   if (version !== null && version === turn().dataset.version) return;
-  const response = await fetch(location.href, { headers: { accept: "text/html" }, cache: "no-store" });
-  if (!response.ok) return;
+  const response = await asked(location.href);
+  if (!response) return;
   const wanted = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("turn");
   if (!wanted) { // it is over: the record opens at its end, not at the move that was shown
     shown?.still();
@@ -29,7 +50,7 @@ async function renew(version) {
     location.reload();
     return;
   }
-  if (wanted.dataset.version === turn().dataset.version) return;
+  if (wanted.dataset.version === turn().dataset.version && token(wanted) === token(turn())) return;
   const lost = turn().contains(document.activeElement) || document.activeElement === document.body;
   turn().replaceWith(wanted);
   if (lost) document.getElementById("your-turn")?.focus({ preventScroll: true });
@@ -59,5 +80,8 @@ function listen() {
 if (root) {
   drawing = draw().catch(() => {});
   listen();
+  document.addEventListener("visibilitychange", () => { // in another tab somebody may have signed out, or in again
+    if (document.visibilityState === "visible") soon(null);
+  });
   document.querySelector("[role=alert]")?.scrollIntoView({ block: "center" });
 }
