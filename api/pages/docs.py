@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
 from api.deps import Shared
-from api.pages.markdown import rendered
+from api.pages.markdown import ABOUT, rendered
 from api.pages.render import page, render
 from api.services import SITE
 from league.errors import NotFound
@@ -19,14 +19,7 @@ DOCS = SITE.parents[1] / "docs"
 VERDICTS = "## Verdicts and their cures\n"
 """The section of docs/authors.md that becomes a page."""
 
-
-TITLES = {
-    "ratings": "How the ratings are made",
-    "verdicts": "Verdicts and their cures",
-    "authors": "For authors",
-    "players": "For people who play",
-    "organisers": "For organisers",
-}
+TITLES = ABOUT | {"verdicts": "Verdicts and their cures"}
 """The pages; each is docs/NAME.md, but for the verdicts."""
 
 

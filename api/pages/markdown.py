@@ -12,8 +12,17 @@ from markupsafe import Markup
 from engine.games import GAMES
 
 _TEXT = re.compile(r"(?:\.\./)?(protocols/)?([a-z0-9-]+)\.md(?:#.*)?")
-_ABOUT = frozenset({"authors", "organisers", "players", "ratings"})
-"""Texts of docs/ that have pages."""
+ABOUT = {
+    "ratings": "How the ratings are made",
+    "matchmaking": "Who plays whom",
+    "authors": "For authors",
+    "client": "The command deadheat",
+    "players": "For people who play",
+    "organisers": "For organisers",
+    "audit": "The audit log",
+    "export": "A season as files",
+}
+"""Texts of docs/ that have pages, with their titles."""
 
 
 def rendered(text: str, *, titled: bool = False) -> Markup:
@@ -61,4 +70,4 @@ def _address(link: str) -> str | None:
     name = found[2]
     if name in GAMES and (found[1] or not link.startswith("../")):
         return f"/games/{name}"
-    return f"/about/{name}" if name in _ABOUT and not found[1] else None
+    return f"/about/{name}" if name in ABOUT and not found[1] else None

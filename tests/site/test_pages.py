@@ -33,6 +33,10 @@ PATHS = (
     "/about/authors",
     "/about/players",
     "/about/organisers",
+    "/about/client",
+    "/about/audit",
+    "/about/export",
+    "/about/matchmaking",
 )
 
 
