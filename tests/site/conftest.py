@@ -15,11 +15,14 @@ from playwright.sync_api import (
     ConsoleMessage,
     Page,
     Request,
+    StorageState,
+    StorageStateCookie,
     ViewportSize,
     expect,
     sync_playwright,
 )
 
+from league import service
 from tests.api.served import served
 from tests.api.site import Site
 from tests.site.leagues import furnish
@@ -61,6 +64,14 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
     with served(site.app) as url:
         yield League(site, matches, url)
     site.close()
+
+
+def signed_in_as(league: League, user_id: int) -> StorageState:
+    """What a browser keeps in which somebody has signed in."""
+    with league.site.world.db.transaction() as session:
+        secret = service.begin_session(session, user_id, "browser").secret
+    cookie: StorageStateCookie = {"name": "deadheat", "value": secret, "domain": "127.0.0.1", "path": "/"}
+    return {"cookies": [cookie], "origins": []}
 
 
 Open = Callable[..., Page]

@@ -6,9 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlmodel import col, select, update
 
-from league import service
 from league.tables import Bot, Ending, Participant
-from tests.site.conftest import League, Open, keeps_out
+from tests.site.conftest import League, Open, keeps_out, signed_in_as
 
 FORFEITS = ("yacht-auction-forfeit", "betris-large-bank")
 SEATS = {
@@ -28,9 +27,8 @@ def opened(visit: Open, league: League, name: str, **arguments: object) -> Page:
     with league.site.world.db.transaction() as session:
         mine = (Participant.match_id == match_id, Participant.seat == seat)
         owner = session.exec(select(Bot.owner_id).join(Participant, col(Participant.bot_id) == Bot.id).where(*mine))
-        secret = service.begin_session(session, owner.one(), "browser").secret
-    cookie = {"name": "deadheat", "value": secret, "domain": "127.0.0.1", "path": "/"}
-    page = visit(f"/matches/{match_id}", storage_state={"cookies": [cookie], "origins": []}, **arguments)
+        user_id = owner.one()
+    page = visit(f"/matches/{match_id}", storage_state=signed_in_as(league, user_id), **arguments)
     page.get_by_role("link", name="what your bot wrote to stderr").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"Your bot in match {match_id}")
     return page

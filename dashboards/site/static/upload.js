@@ -56,6 +56,7 @@ for (const kind of ["dragenter", "dragover"]) {
 for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop.classList.remove("over"));
 drop.addEventListener("drop", (event) => {
   event.preventDefault();
+  if (button.disabled) return; // one is on its way
   if (event.dataTransfer.files.length !== 1) return complain("One file, please; zip several.");
   input.files = event.dataTransfer.files;
   send(input.files[0]);
