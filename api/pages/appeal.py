@@ -14,12 +14,12 @@ from league.review import review
 router = APIRouter(include_in_schema=False)
 
 SHOWN = 100
-"""Of one's own appeals."""
+"""Appeals about one match, the newest."""
 
 
 @router.get("/matches/{match_id}/appeal")
 def appeal_page(shared: Shared, visit: Visiting, match_id: Id) -> Response:
-    """One's appeals about the match, and the form for another."""
+    """One's appeals about the match (an organiser: everybody's), and the form for another."""
     return _appeal(shared, visit, match_id, None)
 
 
@@ -56,6 +56,6 @@ def withdraw(shared: Shared, posted: Submitted, match_id: Id, appeal_id: Id) -> 
 def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint | None) -> Response:
     with shared.db.reading() as session:
         match = service.match_detail(session, match_id).match
-        appeals = service.appeals(session, visit.person, season_id=match.season_id, limit=SHOWN)
-    about = [item for item in appeals if item.match_id == match_id]
-    return private(shared, "appeal.html", visit, complaint, match=match, appeals=about)
+        appeals = service.appeals(session, visit.person, match_id=match_id, limit=SHOWN)
+        own = {item.id for item in service.appeals(session, visit.person, match_id=match_id, own=True, limit=SHOWN)}
+    return private(shared, "appeal.html", visit, complaint, match=match, appeals=appeals, own=own)

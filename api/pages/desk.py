@@ -8,31 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
 from api import schemas
 from api import schemas_rulings as shapes
-from api.deps import Id, Shared
+from api.deps import MAX_ID, Id, Shared
 from api.pages import season_form
 from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
 from api.services import Services
 from engine.games import GAMES
 from league import service
 from league.service.users import Person
-from league.states import ENTERABLE, AppealState, FinalsFormat, SeasonState, allowed
+from league.states import ENTERABLE, FinalsFormat, SeasonState, allowed
 from league.words import Remedy
 
 router = APIRouter(prefix="/desk", include_in_schema=False)
 
 SHOWN = 50
-"""Appeals and announcements on the desk."""
+"""Appeals and announcements on the desk; what else there is, it says."""
+
+SEASONS = 200
+"""On the desk, the newest."""
+
+ENTRIES = 100
+"""Of one page of a season's entries."""
 
 EntryVerb = Callable[[Session, Person, int, int, str], None]
-ENTRY_VERBS: Mapping[str, EntryVerb] = {"disqualify": service.disqualify, "reinstate": service.reinstate}
+ENTRY_VERBS: Mapping[str, EntryVerb] = {
+    "withdraw": service.take_out,
+    "disqualify": service.disqualify,
+    "reinstate": service.reinstate,
+}
 
 MatchVerb = Callable[[Session, Person, int, str], object]
 MATCH_VERBS: Mapping[str, MatchVerb] = {
@@ -62,10 +73,38 @@ class NameForm(BaseModel):
     name: schemas.Name
 
 
+class BotForm(BaseModel):
+    """A bot by its number."""
+
+    bot: schemas.RowId
+
+
+class Listed(schemas.Query):
+    """Which of a season's entries are shown; the forms in their rows come back to the same."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    q: Annotated[str, Query(max_length=64)] = ""
+    page: Annotated[int, Query(ge=1, le=MAX_ID)] = 1
+
+    @property
+    def query(self) -> str:
+        """The choice without the page, to be added to an address that has a query already."""
+        return f"&{urlencode({'q': self.q})}" if self.q else ""
+
+    @property
+    def address(self) -> str:
+        """All of it, to be added to an address that has none."""
+        return f"?page={self.page}{self.query}" if self.q or self.page > 1 else ""
+
+
+Listing = Annotated[Listed, Query()]
+
+
 @router.get("")
-def desk(shared: Shared, visit: Visiting) -> Response:
-    """Everything at once."""
-    return _desk(shared, visit, None)
+def desk(shared: Shared, visit: Visiting, after: Annotated[int, Query(ge=0, le=MAX_ID)] = 0) -> Response:
+    """Everything at once, of open appeals those above `after`."""
+    return _desk(shared, visit, None, after)
 
 
 @router.get("/seasons/new")
@@ -148,13 +187,16 @@ def rule_on_appeal(shared: Shared, posted: Submitted, appeal_id: Id) -> Response
             )
         return onward("/desk#appeals")
 
-    return _attempt(shared, posted, f"appeal-{appeal_id}", act)
+    def again(complaint: Complaint) -> Response:
+        return _desk(shared, posted.visit, complaint, appeal_id - 1)  # so that it is among those shown
+
+    return attempt(f"appeal-{appeal_id}", posted.fields, act, again)
 
 
 @router.get("/seasons/{season_id}")
-def season(shared: Shared, visit: Visiting, season_id: Id) -> Response:
+def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> Response:
     """One season: its state, settings, entries and list."""
-    return _season(shared, visit, season_id, None)
+    return _season(shared, visit, season_id, None, listed)
 
 
 @router.post("/seasons/{season_id}/state")
@@ -201,22 +243,35 @@ def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     return _attempt_in(shared, posted, season_id, "invite", act)
 
 
+@router.post("/seasons/{season_id}/entries")
+def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
+    """Enter anybody's bot; it is shown then."""
+
+    def act() -> Response:
+        bot_id = checked(BotForm, posted.fields).bot
+        with shared.db.transaction() as session:
+            entry = service.let_in(session, posted.visit.person, season_id, bot_id)
+        return onward(f"/desk/seasons/{season_id}{Listed(q=entry.bot).address}#entries")
+
+    return _attempt_in(shared, posted, season_id, "enter", act)
+
+
 @router.post("/seasons/{season_id}/entries/{bot_id}/division")
-def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id) -> Response:
+def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
     """Put an entry into another division."""
 
     def act() -> Response:
         number = checked(schemas.EntryChange, posted.fields).division
         with shared.db.transaction() as session:
             service.assign_division(session, posted.visit.person, season_id, bot_id, number)
-        return onward(f"/desk/seasons/{season_id}#entries")
+        return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
 
-    return _attempt_in(shared, posted, season_id, f"entry-{bot_id}", act)
+    return _attempt_in(shared, posted, season_id, f"entry-{bot_id}", act, listed)
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/{verb}")
-def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str) -> Response:
-    """Disqualify or reinstate."""
+def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing) -> Response:
+    """Withdraw, disqualify or reinstate."""
     if verb not in ENTRY_VERBS:
         raise HTTPException(404)
 
@@ -224,9 +279,9 @@ def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, 
         reason = checked(shapes.Reason, posted.fields).reason
         with shared.db.transaction() as session:
             ENTRY_VERBS[verb](session, posted.visit.person, season_id, bot_id, reason)
-        return onward(f"/desk/seasons/{season_id}#entries")
+        return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
 
-    return _attempt_in(shared, posted, season_id, f"entry-{bot_id}", act)
+    return _attempt_in(shared, posted, season_id, f"entry-{bot_id}", act, listed)
 
 
 def _attempt(shared: Services, posted: Submitted, form: str, act: Callable[[], Response]) -> Response:
@@ -234,17 +289,24 @@ def _attempt(shared: Services, posted: Submitted, form: str, act: Callable[[], R
 
 
 def _attempt_in(
-    shared: Services, posted: Submitted, season_id: int, form: str, act: Callable[[], Response]
+    shared: Services,
+    posted: Submitted,
+    season_id: int,
+    form: str,
+    act: Callable[[], Response],
+    listed: Listed | None = None,
 ) -> Response:
-    return attempt(form, posted.fields, act, lambda complaint: _season(shared, posted.visit, season_id, complaint))
+    def again(complaint: Complaint) -> Response:
+        return _season(shared, posted.visit, season_id, complaint, listed or Listed())
+
+    return attempt(form, posted.fields, act, again)
 
 
-def _desk(shared: Services, visit: Visit, complaint: Complaint | None) -> Response:
-    visit.person.must_organise()
+def _desk(shared: Services, visit: Visit, complaint: Complaint | None, after: int = 0) -> Response:
     with shared.db.reading() as session:
+        appeals, in_all = service.waiting_appeals(session, visit.person, after=after, limit=SHOWN + 1)
         values: dict[str, Any] = {
-            "seasons": service.seasons(session),
-            "appeals": service.appeals(session, visit.person, state=AppealState.OPEN, limit=SHOWN),
+            "seasons": service.seasons(session, SEASONS),
             "announcements": service.announcements(session, limit=SHOWN),
         }
     named = [(season.id, season.name) for season in values["seasons"]]
@@ -255,6 +317,12 @@ def _desk(shared: Services, visit: Visit, complaint: Complaint | None) -> Respon
         complaint,
         about=[("", "the whole league"), *named],
         remedies=REMEDIES,
+        appeals=appeals[:SHOWN],
+        appeals_in_all=in_all,
+        later=appeals[SHOWN - 1].id if len(appeals) > SHOWN else None,
+        after=after,
+        most_seasons=SEASONS,
+        most=SHOWN,
         **values,
     )
 
@@ -276,15 +344,15 @@ def _new_season(shared: Services, visit: Visit, previous_id: int | None, complai
     )
 
 
-def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint | None) -> Response:
+def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint | None, listed: Listed) -> Response:
     visit.person.must_organise()
+    skip = (listed.page - 1) * ENTRIES
     with shared.db.reading() as session:
         info = service.season_info(session, season_id)
+        entries, found = service.entries_named(session, season_id, listed.q, skip=skip, limit=ENTRIES)
         values: dict[str, Any] = {
             "progress": service.season_progress(session, season_id),
             "unfinished": service.season_unfinished(session, season_id),
-            "entries": service.entries(session, season_id),
-            "absences": service.absences(session, season_id),
             "invited": service.invited_to_season(session, visit.person, season_id),
         }
     following = [
@@ -303,6 +371,12 @@ def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint
         following=following,
         groups=season_form.groups(info, info.state),
         divisions=season_form.divisions_text(info),
+        entries=entries,
+        found=found,
+        pages=-(-found // ENTRIES),
+        first=skip + 1,
+        listed=listed,
+        enterable=info.state in ENTERABLE,
         movable=len(info.divisions) > 1 and info.state in ENTERABLE,
         **values,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from api.deps import Shared
 from api.pages.forms import Visiting, private
@@ -16,7 +16,7 @@ OLD_SECONDS = 120
 
 
 @router.get("/operator")
-def operator(shared: Shared, visit: Visiting) -> Response:
+def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
     """How the deployment runs."""
     with shared.db.reading() as session:
         conditions = service.conditions(session, visit.person)
@@ -37,6 +37,7 @@ def operator(shared: Shared, visit: Visiting) -> Response:
             (names.get(season, str(season)), season, age) for season, age in standing.ranking_age_seconds.items()
         ],
         judge_unfit=shared.settings.judge_unfit,
+        may_measure=shared.settings.may_measure(request.client.host if request.client is not None else ""),
         old_seconds=OLD_SECONDS,
         now=at,
     )

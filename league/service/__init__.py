@@ -20,7 +20,7 @@ from league.service.access import (
 )
 from league.service.admission import invite_to_season, invited_to_season, uninvite_from_season
 from league.service.announcements import announce, announcements, take_down
-from league.service.appeals import appealable, appeals, open_appeal, rule, withdraw_appeal
+from league.service.appeals import appealable, appeals, open_appeal, rule, waiting_appeals, withdraw_appeal
 from league.service.audit import audit_log, first_broken
 from league.service.bots import (
     add_version,
@@ -45,7 +45,7 @@ from league.service.builds import (
 from league.service.challenges import GateTerms, challenges
 from league.service.conditions import conditions
 from league.service.divisions import assign_division, change_divisions
-from league.service.entries import enter, entries, entry_info
+from league.service.entries import enter, entries, entries_named, entry_info, let_in
 from league.service.environments import (
     confirm_environment,
     environment,
@@ -56,7 +56,7 @@ from league.service.exports import export_page
 from league.service.finals_played import finals_progress
 from league.service.matches import endings, match_detail, matches, own_seats, transcript_of
 from league.service.operators import Standing, ensure_organiser, reset_password, set_role, token_standing
-from league.service.participation import absences, absent_bots, participation
+from league.service.participation import absent_bots, participation
 from league.service.play import claim_series, finish_series, release_series, renew_series
 from league.service.publishing import publish, seasons_to_publish
 from league.service.queues import queues
@@ -105,7 +105,6 @@ __all__ = [
     "GateTerms",
     "Standing",
     "Swept",
-    "absences",
     "absent_bots",
     "add_version",
     "announce",
@@ -139,6 +138,7 @@ __all__ = [
     "ensure_organiser",
     "enter",
     "entries",
+    "entries_named",
     "entry_info",
     "environment",
     "export_page",
@@ -162,6 +162,7 @@ __all__ = [
     "keep_hash_current",
     "leaderboard",
     "leave_team",
+    "let_in",
     "look_up",
     "match_detail",
     "matches",
@@ -216,6 +217,7 @@ __all__ = [
     "version_info",
     "versions_of",
     "void_match",
+    "waiting_appeals",
     "waits_for",
     "withdraw",
     "withdraw_appeal",

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, col, select, update
+from sqlmodel import Session, col, func, select, update
 
 from league.database import now
 from league.errors import NotFound, TooMany, WrongState
@@ -156,14 +156,18 @@ def appeals(
     asker: Person,
     *,
     season_id: int | None = None,
+    match_id: int | None = None,
     state: AppealState | None = None,
+    own: bool = False,
     before: int | None = None,
     limit: int = 50,
 ) -> list[AppealInfo]:
-    """The newest first, those with an id below `before`: an organiser sees all, an author the own ones."""
+    """The newest first, those with an id below `before`: organisers see all (unless `own`), authors the own ones."""
     statement = select(Appeal, Bot).join(Bot, col(Bot.id) == Appeal.bot_id)
-    if not asker.organises:
+    if own or not asker.organises:
         statement = statement.where(owned_by(asker))
+    if match_id is not None:
+        statement = statement.where(Appeal.match_id == match_id)
     if season_id is not None:
         statement = statement.where(Appeal.season_id == season_id)
     if state is not None:
@@ -172,6 +176,22 @@ def appeals(
         statement = statement.where(Appeal.id < before)
     rows = session.exec(statement.order_by(col(Appeal.id).desc()).limit(limit))
     return [_info(row, bot.name) for row, bot in rows]
+
+
+def waiting_appeals(
+    session: Session, organiser: Person, *, after: int = 0, limit: int = 50
+) -> tuple[list[AppealInfo], int]:
+    """Open appeals, the oldest first: those with an id above `after`, and how many there are in all.
+
+    Raises:
+        NotAllowed.
+    """
+    organiser.must_organise()
+    waits = Appeal.state == AppealState.OPEN
+    statement = select(Appeal, Bot).join(Bot, col(Bot.id) == Appeal.bot_id).where(waits, Appeal.id > after)
+    rows = session.exec(statement.order_by(col(Appeal.id)).limit(limit))
+    in_all = session.exec(select(func.count()).select_from(Appeal).where(waits)).one()
+    return [_info(row, bot.name) for row, bot in rows], in_all
 
 
 def _open(session: Session, appeal_id: int) -> Appeal:

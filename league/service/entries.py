@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sqlalchemy import ColumnElement
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, func, or_, select
 
 from league.database import now
 from league.errors import NotFound, WrongGame, WrongState
@@ -17,10 +17,11 @@ from league.service.bots import own_bot
 from league.service.challenges import GateTerms, begin_challenge, end_challenges, gate_as_json
 from league.service.divisions import lowest_division
 from league.service.steps import lock_season, touch_log
+from league.service.storable import storable
 from league.service.teams import team_names
 from league.service.users import Person
 from league.states import ENTERABLE, Absence, ChallengeState, SeasonState, VersionState
-from league.tables import Bot, BotVersion, Challenge, Entry, Season, User
+from league.tables import Bot, BotVersion, Challenge, Entry, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
 """New terms for an entry's promotion gate, or as it is, or no gate."""
@@ -88,11 +89,47 @@ def enter(
     return entry_info(session, season_id, bot_id)
 
 
+def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:
+    """An organiser enters a bot that is not in the season, whoever owns it: which version plays is its author's choice.
+
+    Raises:
+        NotAllowed, NotFound, WrongGame, NotReady.
+        WrongState: it is in it, or the season takes no entries any more.
+        NotAdmitted: it has no version in one of the season's languages.
+    """
+    organiser.must_organise()
+    lock_season(session, season_id)
+    if session.exec(select(Entry.id).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first() is not None:
+        raise WrongState("entered", f"Bot number {bot_id} is in this season already; its author chooses the version.")
+    return enter(session, organiser, season_id, bot_id)
+
+
 def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1000) -> list[EntryInfo]:
     """Who takes part, by bot, from the one after `after_bot` on. Raises NotFound."""
     if session.get(Season, season_id) is None:
         raise NotFound("season", season_id)
     return _views(session, season_id, col(Entry.bot_id) > after_bot, limit)
+
+
+def entries_named(
+    session: Session, season_id: int, named: str, *, skip: int = 0, limit: int = 100
+) -> tuple[list[EntryInfo], int]:
+    """Entries with `named` in the name of their bot, author or team, by bot: those after the first `skip`, and how many
+    there are in all. Raises NotFound.
+    """
+    if session.get(Season, season_id) is None:
+        raise NotFound("season", season_id)
+    keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
+    fits = or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys))
+    count = (
+        select(func.count())
+        .select_from(Entry)
+        .join(Bot, col(Bot.id) == Entry.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
+    )
+    found = session.exec(count.where(Entry.season_id == season_id, fits)).one()
+    return _views(session, season_id, fits, limit, skip), found
 
 
 def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
@@ -160,14 +197,18 @@ def _bot(session: Session, who: Person, bot_id: int) -> Bot:
     return bot
 
 
-def _views(session: Session, season_id: int, condition: ColumnElement[bool], limit: int = 1) -> list[EntryInfo]:
+def _views(
+    session: Session, season_id: int, condition: ColumnElement[bool], limit: int = 1, skip: int = 0
+) -> list[EntryInfo]:
     statement = (
         select(Entry, Bot.name, User.name, BotVersion.number)
         .join(Bot, col(Bot.id) == Entry.bot_id)
         .join(User, col(User.id) == Bot.owner_id)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
         .where(Entry.season_id == season_id, condition)
         .order_by(col(Entry.bot_id))
+        .offset(skip)
         .limit(limit)
     )
     found = session.exec(statement).all()

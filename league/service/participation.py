@@ -9,7 +9,8 @@ from typing import cast
 from sqlalchemy import and_
 from sqlmodel import Session, col, or_, select
 
-from league.service.absence import absent_entries
+from league.errors import NotAdmitted, TooMany
+from league.service.admission import check_admission
 from league.service.bots import own_bot
 from league.service.challenges import ChallengeInfo, challenges
 from league.service.users import Person
@@ -21,12 +22,15 @@ MOST_SEASONS = 50
 
 @dataclass(frozen=True, slots=True)
 class Participation:
-    """A season of the bot's game. `version` None: the bot is not in it. `open`: versions may be chosen now."""
+    """A season of the bot's game. `version` None: the bot is not in it. `open`: versions may be chosen now. `refused`:
+    why its entry rules keep the bot out, if they do and it is not in it yet.
+    """
 
     season_id: int
     season: str
     state: SeasonState
     open: bool
+    refused: str
     version: int | None
     follows: bool
     absence: Absence | None
@@ -57,6 +61,7 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
             season=season.name,
             state=season.state,
             open=season.state in ENTERABLE,
+            refused=_refusal(session, owner, season, bot) if entry is None else "",
             version=number,
             follows=entry is not None and entry.follows,
             absence=None if absent is None else absent.absence,
@@ -65,6 +70,14 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
         )
         for season, entry, number, absent in rows
     ]
+
+
+def _refusal(session: Session, owner: Person, season: Season, bot: Bot) -> str:
+    try:
+        check_admission(session, owner, season, bot)
+    except (NotAdmitted, TooMany) as error:
+        return str(error)
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +94,3 @@ def absent_bots(session: Session, season_id: int) -> list[AbsentBot]:
     statement = select(AbsentEntry, Bot.name).join(Bot, col(Bot.id) == AbsentEntry.bot_id)
     statement = statement.where(AbsentEntry.season_id == season_id).order_by(col(Bot.name_key), col(Bot.id))
     return [AbsentBot(row.bot_id, name, row.absence) for row, name in session.exec(statement)]
-
-
-def absences(session: Session, season_id: int) -> dict[int, tuple[Absence, str]]:
-    """Which entered bots do not take part, and why."""
-    return {bot_id: (row.absence, row.reason) for bot_id, row in absent_entries(session, season_id).items()}

@@ -47,6 +47,9 @@ class Read(HTMLParser):
         elif tag in {"input", "textarea"} and "name" in found:
             self.forms[-1].fields[found["name"]] = found.get("value", "")
             self._area = found["name"] if tag == "textarea" else ""
+        elif tag == "button" and "formaction" in found:
+            self.forms.append(Form(found["formaction"]))
+            self.forms[-1].fields = self.forms[-2].fields  # the same form, sent elsewhere
         elif tag == "select":
             self._select = found.get("name", "")
         elif tag == "option" and self._select and ("selected" in found or self._select not in self.forms[-1].fields):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 
 from api import schemas
+from api.pages import appeal, desk
 from league import service
-from league.states import Role
+from league.states import Admission, Role
 from tests.api.browser import OURS, Browser
-from tests.api.site import Site
+from tests.api.site import PASSWORD, Site
 from tests.api.test_matches import Played
 from tests.league.world import GAME
 
@@ -64,6 +66,8 @@ def test_an_author_has_no_desk(ada: Browser, site: Site, path: str) -> None:
         ("/desk/seasons/1/state", {"state": "closed"}),
         ("/desk/seasons/1/settings", {"series_length": "5"}),
         ("/desk/seasons/1/invitations", {"name": "ada"}),
+        ("/desk/seasons/1/entries", {"bot": "1"}),
+        ("/desk/seasons/1/entries/2/withdraw", {"reason": "mine is better"}),
         ("/desk/seasons/1/entries/2/disqualify", {"reason": "mine is better"}),
         ("/desk/seasons/1/entries/2/division", {"division": "1"}),
         ("/desk/matches", {"match": "2", "verb": "void", "reason": "I lost"}),
@@ -257,6 +261,71 @@ def test_an_entry_is_disqualified_with_a_reason_and_reinstated(boss: Browser, pl
     assert "disqualified" not in boss.submit(f"{path}/entries/{bot}/reinstate", reason="it was not so").text
 
 
+def test_whose_author_must_leave_after_the_freeze_is_withdrawn_at_the_desk(boss: Browser, played: Played) -> None:
+    path, bot = f"/desk/seasons/{played.season}", played.bots[0]
+    boss.get(path)
+    boss.submit(f"{path}/state", state="frozen")
+    page = boss.submit(f"{path}/entries/{bot}/withdraw", reason="The author asked.")
+    assert "withdrawn The author asked." in " ".join(page.text.split())
+    with played.site.world.db.reading() as session:
+        progress = service.season_progress(session, played.season)
+    assert progress.counting == progress.done, "what it played counts"
+    assert f"{path}/entries/{bot}/withdraw" not in boss.answer.text
+    boss.submit(f"{path}/entries/{bot}/disqualify", reason="It had a twin.")
+    assert f"{path}/entries/{bot}/disqualify" not in boss.answer.text
+    boss.submit(f"{path}/entries/{bot}/reinstate", reason="It had none.")
+    assert f"{path}/entries/{bot}/withdraw" in boss.answer.text
+
+
+def test_organisers_enter_bots_where_nobody_else_may(boss: Browser, site: Site) -> None:
+    season = site.world.season(0, admission=Admission.NOBODY)
+    owner, bot = site.world.bot()
+    path = f"/desk/seasons/{season}"
+    boss.get(path)
+    boss.submit(f"{path}/entries", 422, bot="x")
+    assert 'id="enter-bot-wrong">It should be a whole number.' in boss.answer.text
+    assert "There is no bot 999" in boss.submit(f"{path}/entries", 404, bot="999").text
+    boss.submit(f"{path}/entries", bot=str(bot))
+    assert f"{path}/entries/{bot}/withdraw?page=1&amp;q=bot" in boss.answer.text, "it is shown"
+    with site.world.db.transaction() as session:
+        service.enter(session, owner, season, bot, 1)
+    assert "is in this season already" in boss.submit(f"{path}/entries", 409, bot=str(bot)).text
+    with site.world.db.reading() as session:
+        assert not service.entry_info(session, season, bot).follows, "its author's choice stands"
+    boss.submit(f"{path}/state", state="frozen")
+    assert f"{path}/entries" not in [form.action for form in boss.page.forms]
+
+
+def test_every_entry_of_a_large_season_can_be_decided_about(
+    boss: Browser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk, "ENTRIES", 2)
+    season = site.world.season(5)
+    path = f"/desk/seasons/{season}"
+
+    def rows() -> list[int]:
+        return [int(bot) for bot in re.findall(r'<tr><th scope="row"><a href="/bots/(\d+)">', boss.answer.text)]
+
+    assert "1 to 2 of 5, by number." in boss.get(path).text
+    assert rows() == [1, 2]
+    assert f'href="{path}?page=3"' in boss.answer.text
+    assert "3 to 4 of 5, by number." in boss.get(f"{path}?page=2").text
+    assert rows() == [3, 4]
+    boss.submit(f"{path}/entries/4/withdraw?page=2", 422, reason=" ")
+    assert 'role="alert"' in boss.answer.text, "the refusal stands in the bot's row"
+    assert rows() == [3, 4]
+    boss.submit(f"{path}/entries/4/withdraw?page=2", reason="It must.")
+    assert rows() == [3, 4], "and what is done leads back to it"
+    with site.world.db.reading() as session:
+        fifth = service.bot_info(session, 5).name
+    boss.get(f"{path}?q=+{fifth.upper()}")
+    assert rows() == [5]
+    boss.submit(f"{path}/entries/5/disqualify?page=1&q=+{fifth.upper()}", reason="It must.")
+    assert rows() == [5]
+    for nobody in ("nobody", "%", "\0"):
+        assert "No bot of 5 fits." in boss.get(f"{path}?q={quote(nobody)}").text
+
+
 def test_a_match_is_voided_restored_and_played_again(boss: Browser, played: Played) -> None:
     for verb in ("void", "restore", "rejudge"):
         boss.get("/desk")
@@ -308,6 +377,52 @@ def test_an_appeal_is_taken_back_by_its_author_alone(ada: Browser, site: Site, p
     assert "withdrawn" in ada.submit(f"/matches/{match}/appeals/1/withdraw").text
 
 
+def test_the_oldest_appeals_come_first_and_none_is_out_of_reach(
+    boss: Browser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk, "SHOWN", 2)
+    site.world.season(2, games_per_pair=6)
+    site.world.play_all()
+    findings = {"verified": True, "exchanges": 1, "faults": [], "attempts": []}
+    with site.world.db.transaction() as session:
+        owner = service.bot_info(session, 1).author
+        author = service.check_password(session, owner, PASSWORD)
+        for match in range(1, 6):
+            service.open_appeal(session, author, match, f"appeal {match}", findings)
+
+    def shown() -> list[str]:
+        return re.findall(r">(appeal \d)<", boss.answer.text)
+
+    assert "2 of 5 open appeals" in boss.get("/desk").text
+    assert shown() == ["appeal 1", "appeal 2"]
+    assert 'href="/desk?after=2#appeals"' in boss.answer.text
+    assert "Those after these" not in boss.get("/desk?after=3").text
+    boss.get("/desk?after=4")
+    assert shown() == ["appeal 5"]
+    boss.submit("/desk/appeals/5", 422, uphold="false", ruling=" ")
+    assert shown() == ["appeal 5"], "what was refused is said at its form"
+    for number, left in ((5, ["appeal 1", "appeal 2"]), (1, ["appeal 2", "appeal 3"])):
+        boss.get(f"/desk?after={number - 1}")
+        boss.submit(f"/desk/appeals/{number}", uphold="false", ruling="no")
+        assert shown() == left
+    assert "None came later." in boss.get("/desk?after=5").text
+
+
+def test_an_appeal_is_taken_back_by_nobody_who_merely_sees_it(
+    ada: Browser, boss: Browser, played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(appeal, "SHOWN", 1)
+    path = f"/matches/{played.ids[1]}/appeal"
+    ada.get(path)
+    ada.submit(path, text="It was fast.")
+    other = f"/matches/{played.ids[0]}/appeal"
+    ada.get(other)
+    ada.submit(other, text="The other, and newer.")
+    for browser, forms in ((ada, 1), (boss, 0)):
+        assert "It was fast." in browser.get(path).text
+        assert browser.answer.text.count("Take it back") == forms
+
+
 def test_an_announcement_is_made_and_taken_down(boss: Browser) -> None:
     boss.get("/desk")
     boss.submit("/desk/announcements", title=HOSTILE, text=f"{HOSTILE}\r\nSecond line.")
@@ -319,6 +434,17 @@ def test_an_announcement_is_made_and_taken_down(boss: Browser) -> None:
     boss.get("/desk")
     boss.submit("/desk/announcements/1/take-down")
     assert "Take down" not in boss.page.text
+
+
+def test_the_metrics_are_linked_for_networks_that_may_read_them(
+    boss: Browser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boss.get("/operator")
+    assert '<a href="/metrics">' in boss.answer.text
+    elsewhere = site.world.settings.model_copy(update={"metrics_networks": "192.0.2.0/24"})
+    monkeypatch.setattr(site.app.state.services, "settings", elsewhere)
+    assert "/metrics, which is for the networks of DEADHEAT_METRICS_NETWORKS" in boss.get("/operator").text
+    assert '<a href="/metrics">' not in boss.answer.text
 
 
 def test_an_operator_of_a_league_without_matches_reads_of_no_span(boss: Browser) -> None:

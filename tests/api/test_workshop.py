@@ -8,8 +8,9 @@ import pytest
 from sqlmodel import update
 
 from league import service
+from league.service.seasons import SeasonSettings
 from league.service.users import Person
-from league.states import Role, SeasonState, VersionState
+from league.states import Admission, Role, SeasonState, VersionState
 from league.tables import BotVersion
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
@@ -130,6 +131,29 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
         service.set_season_state(session, world.boss, season, SeasonState.OPEN)
         service.set_season_state(session, world.boss, season, SeasonState.CLOSED)
     assert [form.action for form in ada.get("/bots/1/upload").forms if "seasons" in form.action] == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        ({"admission": Admission.NOBODY}, "its organisers choose who takes part"),
+        ({"admission": Admission.INVITED}, "ada is not on its list"),
+        ({"teams_only": True}, "it is for bots of teams"),
+    ],
+)
+def test_nothing_is_offered_where_a_seasons_rules_keep_the_bot_out(
+    ada: Browser, site: Site, rules: SeasonSettings, why: str
+) -> None:
+    season = site.world.season(0, **rules)
+    form = f"/bots/1/seasons/{season}/enter"
+    assert f"Not in it. The season does not admit this bot: {why}." in ada.get("/bots/1/upload").text
+    assert form not in [found.action for found in ada.page.forms]
+    site.world.build(site.world.upload(Person(2, "ada", Role.AUTHOR), 1))
+    with site.world.db.transaction() as session:
+        service.let_in(session, site.world.boss, season, 1)
+    ada.get("/bots/1/upload")
+    ada.submit(form, version="1")
+    assert "Version 1 plays." in ada.page.text, "whoever entered it, its author chooses"
 
 
 def test_the_workshop_tells_how_a_version_fares_at_its_gate(ada: Browser, site: Site) -> None:

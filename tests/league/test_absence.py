@@ -85,7 +85,7 @@ def test_before_a_season_opens_who_withdraws_may_come_back_at_once(world: World)
         service.enter(session, owner, season_id, bot_id)
         service.withdraw(session, owner, season_id, bot_id)
         service.rejoin(session, owner, season_id, bot_id)
-        assert service.absences(session, season_id) == {}
+        assert service.absent_bots(session, season_id) == []
 
 
 @pytest.mark.parametrize("state", [SeasonState.FROZEN, SeasonState.FINALS])
@@ -102,7 +102,7 @@ def test_from_the_freeze_on_authors_neither_leave_nor_come_back(ranked: Ranked, 
         ranked.rule(service.rejoin, ranked.season, leaver, who=other)
     ranked.rule(service.reinstate, ranked.season, leaver, "the author asked in time")
     with ranked.world.db.reading() as session:
-        assert service.absences(session, ranked.season) == {}
+        assert service.absent_bots(session, ranked.season) == []
 
 
 def test_waiting_series_of_a_bot_that_is_taken_out_are_dropped_and_running_ones_are_played(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Unpack
 
 import pytest
@@ -229,6 +230,37 @@ def test_entries_are_shown_with_their_team(world: World) -> None:
         service.refit(session, season_id)
         rows = service.leaderboard(session, season_id).standings["rows"]
     assert {row["bot_id"]: row["team"] for row in rows} == {1: None, bot_id: "lovelace"}
+
+
+def test_entries_are_found_by_the_names_of_bot_author_and_team(world: World) -> None:
+    season_id = world.season(0)
+    ada = world.author("ada")
+    team_bots = [team_bot(world, ada, team(world, ada, "Lovelace"))]
+    own = [world.bot(name, owner=ada)[1] for name in ("Engine_1", "engine-2")]
+    world.bot("elsewhere")
+    for bot_id in own + team_bots:
+        enter(world, world.boss, season_id, bot_id)
+
+    def found(named: str, skip: int = 0) -> tuple[list[int], int]:
+        with world.db.reading() as session:
+            entries, in_all = service.entries_named(session, season_id, named, skip=skip, limit=2)
+        return [entry.bot_id for entry in entries], in_all
+
+    assert found("") == (sorted(own + team_bots)[:2], 3)
+    assert found(" ADA ", skip=2) == (sorted(own + team_bots)[2:], 3)
+    assert found("engine") == (own, 2)
+    assert found("e_1") == (own[:1], 1), "no mark stands for another"
+    assert found("lovelace") == (team_bots, 1)
+    for nobody in ("elsewhere", "%", "\0", "\ud800"):
+        assert found(nobody) == ([], 0)
+
+
+def test_an_organiser_lets_in_who_is_not_in_yet(world: World) -> None:
+    season_id = world.season(0, admission=Admission.NOBODY)
+    owner, bot_id = world.bot()
+    for who, refusal in ((owner, errors.NotAllowed), (world.boss, None), (world.boss, errors.WrongState)):
+        with world.db.transaction() as session, pytest.raises(refusal) if refusal else nullcontext():
+            assert service.let_in(session, who, season_id, bot_id).follows
 
 
 def test_nobody_enters_while_a_season_freezes(world: World) -> None:

@@ -141,7 +141,7 @@ TABLE: tuple[Line, ...] = (
     ),
     Line("GET", "/play", "in 200 200 200 200"),
     Line("POST", "/play", "in 303 409 303 303", form={"bot": "3", "table": "1-2"}),
-    Line("GET", "/play/{exhibition_id}", "404 404 200 404 404"),
+    Line("GET", "/play/{exhibition_id}", "in 404 200 404 404"),
     Line("GET", "/play/{exhibition_id}/document", "in 404 200 404 404"),
     Line("GET", "/play/{exhibition_id}/events", "in 404 - 404 404"),
     Line("POST", "/play/{exhibition_id}", "in 404 303 404 404", form={"turn": "0"}),
@@ -230,6 +230,7 @@ TABLE: tuple[Line, ...] = (
     Line("POST", "/desk/seasons/{season_id}/state", "in 403 403 303 303", form={"state": "frozen"}),
     Line("POST", "/desk/seasons/{season_id}/settings", "in 403 403 303 303", form={"name": "Renamed"}),
     Line("POST", "/desk/seasons/{season_id}/invitations", "in 403 403 303 303", form={"name": "bob"}),
+    Line("POST", "/desk/seasons/{season_id}/entries", "in 403 403 409 409", form={"bot": "1"}, shows=LIST),
     Line("POST", "/desk/seasons/{season_id}/entries/{bot_id}/division", "in 403 403 303 303", form={"division": "1"}),
     Line(
         "POST",
