@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -81,8 +81,11 @@ def _plan(session: Session, season: Season) -> list[int]:
         series_length=whole_groups(season.game, season.seats, season.series_length),
         games_per_pair=season.games_per_pair and whole_groups(season.game, season.seats, season.games_per_pair),
     )
-    players = _players(session, season, terms)
-    entrants = _entrants(session, season, players)
+    players = _players(session, season)
+    through = _through(session, season.id, players, terms.games_per_pair)
+    if len(through) == len(players):
+        return []
+    entrants = _entrants(session, season, players, through)
     versions = {entry.bot_id: version for version, entry in players.items()}
 
     def met(version: int) -> dict[int, Met]:
@@ -103,8 +106,8 @@ def _plan(session: Session, season: Season) -> list[int]:
 # What pairing is told ---------------------------------------------------------------------------------------------
 
 
-def _players(session: Session, season: Season, terms: Terms) -> dict[int, Entry]:
-    """Entries whose version may play and has somebody left to play, by version."""
+def _players(session: Session, season: Season) -> dict[int, Entry]:
+    """Entries whose version may play, by version."""
     statement = (
         select(Entry)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
@@ -114,15 +117,20 @@ def _players(session: Session, season: Season, terms: Terms) -> dict[int, Entry]
     for entry in players.values():
         if entry.waiting_since is None:  # it came, and is behind all who were there
             entry.waiting_since = season.series_planned
-    if terms.games_per_pair is None:
-        return players
-    through = _through(session, season.id, terms.games_per_pair)
+    return players
+
+
+def _through(session: Session, season_id: int, players: Mapping[int, Entry], games_per_pair: int | None) -> set[int]:
+    """Versions that have played all games with everybody of their division who plays now."""
+    if games_per_pair is None:
+        return set()
+    done = _opponents_done(session, season_id, games_per_pair)
     sizes = Counter(entry.division for entry in players.values())
-    return {version: entry for version, entry in players.items() if through[version] < sizes[entry.division] - 1}
+    return {version for version, entry in players.items() if done[version] >= sizes[entry.division] - 1}
 
 
-def _through(session: Session, season_id: int, games_per_pair: int) -> Counter[int]:
-    """For each version with how many of its present opponents it has played all games."""
+def _opponents_done(session: Session, season_id: int, games_per_pair: int) -> Counter[int]:
+    """For each version with how many of its present opponents it has played all games; who left is none of them."""
     low, high = aliased(Entry), aliased(Entry)
     found: Counter[int] = Counter()
     for side in (Pair.low_id, Pair.high_id):
@@ -131,13 +139,16 @@ def _through(session: Session, season_id: int, games_per_pair: int) -> Counter[i
             .join(low, (col(low.season_id) == Pair.season_id) & (col(low.version_id) == Pair.low_id))
             .join(high, (col(high.season_id) == Pair.season_id) & (col(high.version_id) == Pair.high_id))
             .where(Pair.season_id == season_id, Pair.games >= games_per_pair, low.division == high.division)
+            .where(taking_part(season_id, low), taking_part(season_id, high))
             .group_by(col(side))
         )
         found.update(dict(session.exec(statement).all()))
     return found
 
 
-def _entrants(session: Session, season: Season, players: Mapping[int, Entry]) -> list[Entrant]:
+def _entrants(
+    session: Session, season: Season, players: Mapping[int, Entry], through: Collection[int]
+) -> list[Entrant]:
     newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
     snapshot = session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
     rows: Sequence[Mapping[str, Any]] = snapshot.standings["rows"] if snapshot is not None else []
@@ -158,6 +169,7 @@ def _entrants(session: Session, season: Season, players: Mapping[int, Entry]) ->
                 part=links[version],
                 division=entry.division,
                 open_series=open_series[version],
+                through=version in through,
             )
         )
     return entrants
