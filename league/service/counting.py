@@ -37,7 +37,7 @@ def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def taking_part(season_id: int, entry: type[Entry] = Entry) -> ColumnElement[bool]:
-    """The condition on `Entry` (or an alias of it) that its bot has neither withdrawn nor been disqualified."""
+def taking_part(season_id: int) -> ColumnElement[bool]:
+    """The condition on `Entry` that its bot has neither withdrawn nor been disqualified."""
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
-    return col(entry.bot_id).not_in(absent)
+    return col(Entry.bot_id).not_in(absent)

@@ -18,7 +18,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement
 from sqlalchemy import select as columns
-from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, or_, select
 
 from engine.chance import SEED_BYTES
@@ -124,22 +123,30 @@ def _through(session: Session, season_id: int, players: Mapping[int, Entry], gam
     """Versions that have played all games with everybody of their division who plays now."""
     if games_per_pair is None:
         return set()
-    done = _opponents_done(session, season_id, games_per_pair)
-    sizes = Counter(entry.division for entry in players.values())
-    return {version for version, entry in players.items() if done[version] >= sizes[entry.division] - 1}
+    found: set[int] = set()
+    for division, size in Counter(entry.division for entry in players.values()).items():
+        done = _opponents_done(session, season_id, division, games_per_pair)
+        members = (version for version, entry in players.items() if entry.division == division)
+        found.update(version for version in members if done[version] >= size - 1)
+    return found
 
 
-def _opponents_done(session: Session, season_id: int, games_per_pair: int) -> Counter[int]:
-    """For each version with how many of its present opponents it has played all games; who left is none of them."""
-    low, high = aliased(Entry), aliased(Entry)
+def _opponents_done(session: Session, season_id: int, division: int, games_per_pair: int) -> Counter[int]:
+    """For each version of a division with how many who are there, too, it has played all games; who left is not.
+
+    It reads each pair of the division once. Joined with entries SQLite looked at all of them for every pair: 56 s of
+    CPU a tick with 2,000 bots and 50,000 pairs, 0.4 s so. And without the `+ 0` it would look up every pair that there
+    could be.
+    """
+    there = select(Entry.version_id).where(
+        Entry.season_id == season_id, Entry.division == division, taking_part(season_id)
+    )
     found: Counter[int] = Counter()
     for side in (Pair.low_id, Pair.high_id):
         statement = (
             select(side, func.count())
-            .join(low, (col(low.season_id) == Pair.season_id) & (col(low.version_id) == Pair.low_id))
-            .join(high, (col(high.season_id) == Pair.season_id) & (col(high.version_id) == Pair.high_id))
-            .where(Pair.season_id == season_id, Pair.games >= games_per_pair, low.division == high.division)
-            .where(taking_part(season_id, low), taking_part(season_id, high))
+            .where(Pair.season_id == season_id, Pair.games >= games_per_pair)
+            .where(col(Pair.low_id).in_(there), (col(Pair.high_id) + 0).in_(there))
             .group_by(col(side))
         )
         found.update(dict(session.exec(statement).all()))
