@@ -66,7 +66,8 @@ class Entrant:
     """A version that may play.
 
     `elo` is what is expected of it. `waiting_since`: how many series the season had planned when its bot was last
-    planned, or came. `part`: equal for versions that games link (`league.pairing.parts`).
+    planned, or came. `part`: equal for versions that games link (`league.pairing.parts`). `through`: it has had all its
+    games with everybody there; it begins no series, and at a larger table it may sit with those who need each other.
     """
 
     version: int
@@ -76,6 +77,7 @@ class Entrant:
     part: int
     division: int = 1
     open_series: int = 0
+    through: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,8 @@ class _Field:
         self._ask = met
         self._met: dict[int, dict[int, Met]] = {}
         self._planned: dict[int, dict[int, Met]] = {}
-        self._through: set[int] = set()  # places of those who have nobody left to play
+        # Places of those who have nobody left to play.
+        self._through = {place for place, entrant in enumerate(self.entrants) if entrant.through}
 
     def next(self, number: int, seed: bytes) -> Proposal | None:
         """The series of this number; None: nobody can play."""

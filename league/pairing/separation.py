@@ -16,6 +16,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from league.pairing.seating import whole_turns
+
 ELO_PER_NAT = 400 / math.log(10)
 
 NORMAL_95 = 1.959963984540054
@@ -66,16 +68,17 @@ def games_to_part(difference_elo: float, variance: float, most_games: int, dispe
     return max(1, math.ceil(min(games, most_games)))
 
 
-def share_out(gaps: Sequence[Gap], budget_games: int, series_length: int) -> list[Gap]:
+def share_out(gaps: Sequence[Gap], budget_games: int, series_length: int, turn: int = 1) -> list[Gap]:
     """What to play next: one series for each pair that needs it, best places first, while the budget lasts.
 
     One series each, however many are needed: two equals at the top would otherwise spend everybody's games. Then the
-    ratings are fitted anew, and the rest of the budget is shared out again.
+    ratings are fitted anew, and the rest of the budget is shared out again. A series is of whole turns of so many
+    games; what is left of the budget and is no turn is not spent.
     """
     shared = []
     for gap in gaps:
-        games = min(gap.games, series_length, budget_games)
-        if games <= 0:
+        games = whole_turns(min(gap.games, series_length, budget_games), turn)
+        if games > budget_games:
             break
         shared.append(Gap(gap.above, gap.below, games))
         budget_games -= games

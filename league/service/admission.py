@@ -38,9 +38,13 @@ def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> 
             raise too_many_entries(person, season)
 
 
-def newest_ready(session: Session, bot_id: int, languages: Collection[str] | None) -> BotVersion | None:
-    """The newest version that is ready, in one of the languages (None: any)."""
+def newest_ready(
+    session: Session, bot_id: int, languages: Collection[str] | None, besides: Collection[int] = ()
+) -> BotVersion | None:
+    """The newest version that is ready, in one of the languages (None: any), and none of those `besides`."""
     ready = select(BotVersion).where(BotVersion.bot_id == bot_id, BotVersion.state == VersionState.READY)
+    if besides:
+        ready = ready.where(col(BotVersion.id).not_in(besides))
     if languages is not None:
         ready = ready.where(col(BotVersion.language).in_(languages))
     return session.exec(ready.order_by(col(BotVersion.number).desc()).limit(1)).first()

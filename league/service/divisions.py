@@ -20,8 +20,8 @@ from league.service.audit import SYSTEM, record
 from league.service.counting import taking_part
 from league.service.steps import lock_season, touch_log
 from league.service.users import Person
-from league.states import ENTERABLE, SeasonState
-from league.tables import Division, Entry, RatingSnapshot, Season
+from league.states import ENTERABLE, ChallengeState, SeasonState
+from league.tables import BotVersion, Challenge, Division, Entry, RatingSnapshot, Season
 
 MAX_DIVISIONS = 20
 
@@ -174,12 +174,20 @@ def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]
 
 
 def carry_over(session: Session, previous: Season, season: Season) -> None:
-    """Enter into a season who is still in the one before, each in the division that its final place leads to.
-
-    An entry that follows its bot begins with the newest version that is ready.
+    """Enter into a season who is still in the one before and has a version to play, each in the division that its
+    final place leads to.
     """
-    still_in = select(Entry).where(Entry.season_id == previous.id, taking_part(previous.id))
-    entries = {entry.bot_id: entry for entry in session.exec(still_in)}
+    still_in = select(Entry, BotVersion).join(BotVersion, col(BotVersion.id) == Entry.version_id)
+    still_in = still_in.where(Entry.season_id == previous.id, taking_part(previous.id)).order_by(col(Entry.bot_id))
+    entries: dict[int, Entry] = {}
+    begins: dict[int, int] = {}
+    left_out: list[int] = []
+    for entry, playing in session.exec(still_in).all():
+        version = _begins_with(session, season, entry, playing)
+        if version is None:
+            left_out.append(entry.bot_id)
+        else:
+            entries[entry.bot_id], begins[entry.bot_id] = entry, version.id
     final = select(RatingSnapshot.standings).where(
         RatingSnapshot.season_id == previous.id, col(RatingSnapshot.final).is_(True)
     )
@@ -198,12 +206,11 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
     for number, bot_ids in enumerate(after, 1):
         for bot_id in bot_ids:
             before = entries[bot_id]
-            newest = newest_ready(session, bot_id, season.languages) if before.follows else None
             session.add(
                 Entry(
                     season_id=season.id,
                     bot_id=bot_id,
-                    version_id=before.version_id if newest is None else newest.id,
+                    version_id=begins[bot_id],
                     follows=before.follows,
                     division=number,
                     gate=before.gate,
@@ -211,5 +218,22 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
                 )
             )
     session.flush()
-    data = {str(number): order for number, order in enumerate(after, 1)}
-    record(session, SYSTEM, "entries-carried-over", f"season/{season.id}", {"from": previous.id, "divisions": data})
+    orders_after = {str(number): order for number, order in enumerate(after, 1)}
+    data = {"from": previous.id, "divisions": orders_after, "left_out": left_out}
+    record(session, SYSTEM, "entries-carried-over", f"season/{season.id}", data)
+
+
+def _begins_with(session: Session, season: Season, before: Entry, playing: BotVersion) -> BotVersion | None:
+    """The version with which an entry of the season before begins; None: it has none that the season takes.
+
+    An entry that follows its bot begins with the newest, but not past its gate: there the one that plays goes on, and
+    what is newer goes to the gate when the season opens. Where the one that plays is in a language that the season does
+    not take, the newest in another plays; at a gate the newest that has not failed.
+    """
+    gated = before.gate is not None and season.challenge_games > 0
+    taken = season.languages is None or playing.language in season.languages
+    if taken and (gated or not before.follows):
+        return playing
+    failed = select(Challenge.candidate_id)
+    failed = failed.where(Challenge.entry_id == before.id, Challenge.state == ChallengeState.FAILED)
+    return newest_ready(session, before.bot_id, season.languages, session.exec(failed).all() if gated else ())

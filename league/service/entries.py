@@ -148,12 +148,17 @@ def offer_version(session: Session, version_id: int) -> None:
     version = session.get_one(BotVersion, version_id, populate_existing=True)
     follows = (Entry.bot_id == version.bot_id, col(Entry.follows).is_(True), Entry.version_id < version.id)
     statement = select(Entry).where(*follows).execution_options(populate_existing=True)
-    going_on = col(Entry.season_id).in_(select(Season.id).where(Season.state != SeasonState.CLOSED))
-    for season_id in sorted(entry.season_id for entry in session.exec(statement.where(going_on))):
-        season = lock_season(session, season_id)  # it may be freezing or thawing now, or the author choosing a version
+    game = select(Bot.game).where(Bot.id == version.bot_id).scalar_subquery()
+    going_on = select(Season.id).where(Season.game == game, Season.state != SeasonState.CLOSED)
+    # Each is locked before it is asked for the entry: it may be freezing or thawing now, the author choosing a version,
+    # or the bot entering with the version before.
+    for season_id in session.exec(going_on.order_by(col(Season.id))).all():
+        season = lock_season(session, season_id)
         entry = session.exec(statement.where(Entry.season_id == season_id)).first()
-        takes = season.state in ENTERABLE and (season.languages is None or version.language in season.languages)
-        if entry is not None and takes:
+        if entry is None or season.state not in ENTERABLE:
+            continue
+        newest = newest_ready(session, version.bot_id, season.languages)
+        if newest is not None and newest.id == version.id:
             _choose(session, season, entry, version, by_gate=True)
             touch_log(session, season.id)
 

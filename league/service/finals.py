@@ -50,7 +50,7 @@ from league.service.finals_played import (
     scores,
     times_sat,
 )
-from league.service.planning import add_series
+from league.service.planning import add_series, whole_groups
 from league.service.season_states import turn_season
 from league.service.steps import touch_log
 from league.states import UNFINISHED, FinalsFormat, Purpose, SeasonState
@@ -168,8 +168,9 @@ def _swiss_round(
     sat = times_sat(before)
     byes = Counter({version: rounds - sat[version] for version in field})
     points = scores(session, season)
+    in_a_round = whole_groups(season.game, season.seats, season.finals_games)
     for version in field:  # sitting out is as good as winning, as usual
-        points[version] = points.get(version, Fraction()) + byes[version] * season.finals_games
+        points[version] = points.get(version, Fraction()) + byes[version] * in_a_round
     if season.seats > 2:
         return tables(field, points, byes, season.seats)
     met = {pair_key(*sorted(series.versions)) for series in before}
@@ -190,7 +191,8 @@ def _extra_games(session: Session, season: Season, field: Field, before: Sequenc
         return [], False
     rows = {row["version_id"]: row for row in snapshot.standings["rows"]}
     order = [version for version in rows if version in field]  # in the ranking's own order, which `gap_se` follows
-    shared = share_out(_gaps(order, rows, budget), budget, season.finals_games)
+    turn = whole_groups(season.game, season.seats, 1)
+    shared = share_out(_gaps(order, rows, budget), budget, season.finals_games, turn)
     ids = [_add(session, season, _neighbours(order, gap, season.seats), gap.games, None) for gap in shared]
     return ids, not ids
 

@@ -115,8 +115,11 @@ def _ordered(season_id: int) -> ColumnElement[bool]:
 def turn_season(session: Session, season: Season) -> None:
     """Let a season whose date has come go on, through several states at once if need be."""
     at = now(session)
-    while (after := _due(season, at)) is not None:
+    while _due(season, at) is not None:
         lock_season(session, season.id)  # nothing is ruled on, and no appeal is opened, between the look and the step
+        after = _due(season, at)  # the date may have been moved until just now
+        if after is None:
+            return
         if after is SeasonState.CLOSED and unfinished(session, season).holds:
             if season.state is not SeasonState.OPEN:
                 return
@@ -141,7 +144,7 @@ def past_its_close(season: Season, at: datetime) -> bool:
 
 def _must_stay_open(session: Session, season: Season) -> None:
     """Raises BadSetting: a date that has passed would end it at once."""
-    for setting, would in (("freezes_at", "freeze"), ("closes_at", "close")):
+    for setting, would in (("freezes_at", "freeze"), ("finals_at", "begin the finals of"), ("closes_at", "close")):
         date = getattr(season, setting)
         if date is not None and date <= now(session):
             raise BadSetting(setting, f"it has passed and would {would} the season at once; change it first")

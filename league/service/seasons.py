@@ -22,7 +22,7 @@ from league.service.audit import record
 from league.service.counting import counts
 from league.service.divisions import DivisionInfo, carry_over, divisions_of, make_divisions
 from league.service.planning import whole_groups
-from league.service.steps import lock_season
+from league.service.steps import lock_season, touch_log
 from league.service.users import Person
 from league.states import Admission, FinalsFormat, FinalsLog, MatchState, Ranks, SeasonState
 from league.tables import DATES, Attempt, Entry, Match, RatingSnapshot, Season
@@ -70,6 +70,9 @@ CHANGEABLE_UNTIL: Mapping[str, SeasonState] = {
 }
 """The last state in which each setting may still change. How a ladder is ranked is settled before it begins, how the
 finals are played before they begin."""
+
+RANKED_BY = frozenset(("ranks", "finals_log"))
+"""Settings that a ranking depends on: once one has changed, another ranking is due."""
 
 INHERITED = frozenset(SeasonSettings.__annotations__) - frozenset(DATES)
 """Settings that a season takes from the one before it, unless they are given."""
@@ -236,6 +239,8 @@ def edit_season(
     _flush_named(session, row)
     if renamed or changed:
         record(session, organiser.name, "season-edited", f"season/{season_id}", _noted({**renamed, **changed}))
+    if not RANKED_BY.isdisjoint(changed):
+        touch_log(session, season_id)
     return season_info(session, season_id)
 
 

@@ -130,6 +130,7 @@ def invite_to_team(session: Session, captain: Person, team_id: int, name: str) -
     Raises:
         NotFound, NotCaptain, TooMany.
     """
+    _lock_team(session, team_id)
     _led(session, captain, team_id)
     user_id = _user(session, name).id
     if session.get(TeamMember, (team_id, user_id)) is None:
@@ -149,6 +150,7 @@ def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
         NotFound: there is none.
         TooMany: with the team's entries the asker would have a hand in more than a season allows.
     """
+    _lock_team(session, team_id)
     row = session.get(TeamMember, (team_id, asker.id))
     if row is None:
         raise NotFound("invitation", team_id, f"Nobody has invited you to a team number {team_id}.")
@@ -168,6 +170,7 @@ def leave_team(session: Session, asker: Person, team_id: int, name: str) -> Team
         NotCaptain: somebody else is to be removed.
         WrongState: the captain would leave without having handed the team over.
     """
+    _lock_team(session, team_id)
     team = _team(session, team_id)
     user = _user(session, name)
     if asker.id not in {user.id, team.captain_id}:
@@ -190,6 +193,7 @@ def hand_over_team(session: Session, captain: Person, team_id: int, name: str) -
     Raises:
         NotFound, NotCaptain.
     """
+    _lock_team(session, team_id)
     team = _led(session, captain, team_id)
     successor = _user(session, name)
     row = session.get(TeamMember, (team_id, successor.id))
@@ -245,8 +249,9 @@ def team_names(session: Session, bot_ids: Sequence[int]) -> dict[int, str]:
 
 
 def _check_entries(session: Session, asker: Person, team_id: int) -> None:
-    """Whether the seasons that the team plays in let the asker have a hand in its entries too. Raises TooMany."""
-    _lock_team(session, team_id)
+    """Whether the seasons that the team plays in let the asker have a hand in its entries too. The caller has locked
+    the team. Raises TooMany.
+    """
     session.exec(select(User.id).where(User.id == asker.id).with_for_update(key_share=True)).one()
     count = func.count()
     entered = (
@@ -272,7 +277,9 @@ def too_many_entries(person: Person, season: Season) -> TooMany:
 
 
 def _lock_team(session: Session, team_id: int) -> None:
-    session.exec(select(Team.id).where(Team.id == team_id).with_for_update(key_share=True)).one()
+    """Until the transaction ends nobody else joins it, leaves it or leads it; where there is no such team, nothing."""
+    locked = select(Team).where(Team.id == team_id).with_for_update(key_share=True)
+    session.exec(locked.execution_options(populate_existing=True)).first()
 
 
 def _team(session: Session, team_id: int) -> Team:

@@ -246,6 +246,14 @@ def test_a_newer_version_takes_the_place_at_the_gate(entrant: Entrant) -> None:
         assert session.get_one(Series, series_id).state is SeriesState.ABANDONED
 
 
+def test_an_older_build_that_ends_later_sends_nobody_home(entrant: Entrant) -> None:
+    second, third = (entrant.world.upload(entrant.owner, entrant.bot_id) for _ in range(2))
+    entrant.world.build(third)
+    entrant.world.build(second)
+    (challenge,) = entrant.challenges()
+    assert (challenge.candidate, challenge.state) == (3, ChallengeState.RUNNING)
+
+
 def test_a_series_that_runs_when_its_challenge_ends_changes_nothing(entrant: Entrant) -> None:
     entrant.upload()
     (series_id,) = entrant.world.tick()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Unpack
 
 import pytest
 from sqlmodel import select
 
 from league import errors, service
+from league.service.bots import Upload
 from league.service.challenges import GateTerms
 from league.service.divisions import moved
+from league.service.entries import EntryInfo
 from league.service.seasons import SeasonInfo, SeasonSettings
-from league.states import Admission, SeasonState
+from league.service.users import Person
+from league.states import Admission, ChallengeState, SeasonState
 from league.tables import Participant
-from tests.league.world import World, won
+from tests.league.world import GAME, SHA, World, won
 
 TWO = (("First", 3), ("Second", None))
 
@@ -194,19 +198,101 @@ def test_the_list_of_who_is_invited_goes_over(world: World) -> None:
         assert service.invited_to_season(session, world.boss, made.id) == ["ada"]
 
 
-def test_who_follows_begins_with_the_newest_version_and_keeps_the_gate(world: World) -> None:
+def close(world: World, season_id: int) -> None:
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
+    with world.db.transaction() as session:
+        assert service.publish(session, season_id)
+
+
+def entered(world: World, *gate: GateTerms) -> tuple[int, Person, int]:
+    """A season with one bot in it that follows, and the bot's owner."""
     season_id = world.season(0)
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id, None, GateTerms())
-        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
-    with world.db.transaction() as session:
-        service.publish(session, season_id)
-    world.build(world.upload(owner, bot_id))
-    following_id = following(world, season_id).id
+        service.enter(session, owner, season_id, bot_id, None, *gate)
+    return season_id, owner, bot_id
+
+
+def entry_of(world: World, season_id: int, bot_id: int) -> EntryInfo:
     with world.db.reading() as session:
-        entry = service.entry_info(session, following_id, bot_id)
-    assert (entry.version, entry.gated, entry.challenger) == (2, True, None)
+        return service.entry_info(session, season_id, bot_id)
+
+
+def test_who_follows_begins_with_the_newest_version(world: World) -> None:
+    season_id, owner, bot_id = entered(world)
+    close(world, season_id)
+    world.build(world.upload(owner, bot_id))
+    assert entry_of(world, following(world, season_id).id, bot_id).version == 2
+
+
+@pytest.mark.parametrize("gates", [True, False])
+def test_a_gate_is_kept_and_nothing_passes_it_between_two_seasons(world: World, gates: bool) -> None:
+    """Neither what has failed there nor what nobody has tried; a season without gates takes the newest, as always."""
+    season_id, owner, bot_id = entered(world, GateTerms(games=2))
+    world.build(world.upload(owner, bot_id))
+    (series_id,) = world.tick()
+    job = world.claim(series_id)
+    assert job is not None
+    assert world.finish(job)  # each wins once
+    world.tick()
+    with world.db.reading() as session:
+        (failed,) = service.challenges(session, owner, season_id, bot_id)
+    assert failed.state is ChallengeState.FAILED
+    close(world, season_id)
+    world.build(world.upload(owner, bot_id))
+    chosen: SeasonSettings = {} if gates else {"challenge_games": 0}
+    following_id = following(world, season_id, **chosen).id
+    entry = entry_of(world, following_id, bot_id)
+    assert (entry.version, entry.gated, entry.challenger) == (1 if gates else 3, True, None)
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, following_id, SeasonState.OPEN)
+    entry = entry_of(world, following_id, bot_id)
+    assert (entry.version, entry.challenger) == ((1, 3) if gates else (3, None))
+
+
+def upload(world: World, owner: Person, bot_id: int, language: str) -> None:
+    with world.db.transaction() as session:
+        version_id = service.add_version(session, owner, bot_id, Upload("bot", 10, SHA, language, "main")).id
+    world.build(version_id)
+
+
+@pytest.mark.parametrize("number", [None, 3])
+def test_a_season_of_fewer_languages_takes_over_what_is_in_them(world: World, number: int | None) -> None:
+    """Also of a bot whose author had chosen a version; a bot that has none stays out, and the log says so."""
+    season_id = world.season(0)
+    bots = []
+    for other in ("python", "c"):
+        owner = world.author()
+        with world.db.transaction() as session:
+            bot_id = service.create_bot(session, owner, GAME, "bot").id
+        for language in ("c", other, "c"):
+            upload(world, owner, bot_id, language)
+        with world.db.transaction() as session:
+            service.enter(session, owner, season_id, bot_id, number)
+        bots.append(bot_id)
+    close(world, season_id)
+    following_id = following(world, season_id, languages=["python"]).id
+    assert divisions(world, following_id) == [bots[:1]]
+    assert entry_of(world, following_id, bots[0]).version == 2
+    with world.db.reading() as session:
+        noted = {entry.action: json.loads(entry.data) for entry in service.audit_log(session)}
+    assert noted["entries-carried-over"] == {"from": season_id, "divisions": {"1": bots[:1]}, "left_out": bots[1:]}
+
+
+def test_what_failed_at_its_gate_is_not_taken_over_for_its_language_either(world: World) -> None:
+    season_id, owner, bot_id = entered(world)  # version 1 is in Python
+    upload(world, owner, bot_id, "c")
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id, None, GateTerms(games=2))
+    world.build(world.upload(owner, bot_id))
+    job = world.claim(world.tick()[0])
+    assert job is not None
+    assert world.finish(job)
+    world.tick()
+    assert (entry_of(world, season_id, bot_id).version, entry_of(world, season_id, bot_id).challenger) == (2, None)
+    close(world, season_id)
+    assert entry_of(world, following(world, season_id, languages=["python"]).id, bot_id).version == 1
 
 
 def test_who_left_is_not_taken_over(world: World) -> None:

@@ -337,3 +337,22 @@ def test_a_version_that_becomes_ready_while_its_season_thaws_plays(world: World,
 
     world.at_once(*((thaw, build) if first == "thaw" else (build, thaw)))
     assert plays(world, season_id, bot_id) == 2
+
+
+@pytest.mark.parametrize("first", ["entry", "build"])
+def test_a_version_that_becomes_ready_while_its_bot_enters_plays(world: World, first: str) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.bot()
+    version_id = world.upload(owner, bot_id)
+    with world.db.transaction() as session:
+        job = service.claim_build(session, version_id, "builder")
+        assert job is not None
+
+    def entry(session: Session) -> None:
+        service.enter(session, owner, season_id, bot_id)
+
+    def build(session: Session) -> None:
+        assert service.finish_build(session, job, BuildOutcome("b" * 64, "", ""))
+
+    world.at_once(*((entry, build) if first == "entry" else (build, entry)))
+    assert plays(world, season_id, bot_id) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Unpack
 
@@ -13,6 +13,7 @@ from sqlmodel import col, select
 
 from league import service
 from league.jobs import SeriesJob
+from league.pairing import Round, swiss
 from league.ratings import Prior, RatingConfig, rate
 from league.service.finals import tables
 from league.service.finals_played import swiss_rounds
@@ -21,16 +22,16 @@ from league.service.results import season_log
 from league.service.seasons import SeasonSettings
 from league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
 from league.tables import Match, Participant, RatingSnapshot, Series
-from tests.league.world import World, abandoned, won
+from tests.league.world import GAME, World, abandoned, won
 
 ROUNDS = 200
 """More steps than any season here needs: one that gets there does not come to an end."""
 
 
-def season(world: World, bots: int, **settings: Unpack[SeasonSettings]) -> int:
+def season(world: World, bots: int, game: str = GAME, **settings: Unpack[SeasonSettings]) -> int:
     chosen: SeasonSettings = {"finals": FinalsFormat.ROUND_ROBIN, "finals_games": 2, "games_per_pair": 2}
     chosen.update(settings)
-    return world.season(bots, **chosen)
+    return world.season(bots, game=game, **chosen)
 
 
 def begin_finals(world: World, season_id: int) -> None:
@@ -187,6 +188,23 @@ def test_in_an_odd_field_everybody_sits_out_at_most_once(world: World) -> None:
     assert sorted(played.values()) == [1, 1, 2, 2, 2]
 
 
+def test_sitting_out_is_worth_as_much_as_winning_every_game_that_a_round_has(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In Liar's Dice a round has whole deals: two games, where three were set."""
+    season_id = season(world, 3, "liars-dice", finals=FinalsFormat.SWISS, finals_games=3, finals_rounds=2)
+    paired: list[Mapping[int, Fraction]] = []
+
+    def noting(field: Sequence[int], points: Mapping[int, Fraction], *others: Any) -> Round:
+        paired.append(dict(points))
+        return swiss(field, points, *others)
+
+    monkeypatch.setattr("league.service.finals.swiss", noting)
+    begin_finals(world, season_id)
+    play(world, season_id, range(3))
+    assert sorted(paired[1].values()) == [0, 2, 2]
+
+
 def test_neighbours_play_on_until_they_are_told_apart(world: World) -> None:
     season_id = season(world, 3, finals_extra_games=2000, finals_games=2)
     begin_finals(world, season_id)
@@ -200,8 +218,10 @@ def test_neighbours_play_on_until_they_are_told_apart(world: World) -> None:
     assert set(extra) <= {frozenset({2, 3}), frozenset({1, 3})}
 
 
-def test_equals_play_on_until_the_budget_is_spent(world: World) -> None:
-    season_id = season(world, 2, finals_extra_games=7, finals_games=2)
+@pytest.mark.parametrize(("game", "played"), [(GAME, 7), ("liars-dice", 6)])
+def test_equals_play_on_until_the_budget_is_spent(world: World, game: str, played: int) -> None:
+    """Where whole deals are played, as far as it holds them."""
+    season_id = season(world, 2, game, finals_extra_games=7, finals_games=2)
     begin_finals(world, season_id)
     play(world, season_id, (1, 1))  # the first seat wins, and seats change
     with world.db.reading() as session:
@@ -210,7 +230,7 @@ def test_equals_play_on_until_the_budget_is_spent(world: World) -> None:
             .join(Series, col(Series.id) == Match.series_id)
             .where(Series.purpose == Purpose.FINALS, col(Series.round).is_(None))
         ).all()
-    assert len(counted) == 7
+    assert len(counted) == played
     assert state(world, season_id) is SeasonState.CLOSED
 
 

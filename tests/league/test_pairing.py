@@ -199,6 +199,20 @@ def test_at_larger_tables_every_pair_gets_its_share(seats: int) -> None:
     assert min(season.games.values()) >= 2 * seats
 
 
+def test_who_is_through_begins_no_series_and_fills_a_table() -> None:
+    """One pair is left, and who has waited longest needs nobody: it is not even asked for whom it has met."""
+    asked: list[int] = []
+
+    def met(version: int) -> dict[int, Met]:
+        asked.append(version)
+        return {other: Met(0 if {version, other} == {3, 4} else 6) for other in range(1, 5) if other != version}
+
+    everyone = [entrant(1, through=True), entrant(2, through=True), entrant(3, waiting_since=1), entrant(4)]
+    (proposal,) = propose(everyone, met, 5, Terms(seats=3, series_length=6, games_per_pair=6), 0, SEED)
+    assert set(proposal.versions) > {3, 4}
+    assert set(asked) <= {3, 4}
+
+
 # One field ------------------------------------------------------------------------------------------------------
 
 

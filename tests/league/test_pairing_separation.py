@@ -60,6 +60,14 @@ def test_a_budget_is_shared_out_by_the_series_from_the_top() -> None:
     assert share_out(gaps, 0, 10) == share_out([], 10, 10) == []
 
 
+def test_what_is_no_whole_turn_is_not_shared_out() -> None:
+    gaps = [Gap(1, 2, 500), Gap(2, 3, 1), Gap(5, 6, 50)]
+    assert share_out(gaps, 100, 10, 4) == [Gap(1, 2, 8), Gap(2, 3, 4), Gap(5, 6, 8)]
+    assert share_out(gaps, 11, 10, 4) == [Gap(1, 2, 8)]
+    assert share_out(gaps, 12, 2, 4) == [Gap(1, 2, 4), Gap(2, 3, 4), Gap(5, 6, 4)]
+    assert share_out(gaps, 3, 10, 4) == []
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(0, 3000))
 def test_playing_what_is_shared_out_ends_with_everyone_apart_or_the_budget_spent(seed: int, budget: int) -> None:
     """Games are played on paper: ratings stay, only the covariance learns."""

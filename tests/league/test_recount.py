@@ -11,6 +11,7 @@ from sqlmodel import col, select
 from league import errors, service
 from league.comparison import MOST_DIFFERENCES, Recount
 from league.database import Database
+from league.states import FinalsLog
 from league.tables import Match, Participant, RatingSnapshot
 from tests.league.test_standings import play, refit
 from tests.league.world import World
@@ -84,6 +85,16 @@ def test_a_log_that_has_grown_is_a_difference_that_is_expected(world: World) -> 
     found = recount(world, season_id)
     assert (found.same, found.refit_due) == (False, True)
     assert len(found.differences) <= MOST_DIFFERENCES
+
+
+def test_a_setting_that_ranks_otherwise_makes_another_ranking_due(world: World, season_id: int) -> None:
+    with world.db.transaction() as session:
+        service.edit_season(session, world.boss, season_id, finals_log=FinalsLog.FINALS)
+    found = recount(world, season_id)
+    assert (found.same, found.refit_due) == (False, True)
+    assert refit(world, season_id)
+    found = recount(world, season_id)
+    assert (found.same, found.refit_due) == (True, False)
 
 
 def test_voiding_and_restoring_a_match_is_the_identity(world: World, season_id: int) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import pytest
 from sqlalchemy import event
-from sqlmodel import col, select
+from sqlmodel import Session, col, select
 
 from league import service
 from league.database import Database
@@ -270,9 +270,43 @@ def test_divisions_of_different_sizes_play_all_their_pairs(world: World) -> None
     a_season(world, 5, divisions=2, series_length=4, games_per_pair=4)  # three in the first, two in the second
     while series_ids := world.tick():
         play(world, series_ids)
+    assert pairs_played(world) == {(1, 3): 4, (1, 5): 4, (3, 5): 4, (2, 4): 4}
+
+
+def pairs_played(world: World) -> dict[tuple[int, int], int]:
     with world.db.reading() as session:
-        played = {(pair.low_id, pair.high_id): pair.games for pair in session.exec(select(Pair))}
-    assert played == {(1, 3): 4, (1, 5): 4, (3, 5): 4, (2, 4): 4}
+        return {(pair.low_id, pair.high_id): pair.games for pair in session.exec(select(Pair))}
+
+
+def play_tables(world: World, season_id: int, tables: Sequence[tuple[int, ...]], matches: int) -> None:
+    """Series of the ladder as if it had drawn them."""
+    with world.db.transaction() as session:
+        season = session.get_one(Season, season_id)
+        planned = [add_series(session, season, table, matches) for table in tables]
+    play(world, planned)
+
+
+@pytest.mark.parametrize("leave", [service.take_out, service.disqualify])
+def test_who_leaves_keeps_nobody_from_playing_the_others(
+    world: World, leave: Callable[[Session, Person, int, int, str], None]
+) -> None:
+    """The first has had all its games with as many opponents as are left, but one of them is gone."""
+    season_id, _ = a_season(world, 4, series_length=10, games_per_pair=10)
+    play_tables(world, season_id, [(1, 4), (1, 2)], 10)
+    with world.db.transaction() as session:
+        leave(session, world.boss, season_id, 4, "not here any more")
+    while series_ids := world.tick():
+        play(world, series_ids)
+    assert pairs_played(world) == {(1, 4): 10, (1, 2): 10, (1, 3): 10, (2, 3): 10}
+
+
+def test_a_pair_that_is_left_at_larger_tables_finds_somebody_to_sit_with(world: World) -> None:
+    season_id, _ = a_season(world, 4, game="liars-dice", seats=3, series_length=6, games_per_pair=12)
+    play_tables(world, season_id, [(1, 2, 3), (1, 2, 3), (1, 2, 4), (1, 2, 4)], 6)
+    assert (3, 4) not in pairs_played(world)
+    while series_ids := tick(world, 1):
+        play(world, series_ids)
+    assert pairs_played(world)[3, 4] == 12
 
 
 def test_waiting_belongs_to_the_bot_and_not_to_its_version(world: World) -> None:
@@ -341,10 +375,8 @@ def test_a_field_that_fell_apart_is_linked_again(world: World) -> None:
     assert any(3 in versions_of(world, series_id) for series_id in series_ids)
 
 
-def test_a_tick_reads_the_pairs_of_those_alone_whose_turn_it_is(world: World) -> None:
-    a_season(world, 40, series_length=1)
-    for _ in range(5):
-        play(world, world.tick())
+def asked_by_a_tick(world: World) -> tuple[int, list[str]]:
+    """How many series it planned, and its statements about pairs."""
     asked: list[str] = []
 
     def note(*arguments: object) -> None:
@@ -353,7 +385,30 @@ def test_a_tick_reads_the_pairs_of_those_alone_whose_turn_it_is(world: World) ->
     event.listen(world.db.engine, "before_cursor_execute", note)
     begun = len(world.tick())
     event.remove(world.db.engine, "before_cursor_execute", note)
-    pairs = [statement for statement in asked if "FROM pair" in statement]
+    return begun, [statement for statement in asked if "FROM pair" in statement]
+
+
+@pytest.mark.parametrize("seats", [2, 3])
+def test_a_tick_asks_nothing_about_those_who_are_through(world: World, seats: int) -> None:
+    """One pair of twelve is left. Two statements find that, without a join that looks at every entry for every pair;
+    whom they have met is asked once of who begins and once more of each, who then need nobody; the rest count up.
+    """
+    season_id, _ = a_season(world, 12, game="liars-dice", seats=seats, series_length=6, games_per_pair=6)
+    with world.db.transaction() as session:
+        done = set(combinations(range(1, 13), 2)) - {(11, 12)}
+        session.add_all(Pair(season_id=season_id, low_id=low, high_id=high, games=6) for low, high in done)
+    begun, pairs = asked_by_a_tick(world)
+    assert begun == 1
+    assert len(pairs) == 2 + 2 * 3 + seats * (seats - 1) // 2, pairs
+    assert asked_by_a_tick(world) == (0, pairs[:2]), "nobody needs anybody any more"
+    assert not any("JOIN" in one for one in pairs[:2])
+
+
+def test_a_tick_reads_the_pairs_of_those_alone_whose_turn_it_is(world: World) -> None:
+    a_season(world, 40, series_length=1)
+    for _ in range(5):
+        play(world, world.tick())
+    begun, pairs = asked_by_a_tick(world)
     assert pairs
     assert all("_id IN (SELECT bot_version.id" in one or "pair.high_id = " in one for one in pairs), pairs
     assert len(pairs) <= 3 * begun  # both sides of who began, and the row that is counted up

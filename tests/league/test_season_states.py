@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
-from sqlmodel import select
+from sqlmodel import Session, select
 
 from league import errors, service
 from league.service.seasons import CHANGEABLE_UNTIL, SeasonInfo, SeasonSettings
 from league.states import Admission, FinalsFormat, Ranks, SeasonState
 from league.tables import RatingSnapshot
-from tests.league.world import GAME, START, World
+from tests.league.world import GAME, START, World, tick
 
 S = SeasonState
 
@@ -137,15 +137,29 @@ def test_a_season_that_nobody_opened_does_not_close_by_itself(world: World) -> N
     assert info(world, season_id).state is S.SCHEDULED
 
 
-def test_a_season_is_thawed_only_after_its_date_to_freeze_has_moved(world: World) -> None:
-    season_id = create(world, opens_at=hours(0)[0], freezes_at=hours(1)[0]).id
+@pytest.mark.parametrize("date", ["freezes_at", "finals_at", "closes_at"])
+def test_a_season_is_thawed_only_after_the_date_that_would_end_it_has_moved(world: World, date: str) -> None:
+    season_id = create(world, finals=FinalsFormat.SWISS).id
+    edit(world, season_id, **{date: hours(1)[0]})
+    set_state(world, season_id, S.OPEN, S.FROZEN)
     world.clock.turn(3600)
-    world.tick()
-    with pytest.raises(errors.BadSetting, match="freezes_at"):
+    with pytest.raises(errors.BadSetting, match=date):
         set_state(world, season_id, S.OPEN)
-    edit(world, season_id, freezes_at=hours(5)[0])
+    edit(world, season_id, **{date: hours(5)[0]})
     assert set_state(world, season_id, S.OPEN).state is S.OPEN
     world.tick()
+    assert info(world, season_id).state is S.OPEN
+
+
+def test_a_date_that_is_moved_while_the_scheduler_looks_ends_nothing(world: World) -> None:
+    season_id = create(world, closes_at=hours(1)[0]).id
+    set_state(world, season_id, S.OPEN)
+    world.clock.turn(3600)
+
+    def move(session: Session) -> None:
+        service.edit_season(session, world.boss, season_id, closes_at=hours(5)[0])
+
+    world.at_once(move, tick)
     assert info(world, season_id).state is S.OPEN
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
+from sqlmodel import Session
 
 from league import errors, service
 from league.service.bots import Upload, own_bot
@@ -82,6 +85,56 @@ def test_a_teams_affairs_are_its_captains(world: World) -> None:
         service.hand_over_team(session, ada, team_id, "bob")
         service.leave_team(session, ada, team_id, "ada")
     assert (shown(world, team_id).captain, shown(world, team_id).members) == ("bob", ("bob",))
+
+
+@pytest.mark.parametrize("first", ["handed over", "left"])
+def test_a_captain_is_a_member_whoever_acts_at_once(world: World, first: str) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    team_id = team(world, ada)
+    add(world, ada, team_id, bob)
+
+    def hand_over(session: Session) -> None:
+        service.hand_over_team(session, ada, team_id, "bob")
+
+    def leave(session: Session) -> None:
+        service.leave_team(session, bob, team_id, "bob")
+
+    with pytest.raises(errors.LeagueError, match="captain" if first == "handed over" else "not a member"):
+        world.at_once(*((hand_over, leave) if first == "handed over" else (leave, hand_over)))
+    found = shown(world, team_id)
+    assert found.captain in found.members
+
+
+def test_an_invitation_that_is_taken_back_at_once_is_none(world: World) -> None:
+    ada, bob = world.author("ada"), world.author("bob")
+    team_id = team(world, ada)
+    with world.db.transaction() as session:
+        service.invite_to_team(session, ada, team_id, "bob")
+
+    def take_back(session: Session) -> None:
+        service.leave_team(session, ada, team_id, "bob")
+
+    def join(session: Session) -> None:
+        service.join_team(session, bob, team_id)
+
+    with pytest.raises(errors.NotFound, match="Nobody has invited you"):
+        world.at_once(take_back, join)
+
+
+def test_two_who_are_invited_at_once_are_both_counted(world: World) -> None:
+    ada = world.author("ada")
+    team_id = team(world, ada)
+    for number in range(MAX_MEMBERS):
+        world.author(f"crowd{number}")
+
+    def invite(session: Session, number: int) -> None:
+        service.invite_to_team(session, ada, team_id, f"crowd{number}")
+
+    with world.db.transaction() as session:
+        for number in range(MAX_MEMBERS - 2):
+            invite(session, number)
+    with pytest.raises(errors.TooMany):
+        world.at_once(partial(invite, number=MAX_MEMBERS - 2), partial(invite, number=MAX_MEMBERS - 1))
 
 
 def test_two_teams_have_two_names(world: World) -> None:
