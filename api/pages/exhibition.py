@@ -33,7 +33,7 @@ from engine.scenes import document_so_far, scenes_so_far
 from league import service
 from league.errors import NotFound
 from league.service import exhibitions
-from league.service.exhibitions import OPEN, ExhibitionInfo
+from league.service.exhibitions import OPEN, ExhibitionInfo, Table
 from league.service.news import ready_bots
 
 router = APIRouter(include_in_schema=False)
@@ -224,16 +224,15 @@ def _choose(shared: Services, visit: Visit, bot_id: int | None, complaint: Compl
 def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: Complaint | None) -> Response:
     with shared.db.reading() as session:
         info = exhibitions.exhibition(session, exhibition_id)
-    if info.state in OPEN:
-        if visit is None or visit.person.id != info.user_id:
-            raise NotFound("exhibition", exhibition_id)
-        return _table(shared, visit, exhibition_id, complaint)
+        if info.state in OPEN:
+            if visit is None or visit.person.id != info.user_id:
+                raise NotFound("exhibition", exhibition_id)
+            # At the same instant: the table of a match that ended in between would never hear that it is over.
+            return _table(shared, visit, exhibitions.table(session, visit.person, exhibition_id), complaint)
     return _over(shared, visit, info)
 
 
-def _table(shared: Services, visit: Visit, exhibition_id: int, complaint: Complaint | None) -> Response:
-    with shared.db.reading() as session:
-        table = exhibitions.table(session, visit.person, exhibition_id)
+def _table(shared: Services, visit: Visit, table: Table, complaint: Complaint | None) -> Response:
     info = table.info
     moves = [] if table.match is None else untimed(scenes_so_far(GAMES[info.game], table.match, info.names), info)
     turn = turn_of(info.game, table.prompt, moves[-1].state, info.seat) if table.prompt and moves else None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
+from sqlmodel import Session
 
 from api.pages import exhibition as pages
 from api.turns import Turn, turn_of
@@ -15,7 +17,8 @@ from engine.transcript import decode
 from engine.unfinished import unfinished
 from league.errors import IllegalMove
 from league.jobs import ExhibitionJob
-from league.service import exhibiting
+from league.service import exhibiting, exhibitions
+from league.states import ExhibitionState
 from league.tables import Exhibition
 from tests.api.browser import PAGE, Browser
 from tests.api.site import Site
@@ -84,6 +87,26 @@ def test_a_refused_move_is_told_and_may_be_made_again(site: Site) -> None:
     assert ada.form(path).fields["bid"] == "100001", "what was typed stays"
     ada.submit(path, bundle="A", bid="1")
     assert heard(site, job) == "BID A 1"
+    ada.close()
+
+
+def test_a_match_that_ends_while_its_page_is_made_is_heard_of(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is shown a table is told once another version of it is there, so it must not have that version yet."""
+    ada, job = seated(site)
+    looked, looks = exhibitions.exhibition, itertools.count(1)
+
+    def ended_meanwhile(session: Session, exhibition_id: int) -> exhibitions.ExhibitionInfo:
+        found = looked(session, exhibition_id)
+        if next(looks) == 2:  # the first is to know whether it is everybody's
+            with site.world.connect().transaction() as another:
+                exhibitions.abandon(another, exhibition_id, ExhibitionState.RUNNING, "broken")
+        return found
+
+    monkeypatch.setattr(exhibitions, "exhibition", ended_meanwhile)
+    path = f"/play/{job.exhibition_id}"
+    assert 'data-version="running-' in ada.client.get(path, headers=PAGE).text
+    monkeypatch.undo()
+    assert "data-version" not in ada.client.get(path, headers=PAGE).text
     ada.close()
 
 
