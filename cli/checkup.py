@@ -265,7 +265,9 @@ def _scheduler(settings: Settings) -> Finding:
         free = lease.hold()
         lease.release()
     except RedisError as error:
-        return Finding(about, Verdict.WRONG, f"None can lead, for Redis grants nothing: {error}.", CURES["broker"])
+        return Finding(
+            about, Verdict.WRONG, f"None can lead, for Redis grants nothing: {str(error).rstrip('.')}.", CURES["broker"]
+        )
     if free:
         return Finding(about, Verdict.REMARK, "None is running.", "start `deadheat scheduler` (or `serve`)")
     return Finding(about, Verdict.GOOD, "One leads.")
