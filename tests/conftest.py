@@ -17,6 +17,8 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
+pytest_plugins = ["tests.quick"]
+
 JUDGE_IMAGE = "deadheat/judge:core"
 ANSWER_TIMEOUT_S = 20
 

@@ -1,0 +1,59 @@
+"""What tests do cheaper than the product, where nothing but time is lost by it. Half of the league's tests were this.
+
+Passwords are hashed as cheaply as argon2 can (`real_passwords` for who tests the hashing itself). Statements are
+compiled to SQL once in a process and not once for each database, of which nearly every test has its own. What the
+modules made is left out of every garbage collection. Processes that tests start are the product, with none of this.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from argon2 import PasswordHasher
+from sqlalchemy import Dialect, Engine, create_engine, event
+from sqlalchemy.util import LRUCache
+
+from league import database
+from league.service import users
+
+CACHED_STATEMENTS = 5000
+
+_hasher = users._hasher  # no use case needs another, so there is no way to give one
+_known: dict[str, tuple[Dialect, LRUCache[Any, Any]]] = {}
+"""By the dialect's name: the first one that has met its server, and what was compiled for it."""
+
+
+@pytest.fixture
+def real_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords are hashed as in the product."""
+    monkeypatch.setattr(users, "_hasher", _hasher)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap() -> Iterator[None]:
+    """All of it, for every test of the process."""
+    gc.collect()
+    gc.freeze()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(users, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        patch.setattr(database, "create_engine", _engine)
+        yield
+
+
+def _engine(*arguments: Any, **options: Any) -> Engine:
+    """An engine that shares with all others of its dialect what was compiled: the cache's keys name the dialect."""
+    engine = create_engine(*arguments, **options)
+    name = engine.dialect.name
+    if name in _known:
+        engine.dialect, compiled = _known[name]
+        engine.update_execution_options(compiled_cache=compiled)
+    else:
+        event.listen(engine, "first_connect", lambda *_: _share(engine))
+    return engine
+
+
+def _share(engine: Engine) -> None:
+    _known.setdefault(engine.dialect.name, (engine.dialect, LRUCache(CACHED_STATEMENTS)))
