@@ -38,7 +38,7 @@ STALL_SECONDS = 180
 PATIENCE_SECONDS = 15
 """After this long without a finished match the demonstration says whether this machine may judge at all."""
 
-SERIES_LENGTH = 10
+LONGEST_SERIES = 10
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
         err.print(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots", soft_wrap=True)
         bots = [ready_bot(clients[entrant.author], entrant) for entrant in ENTRANTS]
         pairs = len(bots) * (len(bots) - 1) // 2
-        games_per_pair = math.ceil(matches / pairs / SERIES_LENGTH) * SERIES_LENGTH
+        games_per_pair = games_of_a_pair(matches, pairs)
         season_id = open_season(organiser, games_per_pair)
         for entrant, bot_id in zip(ENTRANTS, bots, strict=True):
             clients[entrant.author].enter(season_id, bot_id)
@@ -153,12 +153,18 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
     return season_id
 
 
+def games_of_a_pair(matches: int, pairs: int) -> int:
+    """Both seats as often, and whole series."""
+    games = 2 * math.ceil(matches / pairs / 2)
+    return games if games <= LONGEST_SERIES else math.ceil(games / LONGEST_SERIES) * LONGEST_SERIES
+
+
 def open_season(organiser: Client, games_per_pair: int) -> int:
     """A further season, open; its number."""
     season = {
         "game": GAME,
         "name": f"Demo {len(organiser.seasons()) + 1}",
-        "series_length": SERIES_LENGTH,
+        "series_length": min(games_per_pair, LONGEST_SERIES),
         "games_per_pair": games_per_pair,
     }
     season_id = organiser.create_season(season).id

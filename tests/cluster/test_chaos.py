@@ -11,10 +11,8 @@ pytestmark = pytest.mark.containers
 
 SEED = 7
 SHORT = (
-    "a worker stops past its lease",
     "a person's worker dies",
     "the queue is restarted",
-    "the database is read-only",
     "a worker without either",
 )
 
