@@ -13,8 +13,8 @@ from typing import Any
 
 from api.services import Body, Services
 from engine.games import GAMES
-from engine.replay import Diverged, replay
-from engine.scenes import document, known_rules
+from engine.replay import Diverged, known_rules, replay, why_unknown
+from engine.scenes import document
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from league.errors import BlobDamaged, BlobMissing
 from league.service.matches import MatchInfo
@@ -57,8 +57,7 @@ def verified(transcript: Transcript, seed: str, ranks: Sequence[int | None]) -> 
     if list(transcript.result.ranks) != list(ranks):
         return found | {"problem": "the transcript's result is not the one that is ranked"}
     if not known_rules(transcript):
-        version = f"version {transcript.rules_version} of the rules of {transcript.game}"
-        return found | {"verified": None, "problem": f"it was played under {version}, which this server does not have"}
+        return found | {"verified": None, "problem": why_unknown(transcript)}
     try:
         replay(GAMES[transcript.game], transcript)
     except (Diverged, ValueError) as error:

@@ -28,6 +28,8 @@ Why = Annotated[str, typer.Option("--reason", help="Why; everyone can read it in
 
 AUDIT_LINES = 100
 
+REPLAYS = {True: "it replays", False: "[red]it does not replay[/]", None: "it could not be re-simulated"}
+
 group = typer.Typer(no_args_is_help=True, help="For organisers: results, entries, appeals, announcements.")
 
 
@@ -164,7 +166,7 @@ def appeals(
 def _appeal_line(item: Appeal) -> str:
     """An appeal but for its text, which may be long."""
     findings = item.findings
-    told = ["it replays" if findings["verified"] else "[red]it does not replay[/]"]
+    told = [REPLAYS[findings["verified"]]]
     told += [plain(f"{fault['bot']} {fault['fault']} at {fault['command']}") for fault in findings["faults"]]
     if voids := sum(attempt["cause"] != "played" for attempt in findings["attempts"]):
         told.append(f"{counted(voids, 'attempt')} void")
@@ -208,7 +210,12 @@ def appeal(
     if findings["verified"]:
         out.print(f"Re-simulated: rules, dice and result agree at all {findings['exchanges']} exchanges.")
     else:
-        out.print(f"[red]The transcript does not replay:[/] {plain(findings['problem'])}", soft_wrap=True)
+        lead = (
+            "It could not be re-simulated:"
+            if findings["verified"] is None
+            else "[red]The transcript does not replay:[/]"
+        )
+        out.print(f"{lead} {plain(findings['problem'])}", soft_wrap=True)
     for fault in findings["faults"]:
         why = plain(f"({fault['bot']}): {fault['why'] or fault['fault']}")
         out.print(f"  seat {seat_number(fault['seat'])} {why}", soft_wrap=True)

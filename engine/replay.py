@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engine.core import MAX_LINE_BYTES, Fault, Game, Message, Reply, Seat
+from engine.games import GAMES
 from engine.referee import run_match
 from engine.transcript import Transcript
 
@@ -55,6 +56,18 @@ class RecordedTransport:
                 raise Diverged(number, f"the reply of seat {seat} {doubt}")
         self._position += 1
         return recorded.replies
+
+
+def known_rules(transcript: Transcript) -> bool:
+    """Whether it was played by the rules that are in this house now."""
+    game = GAMES.get(transcript.game)
+    return game is not None and game.rules_version == transcript.rules_version
+
+
+def why_unknown(transcript: Transcript) -> str:
+    """A clause on why nothing can be said of one that was played by others."""
+    rules = f"version {transcript.rules_version} of the rules of {transcript.game}"
+    return f"it was played under {rules}, which this server does not have"
 
 
 def replay(game: Game, transcript: Transcript) -> Transcript:

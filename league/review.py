@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.core import NS_PER_MS
 from engine.games import GAMES
-from engine.replay import Diverged, replay
+from engine.replay import Diverged, known_rules, replay, why_unknown
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from league.blobs import Blobs
 from league.errors import BlobDamaged, BlobMissing
@@ -24,13 +24,13 @@ log = logging.getLogger(__name__)
 def review(blobs: Blobs, detail: MatchDetail) -> dict[str, Any]:
     """Findings as JSON.
 
-    ``verified`` (and ``problem``, a sentence, where it is false), ``exchanges``; ``faults``: for each seat that
-    failed its fault, command and time; ``replies``: for each seat the number of its answers and the slowest as a
-    share of its limit; ``attempts``: cause and evidence of each try at the match.
+    ``verified`` (null where nobody can tell), ``problem`` (a clause, where that is not true), ``exchanges``;
+    ``faults``: for each seat that failed its fault, command and time; ``replies``: for each seat the number of its
+    answers and the slowest as a share of its limit; ``attempts``: cause and evidence of each try at the match.
     """
     match = detail.match
     found: dict[str, Any] = {
-        "verified": False,
+        "verified": None,
         "faults": [
             {
                 "seat": seat.seat,
@@ -50,15 +50,20 @@ def review(blobs: Blobs, detail: MatchDetail) -> dict[str, Any]:
     }
     assert match.transcript_sha256 is not None, "only finished matches are looked at again"
     try:
-        transcript = decode(blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
-        replay(GAMES[transcript.game], transcript)
+        content = blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES)
     except (BlobDamaged, BlobMissing) as error:
         log.error("match %d cannot be looked at again: %s", match.id, error)  # whose words are no author's business
-        return found | {"problem": f"{type(error).__name__}: the transcript cannot be read from the store"}
-    except (BadTranscript, Diverged, KeyError, ValueError) as error:
-        return found | {"problem": f"{type(error).__name__}: {error}"}
+        lost = "is lost" if isinstance(error, BlobMissing) else "is damaged in the store"
+        return found | {"problem": f"its transcript {lost}"}
+    try:
+        transcript = decode(content)
+        if not known_rules(transcript):
+            return found | {"problem": why_unknown(transcript)}
+        replay(GAMES[transcript.game], transcript)
+    except (BadTranscript, Diverged, ValueError) as error:
+        return found | {"verified": False, "problem": str(error)}
     if transcript.seed.hex() != match.seed:
-        return found | {"problem": "The transcript's seed is not the match's."}
+        return found | {"verified": False, "problem": "the transcript's seed is not the match's"}
     return found | {"verified": True, "exchanges": len(transcript.exchanges), "replies": _replies(transcript)}
 
 

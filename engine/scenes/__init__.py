@@ -9,13 +9,13 @@ from itertools import islice
 from typing import Any
 
 from engine.core import Game
-from engine.games import GAMES
+from engine.replay import known_rules
 from engine.scenes import betris_large, liars_dice, yacht_auction
 from engine.scenes.core import MAX_SCENES, Moment, Scene, moments, outcome
 from engine.transcript import Transcript
 from engine.unfinished import Unfinished
 
-__all__ = ["Scene", "document", "document_so_far", "known_rules", "scenes", "scenes_so_far"]
+__all__ = ["Scene", "document", "document_so_far", "scenes", "scenes_so_far"]
 
 Director = Callable[[Iterator[Moment], Sequence[str]], Iterator[Scene]]
 """From a verified transcript's events and the names by seat to a scene for each event that a viewer should see."""
@@ -25,12 +25,6 @@ DIRECTORS: Mapping[str, Director] = {
     "liars-dice": liars_dice.scenes,
     "yacht-auction": yacht_auction.scenes,
 }
-
-
-def known_rules(transcript: Transcript) -> bool:
-    """Whether it was played by the rules that are in this house now."""
-    game = GAMES.get(transcript.game)
-    return game is not None and game.rules_version == transcript.rules_version
 
 
 def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:

@@ -109,8 +109,8 @@ def open_appeal(
         session.flush()
     except IntegrityError as error:
         raise WrongState(AppealState.OPEN, ALREADY) from error
-    verified = bool(findings.get("verified"))
-    record(session, owner.name, "appeal-opened", f"match/{match_id}", {"appeal": row.id, "verified": verified})
+    data = {"appeal": row.id, "verified": findings.get("verified")}
+    record(session, owner.name, "appeal-opened", f"match/{match_id}", data)
     return _view(session, row)
 
 

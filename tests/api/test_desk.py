@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -347,15 +348,15 @@ def test_an_appeal_is_made_on_the_matchs_page_and_ruled_at_the_desk(
     assert f'href="/matches/{match}/appeal"' in ada.answer.text
     ada.get(f"/matches/{match}/appeal")
     ada.submit(f"/matches/{match}/appeal", text=HOSTILE)
-    assert "does not replay" in ada.page.text
+    assert "It could not be re-simulated: its transcript is lost" in ada.page.text
     clean(ada)
     ada.submit(f"/matches/{match}/appeal", 409, text="once more")
     boss.get("/desk")
     clean(boss)
-    assert "does not replay" in boss.page.text
+    assert "could not be re-simulated" in boss.page.text
     boss.submit("/desk/appeals/1", 422, uphold="false", remedy="void", ruling="no")
     boss.submit("/desk/appeals/1", uphold="true", remedy="void", ruling="The host was overloaded.")
-    assert "does not replay" not in boss.page.text
+    assert "could not be re-simulated" not in boss.page.text
     page = ada.get(f"/matches/{match}/appeal")
     assert "upheld" in page.text
     assert "The host was overloaded." in page.text
@@ -375,6 +376,26 @@ def test_an_appeal_is_taken_back_by_its_author_alone(ada: Browser, site: Site, p
     finally:
         eve.close()
     assert "withdrawn" in ada.submit(f"/matches/{match}/appeals/1/withdraw").text
+
+
+@pytest.mark.parametrize(
+    ("verified", "told"),
+    [
+        (True, "Re-simulated: rules, dice and result agree at all 7 exchanges."),
+        (False, "The transcript does not replay: diverged at <3>"),
+        (None, "It could not be re-simulated: diverged at <3>"),
+    ],
+)
+def test_an_appeal_tells_what_looking_again_found(
+    boss: Browser, site: Site, played: Played, verified: bool | None, told: str
+) -> None:
+    findings = {"verified": verified, "exchanges": 7, "faults": [], "attempts": [], "problem": "diverged at <3>"}
+    with site.world.db.transaction() as session:
+        author = service.check_password(session, "ada", PASSWORD)
+        service.open_appeal(session, author, played.ids[1], "It was fast.", findings)
+    assert told in boss.get("/desk").text
+    record = site.ok(200, site.client.get("/v1/audit"))["items"][0]
+    assert (record["action"], json.loads(record["data"])["verified"]) == ("appeal-opened", verified)
 
 
 def test_the_oldest_appeals_come_first_and_none_is_out_of_reach(

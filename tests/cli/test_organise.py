@@ -73,11 +73,11 @@ def test_an_appeal_from_the_author_to_the_ruling(desk: Desk) -> None:
     opened = desk.says(
         "ada", "appeal", match, "my bot\x1b[31m was quick\nand \u202e\u061c[red]sure[/] " + "of it " * 40
     )
-    assert "does not replay" in opened
+    assert "It could not be re-simulated: its transcript is lost" in opened
     listed = desk.says("boss", "organise", "appeals")
     assert not {"\x1b", "\u202e", "\u061c"} & set(listed)
     head, *text = listed.splitlines()
-    assert head.startswith(f"Appeal 1, open: match {match}, by ") and "(it does not replay" in head
+    assert head.startswith(f"Appeal 1, open: match {match}, by ") and "(it could not be re-simulated" in head
     assert text == [r"  | my bot\x1b[31m was quick", rf"  | and \u202e\u061c[red]sure[/] {'of it ' * 40}".rstrip()]
     item = json.loads(desk.says("boss", "organise", "appeals", "--json"))
     ruled = desk.says("boss", "organise", "rule", item["id"], "--uphold", "--remedy", "void", "--reason", "true")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.replay import why_unknown
 from engine.transcript import Transcript, decode, encode
 from league.blobs import Blobs
 from league.review import review
@@ -56,11 +57,21 @@ def test_a_changed_reply_another_seed_and_a_lost_transcript_are_found() -> None:
     transcript = decode((GOLDEN / "yacht-auction.jsonl").read_bytes())
     result = dataclasses.replace(transcript.result, ranks=transcript.result.ranks[::-1])
     forged = dataclasses.replace(transcript, result=result)
-    assert "Diverged" in review(blobs, detail(forged, blobs.put(encode(forged))))["problem"]
+    found = review(blobs, detail(forged, blobs.put(encode(forged))))
+    assert found["verified"] is False
+    assert found["problem"].startswith("diverged at exchange")
     kept = blobs.put(encode(transcript))
     other = detail(dataclasses.replace(transcript, seed=b"x" * 32), kept)
     assert "seed" in review(blobs, other)["problem"]
     lost = review(blobs, detail(transcript, "f" * 64))
-    assert not lost["verified"]
-    assert "BlobMissing" in lost["problem"]
-    assert "f" * 64 not in lost["problem"]
+    assert lost["verified"] is None
+    assert lost["problem"] == "its transcript is lost"
+
+
+def test_of_other_rules_nothing_is_claimed() -> None:
+    blobs = Blobs("memory:///")
+    transcript = decode((GOLDEN / "yacht-auction.jsonl").read_bytes())
+    older = dataclasses.replace(transcript, rules_version=99)
+    found = review(blobs, detail(older, blobs.put(encode(older))))
+    assert found["verified"] is None
+    assert found["problem"] == why_unknown(older)
