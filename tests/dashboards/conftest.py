@@ -65,7 +65,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory, engine_required: None) -> 
         upload_until_ready(url, late)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(demo, "ENTRANTS", (*demo.ENTRANTS[2:4], late))
-            demo.play_season(url, settings, 3)
+            demo.play_season(url, settings, 30)
         address = f"http://127.0.0.1:{watcher.port}"
         wait_for_scrapes(address)
         yield Watched(address, collector, demo.log_file(settings))

@@ -6,6 +6,7 @@ under test, so such an exchange is tried again with a fresh bot; ten voids in a 
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -350,32 +351,35 @@ def test_a_seats_answer_is_not_late_because_the_referee_was_woken_for_another_an
 
 
 class ScriptedMeter(NoMeter):
-    """Says that this share of the time since its first reading was stolen."""
+    """Says that this share of the time since its first reading was stolen, and all of it after `own_ms` of its own."""
 
-    def __init__(self, stolen_share: float) -> None:
-        self.stolen_share = stolen_share
+    def __init__(self, stolen_share: float, own_ms: float) -> None:
+        self.stolen_share, self.own_ns = stolen_share, own_ms * NS_PER_MS
         self.origin_ns: int | None = None
 
     def counters(self, fresh: bool = True) -> Counters:
         now_ns = time.monotonic_ns()
         self.origin_ns = self.origin_ns or now_ns
-        return Counters(cpu_ns=0, full_ns=int((now_ns - self.origin_ns) * self.stolen_share))
+        past_ns = now_ns - self.origin_ns
+        return Counters(cpu_ns=0, full_ns=int(max(past_ns * self.stolen_share, past_ns - self.own_ns)))
 
 
-def watched(stolen_share: float, answer_s: float | None, limit_ms: int = 100) -> tuple[str, PipeTransport]:
+def watched(
+    stolen_share: float, answer_s: float | None, limit_ms: int = 100, own_ms: float = math.inf
+) -> tuple[str, PipeTransport]:
     """How a missed deadline ends when so much is stolen and the answer comes so late."""
 
     def attempt() -> tuple[str, PipeTransport]:
         channel, _, stdout = pair()
-        channel.meter = ScriptedMeter(stolen_share)
+        channel.meter = ScriptedMeter(stolen_share, own_ms)
         if answer_s is not None:
             threading.Timer(answer_s, os.write, (stdout, b"too late\n")).start()
         transport = PipeTransport([channel])
         try:
             reply = transport.exchange([Message(0, "A", limit_ms * NS_PER_MS)])[0]
         except TransportError as error:
-            if error.cause == "referee-late":
-                raise
+            if error.cause == "referee-late" or (answer_s is not None and error.cause == "host-unknown"):
+                raise  # this host was late, with the answer in the last case
             return error.cause, transport
         assert reply.line is None
         return str(reply.fault), transport
@@ -384,11 +388,11 @@ def watched(stolen_share: float, answer_s: float | None, limit_ms: int = 100) ->
 
 
 def test_an_answer_that_the_host_delayed_voids_the_attempt_and_is_not_counted() -> None:
-    assert watched(0.6, answer_s=0.2)[0] == "host-starved"  # 80 of 200 ms were its own
+    assert watched(0.0, answer_s=0.2, own_ms=80)[0] == "host-starved"
 
 
 def test_an_answer_that_was_late_in_spite_of_what_the_host_took_is_a_timeout_with_its_evidence() -> None:
-    how, transport = watched(0.2, answer_s=0.2)  # 160 of 200 ms were its own
+    how, transport = watched(0.2, answer_s=0.2)  # 160 of 200 ms were its own, or more
     assert how == Fault.TIMEOUT
     (evidence,) = transport.convictions
     assert evidence["seat"] == 0
