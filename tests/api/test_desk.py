@@ -389,7 +389,13 @@ def test_an_appeal_is_taken_back_by_its_author_alone(ada: Browser, site: Site, p
 def test_an_appeal_tells_what_looking_again_found(
     boss: Browser, site: Site, played: Played, verified: bool | None, told: str
 ) -> None:
-    findings = {"verified": verified, "exchanges": 7, "faults": [], "attempts": [], "problem": "diverged at <3>"}
+    findings: dict[str, object] = {
+        "verified": verified,
+        "exchanges": 7,
+        "faults": [],
+        "attempts": [],
+        "problem": "diverged at <3>",
+    }
     with site.world.db.transaction() as session:
         author = service.check_password(session, "ada", PASSWORD)
         service.open_appeal(session, author, played.ids[1], "It was fast.", findings)
