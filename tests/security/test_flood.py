@@ -1,12 +1,14 @@
 """A thousand uploads at once and clients that dawdle: the site goes on answering everybody else.
 
 A real server process on a real socket; who floods, who dawdles and who merely looks come from addresses of their own.
-Nothing here depends on how fast the host is: what must hold is that everything is answered, and by whom.
+Nothing here depends on how fast the host is: what must hold is that everything is answered, and by whom; who is told
+that there is no room yet comes back.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import socket
@@ -37,6 +39,9 @@ FLOOD, DAWDLE, LOOK = "127.0.0.2", "127.0.0.3", "127.0.0.4"
 GENEROUS = {f"DEADHEAT_{name}_PER_MINUTE": "1000000" for name in ("READS", "WRITES")} | {
     "DEADHEAT_UPLOADS_PER_HOUR": "1000"
 }
+BUSY, LATER_SECONDS, MOST_TRIES = 503, 10, 12
+"""How the server says that an upload waited half a minute for room, and how often one that was told so tries."""
+
 PATIENCE_SECONDS = 30
 """Of who merely looks; a server that is down does not answer at all."""
 
@@ -118,6 +123,21 @@ def form(number: int) -> bytes:
     return head + source + b"\r\n--b--\r\n"
 
 
+async def upload(league: League, number: int) -> list[int]:
+    """Send one, again whenever the server has no room for it, as it asks for; the statuses of its answers."""
+    token, bot_id = league.tokens[number % AUTHORS]
+    body = form(number)
+    statuses: list[int] = []
+    while len(statuses) < MOST_TRIES:
+        status, answer = await ask(league.port, FLOOD, upload_request(token, bot_id, len(body)), body)
+        statuses.append(status)
+        if status != BUSY:
+            break
+        assert json.loads(answer)["code"] == "busy"
+        await asyncio.sleep(LATER_SECONDS)
+    return statuses
+
+
 async def dawdle(port: int) -> bool:
     """Send a request's head byte by byte, as slow as may be; whether the server has hung up."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(DAWDLE, 0))
@@ -154,12 +174,8 @@ async def flood(league: League) -> tuple[Counter[int], dict[str, list[float]], f
     done = asyncio.Event()
     looking = asyncio.create_task(look(league, done))
     began = time.monotonic()
-    uploads = []
-    for number in range(UPLOADS):
-        token, bot_id = league.tokens[number % AUTHORS]
-        body = form(number)
-        uploads.append(ask(league.port, FLOOD, upload_request(token, bot_id, len(body)), body))
-    statuses = Counter(status for status, _ in await asyncio.gather(*uploads))
+    answers = await asyncio.gather(*(upload(league, number) for number in range(UPLOADS)))
+    statuses = Counter(status for statuses in answers for status in statuses)
     seconds = time.monotonic() - began
     assert all(await asyncio.gather(*dawdlers))
     done.set()
@@ -173,7 +189,8 @@ def test_a_thousand_uploads_and_dawdling_clients_keep_nobody_from_the_site(leagu
     with league.world.db.reading() as session:
         bots = [bot_id for _, bot_id in league.tokens]
         stored = len(session.exec(select(BotVersion.id).where(col(BotVersion.bot_id).in_(bots))).all())
-    assert statuses == {202: UPLOADS}
+    assert statuses.keys() <= {202, BUSY}
+    assert statuses[202] == UPLOADS, "nobody is turned away for good, however slow this host is"
     assert stored == UPLOADS, "what was answered 202 is there, once"
     assert all(len(times) >= 3 for times in took.values())
     if UPLOADS >= 1000:
