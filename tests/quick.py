@@ -1,4 +1,5 @@
-"""What tests do cheaper than the product, where nothing but time is lost by it. Half of the league's tests were this.
+"""What tests do cheaper than the product, where nothing but time is lost by it. It was nearly half of the time of
+the league's tests.
 
 Passwords are hashed as cheaply as argon2 can (`real_passwords` for who tests the hashing itself). Statements are
 compiled to SQL once in a process and not once for each database, of which nearly every test has its own. What the

@@ -86,6 +86,24 @@ def test_an_appeal_from_the_author_to_the_ruling(desk: Desk) -> None:
     assert "  The ruling:\n  | true\n" in desk.says("boss", "organise", "appeals", "--all")
 
 
+@pytest.mark.parametrize(
+    ("verified", "told", "listed"),
+    [
+        (True, "rules, dice and result agree at all 7 exchanges.", "(it replays)"),
+        (False, "The transcript does not replay: diverged at exchange 3", "(it does not replay)"),
+        (None, "It could not be re-simulated: diverged at exchange 3", "(it could not be re-simulated)"),
+    ],
+)
+def test_an_appeal_tells_what_looking_again_found(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, verified: bool | None, told: str, listed: str
+) -> None:
+    problem = {"problem": "diverged at exchange 3"} if not verified else {}
+    findings: dict[str, object] = {"verified": verified, "exchanges": 7, "faults": [], "attempts": [], **problem}
+    monkeypatch.setattr("api.routes.appeals.review", lambda *_: findings)
+    assert told in desk.says("ada", "appeal", desk.played.ids[1], "It was fast.")
+    assert listed in desk.says("boss", "organise", "appeals")
+
+
 def test_announcements(desk: Desk) -> None:
     assert "is up" in desk.says("boss", "organise", "announce", "Finals", "On Sunday.", "--season", desk.played.season)
     assert "is gone" in desk.says("boss", "organise", "take-down", 1)
