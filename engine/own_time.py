@@ -16,9 +16,11 @@ lower bound that no bot can push up while anything of it runs, so a bot never co
   waited, the bot's other threads may have run: what they used (`cpu_ns` - `leader_cpu_ns`) is taken off, so they
   cannot make any of it either. This sees what is shorter than a tick, and serves where there is no pressure file; it
   does not see that children are kept waiting. A wait is added when it ends.
-* `steal_ns`: what the hypervisor took from this host's CPUs, in ticks. `frozen_ns` or `frozen`: the container was
+* `steal_ns`: what the hypervisor certainly took from the box's CPUs, in whole ticks. `frozen_ns` or `frozen`: the container was
   stopped from outside; a bot can stop itself, but cannot freeze its control group.
-* `referee_ns`: time for which the referee kept the seat waiting: it waited for a CPU itself, or served another seat.
+* `referee_ns`: for how long the referee itself waited for a CPU inside the write of the prompt.
+* `unseen_ns`: how long before it was read the answer may have been there, while the referee was kept from looking or
+  served another seat. The bot may have waited meanwhile as well, so this and the waits are not added up.
 * `throttled_ns` is in the waits too; it is our own configuration, so it stays the bot's time.
 
 The larger one of the first two counts, for they see the same waits.
@@ -48,6 +50,7 @@ class Evidence:
     steal_ns: int = 0
     frozen_ns: int = 0
     referee_ns: int = 0
+    unseen_ns: int = 0
     frozen: bool = False
 
     @property
@@ -66,7 +69,7 @@ class Evidence:
             others_ns = max(0, (self.cpu_ns or 0) - (self.leader_cpu_ns or 0))
             alone_ns = (self.delay_ns or 0) - others_ns
         waited_ns = max(0, max(self.full_ns or 0, alone_ns) - self.throttled_ns)
-        stolen_ns = waited_ns + self.steal_ns + self.frozen_ns + self.referee_ns
+        stolen_ns = self.referee_ns + max(self.unseen_ns, waited_ns + self.steal_ns + self.frozen_ns)
         return min(self.wall_ns, stolen_ns) if stolen_ns > NOISE_NS else 0
 
     @property

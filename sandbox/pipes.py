@@ -86,11 +86,11 @@ class _Open:
     def deadline_ns(self) -> int:
         return self.started_ns + self.limit_ns
 
-    def evidence(self, at_ns: int, kept_waiting_ns: int = 0) -> Evidence:
-        """What happened to the seat until now; `kept_waiting_ns`: by us, beside its write."""
+    def evidence(self, at_ns: int, unseen_ns: int = 0) -> Evidence:
+        """What happened to the seat until now, when its answer may have been there for `unseen_ns`."""
         meter, wall_ns = self.channel.meter, at_ns - self.started_ns
         after = meter.counters(fresh=at_ns > self.deadline_ns)
-        return between(meter.marked(), after, wall_ns, self.referee_ns + kept_waiting_ns)
+        return between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,17 +215,17 @@ class PipeTransport:
         if not ended and end < 0 and len(channel.unread) <= MAX_LINE_BYTES:
             prompt.silent_ns = began_ns
             return self._silent(prompt, stamp_ns)
-        kept_waiting_ns = heard.delay_ns + began_ns - heard.woke_ns
+        unseen_ns = heard.delay_ns + began_ns - heard.woke_ns
         if channel.stdout_fd in heard.found:
-            kept_waiting_ns += heard.woke_ns - prompt.silent_ns
-        if stamp_ns > prompt.deadline_ns and stamp_ns - prompt.silent_ns > NOISE_NS:
-            kept_waiting_ns = max(kept_waiting_ns, stamp_ns - prompt.silent_ns)
-        return self._decided(prompt, stamp_ns, ended, end, kept_waiting_ns)
+            unseen_ns += heard.woke_ns - prompt.silent_ns
+        if stamp_ns > prompt.deadline_ns:
+            unseen_ns = max(unseen_ns, stamp_ns - prompt.silent_ns)
+        return self._decided(prompt, stamp_ns, ended, end, unseen_ns if unseen_ns > NOISE_NS else 0)
 
-    def _decided(self, prompt: _Open, stamp_ns: int, ended: bool, end: int, kept_waiting_ns: int) -> Reply:
+    def _decided(self, prompt: _Open, stamp_ns: int, ended: bool, end: int, unseen_ns: int) -> Reply:
         """A line, or the end of all lines, is here: time first (ruling C-02), then what it is."""
         channel, elapsed_ns = prompt.channel, stamp_ns - prompt.started_ns
-        evidence = prompt.evidence(stamp_ns, kept_waiting_ns) if elapsed_ns > NOISE_NS else None
+        evidence = prompt.evidence(stamp_ns, unseen_ns) if elapsed_ns > NOISE_NS else None
         if ended and (fault := _gone(channel, prompt.seat)) is Fault.MEMORY:  # its own doing, whatever the time
             return self._failed(prompt, stamp_ns, fault, evidence)
         if evidence is not None and evidence.own_ns > prompt.limit_ns:

@@ -214,7 +214,7 @@ def test_an_answer_is_not_late_because_the_referee_slept_into_the_deadline(monke
     reply = scripted(monkeypatch, 0, 0, ANSWERED, LIMIT_NS + NS_PER_MS)
     assert (reply.line, reply.elapsed_ns) == ("OK", LIMIT_NS + NS_PER_MS)
     assert reply.stolen_ns == LIMIT_NS + NS_PER_MS  # the benefit of the doubt: it may have come at once
-    assert reply.evidence is not None and reply.evidence.referee_ns == reply.stolen_ns
+    assert reply.evidence is not None and reply.evidence.unseen_ns == reply.stolen_ns
 
 
 def test_an_answer_is_not_late_because_the_referee_stood_still_between_waking_and_reading(
@@ -300,8 +300,8 @@ def test_an_answer_after_anothers_is_no_older_than_the_other(monkeypatch: pytest
     threading.Timer(0.3, os.write, (other, b"OK\n")).start()
     replies = PipeTransport([one, two]).exchange([Message(seat, "A", 100 * LIMIT_NS) for seat in (0, 1)])
     for seat, least_ms in ((0, 200), (1, 300)):
-        referee_ns = replies[seat].evidence.referee_ns if replies[seat].evidence else 0  # type: ignore[union-attr]
-        assert replies[seat].elapsed_ns - referee_ns >= (least_ms - 1) * NS_PER_MS
+        unseen_ns = replies[seat].evidence.unseen_ns if replies[seat].evidence else 0  # type: ignore[union-attr]
+        assert replies[seat].elapsed_ns - unseen_ns >= (least_ms - 1) * NS_PER_MS
 
 
 def test_whoever_was_slow_to_write_to_is_written_to_first(monkeypatch: pytest.MonkeyPatch) -> None:
