@@ -16,8 +16,9 @@ lower bound that no bot can push up while anything of it runs, so a bot never co
   waited, the bot's other threads may have run: what they used (`cpu_ns` - `leader_cpu_ns`) is taken off, so they
   cannot make any of it either. This sees what is shorter than a tick, and serves where there is no pressure file; it
   does not see that children are kept waiting. A wait is added when it ends.
-* `steal_ns`: what the hypervisor certainly took from the box's CPUs, in whole ticks. `frozen_ns`, `frozen`: the container was
-  stopped from outside; a bot can stop itself, but cannot freeze its control group.
+* `steal_ns`: what the hypervisor certainly took from the box's CPUs, in whole ticks.
+* `frozen_ns` or `frozen`: the container was stopped from outside; a bot can stop itself, but cannot freeze its control
+  group.
 * `referee_ns`: for how long the referee itself waited for a CPU inside the write of the prompt.
 * `unseen_ns`: how long before it was read the answer may have been there, while the referee was kept from looking or
   served another seat. The bot may have waited meanwhile as well, so this and the waits are not added up.
