@@ -54,7 +54,7 @@ _PROCESSES = """
 arch_prctl capget capset execve execveat exit exit_group fork futex futex_requeue futex_wait futex_waitv futex_wake
 get_robust_list getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority getresgid getresuid
 getrlimit getrusage getsid gettid getuid kill landlock_add_rule landlock_create_ruleset landlock_restrict_self
-pidfd_open pidfd_send_signal restart_syscall sched_get_priority_max sched_get_priority_min sched_getaffinity
+pidfd_send_signal restart_syscall sched_get_priority_max sched_get_priority_min sched_getaffinity
 sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam
 sched_setscheduler sched_yield seccomp set_robust_list set_tid_address setfsgid setfsuid setgid setgroups setpgid
 setpriority setregid setresgid setresuid setreuid setsid setuid tgkill times tkill uname vfork wait4 waitid
