@@ -59,6 +59,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -78,6 +79,9 @@ enum {
     LAST_CAPABILITY = 63,
     PASSES = 1000, /* about a second */
     KEPT_AT_ONCE = 32,
+    NUMBERS = 64, /* of pipes and sockets that a run may make; a pair of sockets has two */
+    OUR_NUMBERS = 16, /* what init itself makes meanwhile, and more */
+    AT_ONCE = 1024, /* numbers that the kernel gives to a processor at once (get_next_ino) */
     EXIT_WE_FAILED = 70
 };
 
@@ -87,6 +91,7 @@ static int stderr_fd = -1;     /* read end of the running bot's stderr */
 static pid_t bot = 0;          /* its first process, or that one's warden; 0 when none runs */
 static char *tmp_options;      /* of a fresh /tmp; NULL: init does not play */
 static int judge_fd, proc_fd;  /* directories that the bot's root does not have */
+static ino_t numbers_from;     /* that of a pipe when the run began */
 static int *first_status;      /* wait status of the bot's first process, as its warden tells it */
 static int bot_status = 0;     /* wait status of the last bot */
 static int stopping = 0, killed_by_us = 0;
@@ -210,20 +215,83 @@ static void run_bot(char **command, int in, int out, int err) {
     _exit(127);
 }
 
+/* The number of a pipe or socket comes from a counter of the processor, whoever asks for one, and fstat tells it. So a run
+ * may make a few only, and init makes up for those that it did not: every run moves the counter equally far. */
+static int count_numbers(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+#ifdef SYS_pipe
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pipe, 6, 0),
+#endif
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pipe2, 5, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_accept, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_accept4, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    long listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+    if (listener < 0) die("listener");
+    return (int)listener;
+}
+
+/* Lets a call go on, or refuses it when the run has made too many. */
+static void let_make(int listener) {
+    static int made = 0;
+    union { struct seccomp_notif it; char room[256]; } asked; /* a newer kernel's may be larger than ours */
+    union { struct seccomp_notif_resp it; char room[256]; } answer;
+    memset(&asked, 0, sizeof asked);
+    memset(&answer, 0, sizeof answer);
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) return; /* the caller has been killed */
+    made += asked.it.data.nr == SYS_socketpair ? 2 : 1;
+    answer.it.id = asked.it.id;
+    if (made > NUMBERS) answer.it.error = -ENFILE;
+    else answer.it.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+static ino_t next_number(void) {
+    int ends[2];
+    struct stat about;
+    if (pipe2(ends, O_CLOEXEC) != 0 || fstat(ends[0], &about) != 0) die("number");
+    close(ends[0]);
+    close(ends[1]);
+    return about.st_ino;
+}
+
+/* Goes on counting until the counter is where it would be after the most that a run may make: that far from where the run
+ * began, or, where it has gone on to another thousand meanwhile, that far from the beginning of that one. */
+static void even_numbers_out(void) {
+    for (;;) {
+        ino_t now = next_number(), from = now / AT_ONCE == numbers_from / AT_ONCE ? numbers_from : now / AT_ONCE * AT_ONCE;
+        if (now - from > NUMBERS + OUR_NUMBERS) return;
+    }
+}
+
 /* Process 1 of the run's namespace. When it ends, the kernel ends everything else in there before init hears of it. */
 static void guard(char **command, int in, int out, int err) {
+    struct signalfd_siginfo information;
+    int status, listener = count_numbers();
     pid_t ended, first = fork();
-    int status;
     if (first < 0) die("fork");
     if (first == 0) run_bot(command, in, out, err);
     close(in);
     close(out);
     close(err);
     send_all(ack_fd, "started\n", 8); /* the host may look for the bot's process at once */
-    while ((ended = waitpid(-1, &status, 0)) != first)
-        if (ended < 0 && errno != EINTR) die("wait");
-    *first_status = status;
-    _exit(0);
+    for (;;) {
+        struct pollfd watched[2] = {{listener, POLLIN, 0}, {signal_fd, POLLIN, 0}};
+        if (poll(watched, 2, -1) < 0 && errno != EINTR) die("poll");
+        if (watched[0].revents) let_make(listener);
+        while (watched[1].revents && read(signal_fd, &information, sizeof information) > 0) {}
+        while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
+            if (ended != first) continue;
+            *first_status = status;
+            _exit(0);
+        }
+    }
 }
 
 /* Passes on what there is. What a bot that closed its input does not want is dropped. */
@@ -253,6 +321,7 @@ static void close_relay(void) {
 
 static void start(char **command) {
     int err[2];
+    if (tmp_options != NULL) numbers_from = next_number();
     int in = relaying ? open_relay() : openat(judge_fd, "in", O_RDONLY | O_CLOEXEC);
     int out = openat(judge_fd, "out", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (in < 0 || out < 0 || pipe2(err, O_CLOEXEC) != 0) die("open the bot's descriptors");
@@ -346,7 +415,7 @@ static int collect_sockets(void) {
     int left = 1;
     for (int pass = 0; left > 0 && pass < PASSES; pass++) {
         if (pass > 0) nanosleep(&(struct timespec){0, 1000000}, NULL);
-        close(socket(AF_UNIX, SOCK_DGRAM, 0));
+        if (pass % 100 == 0) close(socket(AF_UNIX, SOCK_DGRAM, 0));
         int fd = openat(proc_fd, "net/unix", O_RDONLY | O_CLOEXEC);
         FILE *table = fd < 0 ? NULL : fdopen(fd, "r");
         if (table == NULL) return 0;
@@ -365,6 +434,7 @@ static void finish_stop(void) {
     close_relay();
     while (read(in_fd, buffer, sizeof buffer) > 0) {}
     int dirty = collect_sockets() + empty_tmp(); /* sockets first: they may hold files of /tmp */
+    if (tmp_options != NULL) even_numbers_out();
     reset_times_of_tmp();
     send_stderr();
     char how = killed_by_us ? 'K' : WIFEXITED(bot_status) ? 'E' : 'S';
