@@ -43,7 +43,7 @@ class Limits:
     open_files: int = 256
     file_bytes: int = 64 * 1024 * 1024
     cpus: str = ""
-    file_locks: bool = False  # a channel between boxes, see `sandbox.seccomp`
+    building: bool = False  # with the image's compilers and what they need of the kernel; no match is played there
     scratch: Mapping[str, str] = field(default_factory=dict)  # further tmpfs mounts: path -> options
 
     @property

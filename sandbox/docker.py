@@ -18,6 +18,11 @@ removed by the machine's keeper (`DockerSandbox.sweep`): a pool that lives on ma
 
 *Each box has its own copy of the program.* A file shared between containers could be locked by one and probed by
 the other: a channel between opponents.
+
+*A match remembers nothing.* What bots play in is a tree in memory (`sandbox.resident`) and none of the kernel's own file
+systems; init makes /tmp and the process numbers anew for each run. For that it mounts, which AppArmor's usual profile
+forbids, so there is none on a box: it would guard /proc and /sys, and a bot sees neither. Builds and gVisor know no such
+tree: a build's box serves one run only, and so does a match's under gVisor (`DockerBox.start` opens another container).
 """
 
 from __future__ import annotations
@@ -46,6 +51,7 @@ from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
 from sandbox.cgroup import Cgroup, join_unified, sweep_unified
 from sandbox.environment import Image
 from sandbox.folders import LockedFolder, is_locked
+from sandbox.resident import resident_tree
 from sandbox.runtimes import Runtime, find_runtime, refuse_user_namespaces
 
 ENGINE_TIMEOUT_S = 30
@@ -54,6 +60,8 @@ ACK_TIMEOUT_S = 10
 a millisecond on an idle host; ten seconds mean that something of the container cannot be killed."""
 
 INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # init's alone; it drops them all before the bot starts
+PLAYING_CAPABILITIES = [*INIT_CAPABILITIES, "SYS_ADMIN"]  # to mount, and to make process namespaces
+PAGE_BYTES = 4096
 PIPE_BYTES = 64 * 1024  # the kernel's own default
 MASKED = """
 /proc/acpi /proc/asound /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug /proc/scsi /proc/timer_list
@@ -69,6 +77,9 @@ MASKED = """
 over the whole host, where one bot can count in front of another: /proc/locks shows even the byte ranges of locks that
 are held in other containers. (Runtimes need /proc/stat and /proc/meminfo; those remain.) Last, terminals: a host has
 4096 for all."""
+
+GENERATION = 2
+"""The bot's first process is a child of its warden, which is init's child (images/init.c)."""
 
 FIFOS = ("ctl", "ack", "in", "out", "err")
 LABEL = "deadheat.box"
@@ -180,6 +191,7 @@ class DockerBox:
     ) -> None:
         self._client = client
         self._runtime = runtime
+        self._plays = not (limits.building or runtime.gvisor)
         self._fds: dict[str, int] = {}
         self._container: str | None = None
         self._cgroup: Cgroup | None = None
@@ -210,8 +222,9 @@ class DockerBox:
         self._cpu_ns = cgroup.cpu_ns()
         self._order(b"start\n")
         self._await(rb"started\n", ACK_TIMEOUT_S)
-        leader = None if self._runtime.gvisor else cgroup.follow_leader()
-        if leader is not None:
+        if self._plays:
+            cgroup.follow_leader(GENERATION)
+        elif not self._runtime.gvisor and (leader := cgroup.follow_leader()) is not None:
             _to_be_killed_first(leader)
         return Channel(
             self._fds["in"],
@@ -303,19 +316,21 @@ class DockerBox:
             os.utime(self._fds[name], ns=(0, 0))
 
     def _start_container(self, image: str, program: Program, limits: Limits) -> None:
+        config = host_config(self._client, self._directory, limits, self._runtime)
+        told = {"JUDGE_UID": str(LOWEST_UID + secrets.randbelow(UIDS))}
+        if self._plays:
+            image = self._client.inspect_image(image)["Id"]
+            config["Mounts"].append(resident_tree(self._client, image))
+            told["JUDGE_TMP"] = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777"
         self._container = self._client.create_container(
             image,
             command=["/sbin/judge-init", *program.command],
-            environment={
-                **ENVIRONMENT,
-                **self._runtime.environment,
-                "JUDGE_UID": str(LOWEST_UID + secrets.randbelow(UIDS)),
-            },
+            environment={**ENVIRONMENT, **self._runtime.environment, **told},
             hostname="sandbox",
             network_disabled=True,
             working_dir="/",
             labels={LABEL: str(self._directory), "deadheat.owner": str(os.getpid())},
-            host_config=host_config(self._client, self._directory, limits, self._runtime),
+            host_config=config,
         )["Id"]
         self._client.start(self._container)
         pid = int(self._client.inspect_container(self._container)["State"]["Pid"])
@@ -379,19 +394,21 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         Mount("/judge", str(directory / "judge"), type="bind", read_only=True),
         Mount("/bot", str(directory / "program"), type="bind", read_only=True),
     ]
-    filter_of_calls = seccomp.profile(limits.file_locks, says_eperm=runtime.gvisor)
+    plays = not (limits.building or runtime.gvisor)
+    filter_of_calls = seccomp.profile(limits.building, says_eperm=runtime.gvisor, playing=plays)
     tmp = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777,nosuid,nodev,noexec"
+    memory_bytes = limits.memory_bytes + (_size_bytes(directory / "program") if plays else 0)  # its copy in memory
     config = client.create_host_config(
         network_mode="none",
         read_only=True,
         mounts=mounts,
         tmpfs={"/tmp": tmp, **limits.scratch},
         cap_drop=["ALL"],
-        cap_add=INIT_CAPABILITIES,
-        security_opt=["no-new-privileges:true", f"seccomp={filter_of_calls}"],
-        mem_limit=limits.memory_bytes,
-        memswap_limit=limits.memory_bytes,  # equal to the memory limit: no swap
-        pids_limit=limits.processes,
+        cap_add=PLAYING_CAPABILITIES if plays else INIT_CAPABILITIES,
+        security_opt=["no-new-privileges:true", f"seccomp={filter_of_calls}", *(["apparmor=unconfined"] * plays)],
+        mem_limit=memory_bytes,
+        memswap_limit=memory_bytes,  # equal to the memory limit: no swap
+        pids_limit=limits.processes + plays,  # the warden
         cpuset_cpus=limits.cpus or None,
         ipc_mode="none",
         sysctls={"kernel.shmmni": "0", "kernel.msgmni": "0", "kernel.sem": "0 0 0 0"},  # nothing outlives a match
@@ -406,15 +423,15 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         auto_remove=True,
     )
     # The library has no arguments for these.
-    config["ReadonlyPaths"] = ["/proc"]  # all of it, see `_to_be_killed_first`
+    config["ReadonlyPaths"] = [] if plays else ["/proc"]  # all of it, see `_to_be_killed_first`; who plays has none
     config["MaskedPaths"] = MASKED.split()
     runtime.adapt(config, limits)
     return config
 
 
 def _to_be_killed_first(pid: int) -> None:
-    """Out of memory, the kernel shall end the bot's first process before init, however small that makes itself: a dead
-    init looks like our failure. The bot cannot take it back, because its /proc is read-only.
+    """Out of memory, the kernel shall end a build's first process before init, however small that makes itself: a dead
+    init looks like our failure. It cannot take it back, because its /proc is read-only. Where it plays, init does this.
     """
     with contextlib.suppress(OSError):  # it has ended already
         Path(f"/proc/{pid}/oom_score_adj").write_text("1000", "ascii")
@@ -428,3 +445,9 @@ def copy_program(source: Path, target: Path) -> None:
         for name in files:
             path = Path(folder, name)
             path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)
+
+
+def _size_bytes(folder: Path) -> int:
+    """What the files below take in a file system in memory."""
+    sizes = (path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in sizes)
