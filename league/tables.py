@@ -434,9 +434,9 @@ class Series(SQLModel, table=True):
 class Match(SQLModel, table=True):
     """One playing. The seed is secret until the match is done; its commitment is public from the start.
 
-    Matches that share their dice (the rotations of one deal, or one played again after a ruling) have one seed, hence
-    one commitment: that is what ratings take for one cluster. The rotations of a deal are of one series, whose results
-    are written in one transaction, so no seed is shown while a match with it is still to be played for the first time.
+    Matches that share their dice (the rotations of one deal) have one seed, hence one commitment: that is what ratings
+    take for one cluster. They lie in different series, and nothing of their dice is told before all of them are over
+    (`league.service.deals`). `repeats_id`: the match in whose place this one is played by a ruling, with other dice.
     """
 
     __table_args__ = (
@@ -448,6 +448,18 @@ class Match(SQLModel, table=True):
         Index(None, "season_id", "id"),
         Index(None, "finished_at", "id"),
         Index(None, "season_id", "finished_at", "id"),
+        Index(  # dice that are still to be played with
+            "ix_match_commitment_scheduled",
+            "commitment",
+            sqlite_where=text("state = 'scheduled'"),
+            postgresql_where=text("state = 'scheduled'"),
+        ),
+        Index(
+            "ix_match_repeats_id",
+            "repeats_id",
+            sqlite_where=text("repeats_id IS NOT NULL"),
+            postgresql_where=text("repeats_id IS NOT NULL"),
+        ),
     )
 
     id: int = Field(default=None, primary_key=True)
@@ -456,6 +468,7 @@ class Match(SQLModel, table=True):
     number: int  # 0-based place in its series
     seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
     commitment: str = Field(max_length=SHA256_HEX)
+    repeats_id: int | None = Field(default=None, foreign_key="match.id")
     state: MatchState = Field(default=MatchState.SCHEDULED, sa_column=_word(MatchState, "state"))
     rated: bool = False
     transcript_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
@@ -756,8 +769,8 @@ class Exhibition(SQLModel, table=True):
 class VoidedMatch(SQLModel, table=True):
     """A finished match that an organiser took out of the log of results. Restoring it removes the row.
 
-    `rejudged_id`: the match with the same seed and seats that is played in its place, if one is; that may also be in
-    the place of an abandoned match, which never counted.
+    `rejudged_id`: the match with the same versions and seats that is played in its place, if one is; that may also be
+    in the place of an abandoned match, which never counted.
     """
 
     __tablename__ = "voided_match"
