@@ -711,17 +711,22 @@ class LiveMatch(SQLModel, table=True):
     at: datetime = Field(sa_type=UtcDateTime)
 
 
+SEATED = "(state IN ('queued', 'running') AND NOT resigned)"
+"""Of an exhibition: its person sits there."""
+
+
 class Exhibition(SQLModel, table=True):
     """A person's match against a bot, which has the other seats (see `league.service.exhibitions`). It is in no season.
 
-    `open_user_id` and `open_place` are set while it is open: one of a person, and no two in one of the deployment's
-    places. `turn` counts what the person was asked; `answer` is that to the newest.
+    `open_user_id` and `open_place` are set while its person sits there: one of a person, and no two in one of the
+    deployment's places. Who resigns is free at once, while a worker may still write the record. `turn` counts what the
+    person was asked; `answer` is that to the newest.
     """
 
     __table_args__ = (
         CheckConstraint("(state = 'running') = (lease_until IS NOT NULL)", name="lease"),
-        CheckConstraint("(state IN ('queued', 'running')) = (open_user_id IS NOT NULL)", name="open_user"),
-        CheckConstraint("(state IN ('queued', 'running')) = (open_place IS NOT NULL)", name="open_place"),
+        CheckConstraint(f"{SEATED} = (open_user_id IS NOT NULL)", name="open_user"),
+        CheckConstraint(f"{SEATED} = (open_place IS NOT NULL)", name="open_place"),
         CheckConstraint("(state = 'done') = (transcript_sha256 IS NOT NULL)", name="transcript"),
         CheckConstraint("seats >= 2", name="seats"),
         CheckConstraint("seat >= 0 AND seat < seats", name="seat"),
