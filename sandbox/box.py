@@ -144,7 +144,8 @@ class Box(Protocol):
         """Let it go before boxes that are not favoured, where it shares a processor with them; each box is at first."""
 
     def rest(self, yes: bool) -> None:
-        """Let nothing of it run until it is told the opposite; raises SandboxError.
+        """Let nothing of it run, if that can be had, until it is told the opposite; where it cannot, it runs on behind
+        all that is favoured. Raises SandboxError: it cannot be made to run again.
 
         Not while a prompt is open: it takes tens of milliseconds.
         """

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 import re
 import secrets
@@ -54,10 +55,16 @@ from sandbox.folders import LockedFolder, is_locked
 from sandbox.resident import resident_tree
 from sandbox.runtimes import Runtime, find_runtime, refuse_user_namespaces
 
+log = logging.getLogger(__name__)
+
 ENGINE_TIMEOUT_S = 30
 ACK_TIMEOUT_S = 10
 """How long init may take to acknowledge an order beyond the time that the order itself gives. It does so within
 a millisecond on an idle host; ten seconds mean that something of the container cannot be killed."""
+
+WAKING_TRIES, WAKING_PAUSE_S = 5, 0.1
+"""How often the engine is asked to resume a container, with pauses that double: three seconds together. A busy engine
+fails at it for a moment, and a person waits for this box."""
 
 INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # init's alone; it drops them all before the bot starts
 PLAYING_CAPABILITIES = [*INIT_CAPABILITIES, "SYS_ADMIN"]  # to mount, and to make process namespaces
@@ -199,7 +206,8 @@ class DockerBox:
         self._cpu_ns: int | None = None
         self._stop_timeout_s = 0.0
         self._acknowledged = b""
-        self._resting = False
+        self._favoured = True
+        self._resting: bool | None = False  # None: the engine failed at it, and nobody knows
         self._folder = LockedFolder(run_dir, "box")
         self._directory = self._folder.path
         try:
@@ -235,21 +243,50 @@ class DockerBox:
 
     def favour(self, yes: bool) -> None:
         """See `sandbox.box.Box`."""
+        self._favoured = yes
         if self._cgroup is not None:
             self._cgroup.favour(yes)
 
     def rest(self, yes: bool) -> None:
-        """See `sandbox.box.Box`."""
+        """See `sandbox.box.Box`. An engine that cannot freeze it now is asked again the next time."""
         if yes == self._resting:
             return
         assert self._container is not None
+        if yes:
+            self._try_to_freeze(self._container)
+        else:
+            self._wake(self._container)
+            self._resting = False
+        if self._cgroup is not None:  # what cannot be frozen runs on behind whatever else its processors do
+            self._cgroup.favour(self._favoured and not yes)
+
+    def _try_to_freeze(self, container: str) -> None:
+        self._resting = None
         try:
-            (self._client.pause if yes else self._client.unpause)(self._container)
+            self._client.pause(container)
+            self._resting = True
         except _EngineFailure as error:
-            raise SandboxError(
-                "engine", f"the container could not be {'paused' if yes else 'resumed'}: {error}"
-            ) from error
-        self._resting = yes
+            log.warning("a container goes on while it should rest, it could not be paused: %s", error)
+
+    def _wake(self, container: str) -> None:
+        for tried in range(1, WAKING_TRIES + 1):
+            try:
+                self._client.unpause(container)
+                return
+            except _EngineFailure as error:
+                if self._runs(container):  # the engine refuses to wake what does not rest
+                    return
+                if tried == WAKING_TRIES or isinstance(error, NotFound):
+                    raise SandboxError("engine", f"the container could not be resumed: {error}") from error
+            time.sleep(WAKING_PAUSE_S * 2**tried)
+
+    def _runs(self, container: str) -> bool:
+        """Whether the engine says that it runs and is not frozen."""
+        try:
+            state = self._client.inspect_container(container)["State"]
+        except _EngineFailure:
+            return False
+        return bool(state["Running"] and not state["Paused"])
 
     def stderr_so_far(self) -> bytes:
         """See `sandbox.box.Box`."""
