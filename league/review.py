@@ -76,6 +76,6 @@ def _replies(transcript: Transcript) -> list[dict[str, Any]]:
             row = rows[seat]
             row["answers"] += reply.fault is None
             if seat in limits:
-                row["most_of_limit"] = max(row["most_of_limit"], round(reply.elapsed_ns / limits[seat], 4))
-                row["slowest_ms"] = max(row["slowest_ms"], round(reply.elapsed_ns / NS_PER_MS, 3))
+                row["most_of_limit"] = max(row["most_of_limit"], round(reply.own_ns / limits[seat], 4))
+                row["slowest_ms"] = max(row["slowest_ms"], round(reply.own_ns / NS_PER_MS, 3))
     return rows

@@ -14,8 +14,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from cli.console import short, visible
+from engine import verdicts
 from engine.core import Event, Reply, Seat
-from engine.figures import duration, seat_number
+from engine.figures import seat_number
 from engine.transcript import Transcript
 
 NAME_WIDTH = 16
@@ -89,9 +90,9 @@ def heading(text: str) -> Text:
     return Text(text, style="bold")
 
 
-def took(replies: Mapping[Seat, Reply], seat: Seat) -> str:
+def took(replies: Mapping[Seat, Reply], seat: Seat, width: int = 0) -> str:
     """How long a seat needed for what it did."""
-    return duration(replies[seat].elapsed_ns) if seat in replies else ""
+    return verdicts.took(replies[seat], width) if seat in replies else " " * width
 
 
 def who(names: Sequence[str], seat: Seat) -> str:

@@ -86,7 +86,7 @@ def test_times_are_counted_by_share_of_their_limit() -> None:
     clock.add(
         timed(Reply(None, 103 * MS, Fault.TIMEOUT), Reply(None, 0, Fault.EXITED), Reply(None, 0, Fault.UNEXPECTED))
     )
-    times = clock.wall[0]["GO"]
+    times = clock.own[0]["GO"]
     assert dict(zip(LABELS, times.buckets, strict=True)) == {
         ".1": 2, ".2": 1, ".5": 0, "1": 1, "2": 0, "5": 0, "10": 1, "20": 0, "50": 1, "100": 2, "late": 1,
     }  # fmt: skip
@@ -103,8 +103,8 @@ def test_a_bank_has_a_row_of_its_own() -> None:
         Exchange((), {}, ({"type": "final", "bank_ns": [350 * MS]},)),
     )
     clock.add(Transcript("test", 1, 1, bytes(16), exchanges, Result((1,), None)))
-    assert clock.wall[0]["GO"].varying
-    assert (clock.wall[0]["bank"].slowest_ns, clock.wall[0]["bank"].limit_ns) == (150 * MS, 500 * MS)
+    assert clock.own[0]["GO"].varying
+    assert (clock.own[0]["bank"].slowest_ns, clock.own[0]["bank"].limit_ns) == (150 * MS, 500 * MS)
 
 
 def test_quantiles_are_exact_to_three_digits() -> None:
