@@ -35,7 +35,6 @@ from engine.verdicts import (
     past_deadline,
     shown_points,
     slowest,
-    took,
     used,
     why,
 )
@@ -217,12 +216,14 @@ def _show_lines(transcript: Transcript, seat: Seat, count: int) -> None:
     out.print()
     out.print(Text("Its last lines (<< to the bot, >> from it)", style="bold"))
     table = Table(box=None, pad_edge=False, show_edge=False)
-    for heading in ("", "took", "limit", "CPU"):
+    exchanges = [transcript.exchanges[number] for number in last_exchanges(transcript, seat, count)]
+    taken = any(seat in exchange.replies and exchange.replies[seat].stolen_ns for exchange in exchanges)
+    for heading in ("", "took", *(["host took"] if taken else []), "limit", "CPU"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("line", overflow="fold")
-    for number in last_exchanges(transcript, seat, count):
-        for row in _rows(transcript.exchanges[number], seat):
-            table.add_row(*row)
+    for exchange in exchanges:
+        for sign, took, host, *row in _rows(exchange, seat):
+            table.add_row(sign, took, *([host] if taken else []), *row)
     out.print(Padding(table, (0, 0, 0, 2)))
 
 
@@ -231,12 +232,13 @@ def _rows(exchange: Exchange, seat: Seat) -> list[tuple[RenderableType, ...]]:
     limit_ns = 0
     for message in exchange.messages:
         if message.seat == seat:
-            rows.append(("<<", "", "", "", Text(visible(message.line))))
+            rows.append(("<<", "", "", "", "", Text(visible(message.line))))
             limit_ns = message.limit_ns or limit_ns
     reply = exchange.replies.get(seat)
     if reply is not None:
         said = Text(visible(reply.line)) if reply.line is not None else Text(f"(no line: {reply.fault})", style="red")
-        rows.append((">>", took(reply), limit(limit_ns), _cpu(reply), said))
+        host = duration(reply.stolen_ns) if reply.stolen_ns else "-"
+        rows.append((">>", duration(reply.own_ns), host, limit(limit_ns), _cpu(reply), said))
     return rows
 
 

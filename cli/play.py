@@ -143,14 +143,14 @@ class Run:
             "players": [program.label for program in programs],
             "sandbox": self.sandbox.value,
         }
-        for attempt in range(MATCH_ATTEMPTS):
+        for voids in range(MATCH_ATTEMPTS):
             try:
-                return arena.play(self.game, range(len(programs)), seed, about, between), attempt
+                return arena.play(self.game, range(len(programs)), seed, about, between, attempt=voids + 1), voids
             except TransportError as error:
                 if error.cause in HOPELESS:
                     raise
                 why = plain(f"match {number}: {error.cause}: {error.detail}")
-                err.print(f"[magenta]void:[/] {why}; again with the same seed")
+                err.print(f"[magenta]void:[/] {why}; again with the next seed of its list")
         return None, MATCH_ATTEMPTS
 
     def _count(self, number: int, seed: bytes, played: Played | None, voids: int) -> None:

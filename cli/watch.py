@@ -56,6 +56,8 @@ def replay(
             shown += 1
     if not shown:
         fail(f"{file} has no round {round_number}", 2)
+    if (taken := Taken.of(transcript.prompts())).replies:
+        out.print(f"{taken.sentence} Response times are the bots' own; behind a plus is what the host took.")
 
 
 def verify(

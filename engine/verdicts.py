@@ -118,10 +118,10 @@ class Taken:
         return f"The host took {duration(self.stolen_ns)} from {of}; {self.past_deadline} counted past the deadline."
 
 
-def took(reply: Reply, width: int = 0) -> str:
-    """An answer's own time, right-justified, and what its host took beside it."""
+def took(reply: Reply) -> str:
+    """An answer's own time, and what its host took beside it."""
     taken = f" (the host took {duration(reply.stolen_ns)} more)" if reply.stolen_ns else ""
-    return f"{duration(reply.own_ns):>{width}}{taken}"
+    return f"{duration(reply.own_ns)}{taken}"
 
 
 _TAKEN_BY = {
@@ -145,9 +145,10 @@ def evidence_words(evidence: Mapping[str, object]) -> str:
         "stolen_ns": "taken from it by the host",
         "cpu_ns": "of CPU time used",
     }
-    said += [f"{duration(known[key])} {told}" for key, told in words.items() if key in known]
-    why = [told.format(duration(known[key])) for key, told in _TAKEN_BY.items() if known.get(key)]
-    return ", ".join(said) + (f" ({', '.join(why)})" if why and known.get("stolen_ns") else "")
+    why = ", ".join(told.format(duration(known[key])) for key, told in _TAKEN_BY.items() if known.get(key))
+    if why and known.get("stolen_ns"):
+        words["stolen_ns"] += f" ({why})"
+    return ", ".join(said + [f"{duration(known[key])} {told}" for key, told in words.items() if key in known])
 
 
 def last_exchanges(transcript: Transcript, seat: Seat, count: int) -> list[int]:

@@ -14,9 +14,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from cli.console import short, visible
-from engine import verdicts
 from engine.core import Event, Reply, Seat
-from engine.figures import seat_number
+from engine.figures import duration, seat_number
 from engine.transcript import Transcript
 
 NAME_WIDTH = 16
@@ -91,8 +90,11 @@ def heading(text: str) -> Text:
 
 
 def took(replies: Mapping[Seat, Reply], seat: Seat, width: int = 0) -> str:
-    """How long a seat needed for what it did."""
-    return verdicts.took(replies[seat], width) if seat in replies else " " * width
+    """How long a seat needed for what it did, right-justified, and behind a plus what its host took beside that."""
+    if seat not in replies:
+        return " " * width
+    taken = f" + {duration(replies[seat].stolen_ns)}" if replies[seat].stolen_ns else ""
+    return f"{duration(replies[seat].own_ns):>{width}}{taken}"
 
 
 def who(names: Sequence[str], seat: Seat) -> str:

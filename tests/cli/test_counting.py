@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from rich.console import Console
 
 from cli import report
 from cli.console import plain, short, visible
@@ -13,6 +14,8 @@ from cli.timing import LABELS, Clock, Times
 from engine.core import Fault, Message, Reply, Result
 from engine.figures import duration, limit
 from engine.transcript import Exchange, Transcript
+from engine.verdicts import Taken
+from tests.engine.busy import taken
 
 MS = 1_000_000
 
@@ -92,6 +95,18 @@ def test_times_are_counted_by_share_of_their_limit() -> None:
     }  # fmt: skip
     assert (times.slowest_ns, times.limit_ns, times.varying) == (103 * MS, 100 * MS, False)
     assert clock.cpu[0]["GO"].count == 8
+
+
+def test_times_are_the_bots_own_and_what_the_host_took_is_told() -> None:
+    clock = Clock()
+    clock.add(timed(taken(Reply("x", 0), 130 * MS, full_ns=50 * MS), Reply("x", 10 * MS)))
+    times = clock.own[0]["GO"]
+    assert dict(zip(LABELS, times.buckets, strict=True))["100"] == 1
+    assert (times.slowest_ns, times.buckets[LABELS.index("late")]) == (80 * MS, 0)
+    assert clock.taken == Taken(50 * MS, 1, 1)
+    console = Console(record=True, width=200)
+    report.show(console, "g", ["a"], Score(1), clock)
+    assert "The host took 50.0 ms from 1 reply; 1 counted past the deadline. Response" in console.export_text()
 
 
 def test_a_bank_has_a_row_of_its_own() -> None:
