@@ -158,7 +158,6 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
                 except TransportError as error:
                     voids += 1
                     log.warning("exhibition %d is void: %s: %s", job.exhibition_id, error.cause, error.detail)
-                    metrics.record_void(job.game, error)
                     person.told(error.cause)
                     if voids >= context.settings.match_attempts:
                         raise

@@ -192,7 +192,6 @@ def play_match(
             if error.cause in BLAMELESS:
                 raise  # nothing can be played here at all: the series waits, instead of losing this match
             log.warning("match %d is void: %s: %s %s", match.match_id, error.cause, error.detail, error.evidence)
-            metrics.record_void(job.game, error)
             detail = error.detail[:MAX_DETAIL]
             attempts.append(AttemptRecord(started_at_ns, time.time_ns(), error.cause, detail, error.evidence))
             note(match.match_id, attempts[-1])
@@ -250,7 +249,6 @@ def finish(context: Context, job: SeriesJob, runs: Sequence[Run], outcomes: Sequ
             metrics.abandoned.labels(job.game).inc()
         else:
             metrics.record(item.played.transcript, job.season_id)
-            metrics.record_convictions(job.game, item.played.convictions)
 
 
 def give_back(
