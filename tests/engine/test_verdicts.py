@@ -15,8 +15,12 @@ from tests.engine.busy import COUNTED, INSIDE, LATE_NS, TAKEN_NS, on_a_busy_host
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 CALM = decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())
-BUSY = on_a_busy_host(CALM)
+BUSY = decode((TRANSCRIPTS / "yacht-auction-busy.jsonl").read_bytes())
 NAMES = ("ada", "bob")
+
+
+def test_the_golden_transcript_of_a_busy_host_is_that_of_a_calm_one_with_its_times() -> None:
+    assert on_a_busy_host(CALM) == BUSY
 
 
 def prompt_of(number: int) -> Prompt:
