@@ -402,7 +402,10 @@ class Pair(SQLModel, table=True):
 
 
 class Series(SQLModel, table=True):
-    """Matches between the same versions, carried out in one go. `attempt` fences off workers that come late."""
+    """Matches between the same versions, carried out in one go. `attempt` fences off workers that come late.
+
+    `avoid_host`: the machine on which an attempt failed; another one is to play what is left, if one is there.
+    """
 
     __table_args__ = (
         CheckConstraint("(purpose = 'challenge') = (challenge_id IS NOT NULL)", name="challenge"),
@@ -423,6 +426,7 @@ class Series(SQLModel, table=True):
     state: SeriesState = Field(default=SeriesState.QUEUED, sa_column=_word(SeriesState, "state"))
     attempt: int = 0
     worker: str | None = Field(default=None, max_length=128)
+    avoid_host: str | None = Field(default=None, max_length=128)
     lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
     queued_at: datetime = Field(sa_type=UtcDateTime)
     nudge_at: datetime = Field(sa_type=UtcDateTime)
@@ -442,8 +446,9 @@ class Match(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("series_id", "number"),
         CheckConstraint("(state = 'done') = (transcript_sha256 IS NOT NULL)", name="transcript"),
-        CheckConstraint("(state = 'scheduled') = (finished_at IS NULL)", name="finished"),
-        CheckConstraint("NOT rated OR state = 'done'", name="rated"),
+        CheckConstraint("(state IN ('scheduled', 'held')) = (finished_at IS NULL)", name="finished"),
+        CheckConstraint("NOT rated OR state IN ('done', 'decided')", name="rated"),
+        CheckConstraint("attempt >= 1", name="attempt"),
         Index(None, "season_id", "state", "id"),
         Index(None, "season_id", "id"),
         Index(None, "finished_at", "id"),
@@ -456,6 +461,7 @@ class Match(SQLModel, table=True):
     number: int  # 0-based place in its series
     seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
     commitment: str = Field(max_length=SHA256_HEX)
+    attempt: int = 1  # which seed of the list it was played with, or is to be
     state: MatchState = Field(default=MatchState.SCHEDULED, sa_column=_word(MatchState, "state"))
     rated: bool = False
     transcript_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
@@ -569,6 +575,7 @@ class Attempt(SQLModel, table=True):
     match_id: int | None = Field(default=None, foreign_key="match.id")
     version_id: int | None = Field(default=None, foreign_key="bot_version.id")
     attempt: int  # of the series or the build
+    seed_number: int | None = None  # which seed of the match's list; None: no match, or from before there were lists
     worker: str | None = Field(default=None, max_length=128)
     cause: str = Field(max_length=64)
     detail: str = Field(default="", sa_column=Column(Text, nullable=False))
@@ -692,8 +699,6 @@ class LiveMatch(SQLModel, table=True):
     series_id: int = Field(foreign_key="series.id", primary_key=True)
     match_id: int = Field(foreign_key="match.id", index=True)
     attempt: int  # of the series
-    voids: int = 0  # attempts at this match that we failed
-    cause: str = Field(default="", max_length=64)  # of the last of them
     replies: str = Field(sa_column=Column(Text, nullable=False))  # see engine.unfinished.write_replies
     at: datetime = Field(sa_type=UtcDateTime)
 

@@ -21,7 +21,8 @@ from league.blobs import Blobs
 from league.database import now, settings_of
 from league.errors import BlobDamaged, BlobMissing
 from league.service import first_broken
-from league.service.play import BLAMELESS, PLAYED
+from league.service.outcomes import PLAYED
+from league.service.play import BLAMELESS
 from league.service.recount import recount
 from league.states import (
     UNFINISHED,

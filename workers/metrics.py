@@ -38,7 +38,6 @@ stolen_seconds = Histogram(
     ["game", "blame"],
     buckets=_SECONDS,
 )
-abandoned = Counter("deadheat_abandoned_total", "Matches given up after repeated void attempts.", ["game"])
 referee_late_seconds = Histogram(
     "deadheat_referee_late_seconds", "How late the referee woke at deadlines that passed.", ["game"], buckets=_LATENESS
 )
@@ -76,7 +75,6 @@ def _appear() -> None:
             attempts.labels(game, cause)
         for blame in ("bot", "host"):
             stolen_seconds.labels(game, blame)
-        abandoned.labels(game)
         referee_late_seconds.labels(game)
     for outcome in ("right", "wrong", "void"):
         canaries.labels(outcome)
