@@ -6,7 +6,8 @@ and the blocks' bytes are used in order. `below(n)` for 1 <= n <= 256 takes the 
 is ``b mod n``. Nothing else draws from the stream. Fixed values are kept in tests/engine/test_chance.py.
 
 The seed is drawn when a match is scheduled and its `commitment` published at once; the seed itself appears with
-the transcript. So nobody, the operator included, can choose dice after seeing who plays.
+the transcript. It commits to a whole list of seeds: an attempt that came to nothing is played again with the next one
+(`attempt_seed`, ruling C-16), so that nothing which a bot learnt in it helps.
 """
 
 from __future__ import annotations
@@ -23,6 +24,16 @@ SEED_BYTES = 16
 def commitment(seed: bytes) -> str:
     """SHA-256 of the seed in hexadecimal, published before the match is played."""
     return hashlib.sha256(seed).hexdigest()
+
+
+def attempt_seed(seed: bytes, attempt: int) -> bytes:
+    """The seed of a match's n-th attempt, n from 1: the first one's is the committed seed itself, the n-th one's the
+    first `SEED_BYTES` bytes of ``SHA-256("deadheat attempt n" || seed)``, n in decimal.
+    """
+    assert attempt >= 1
+    if attempt == 1:
+        return seed
+    return hashlib.sha256(b"deadheat attempt %d" % attempt + seed).digest()[:SEED_BYTES]
 
 
 class Chance:

@@ -19,6 +19,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
+from engine.own_time import Evidence
+
 if TYPE_CHECKING:
     from engine.chance import Chance
 
@@ -38,7 +40,7 @@ NS_PER_S = 1_000_000_000
 class Fault(StrEnum):
     """Why a bot lost its place: the bot's doing, never ours."""
 
-    TIMEOUT = "timeout"  # no complete line at the deadline
+    TIMEOUT = "timeout"  # no complete line within the limit of its own time
     EXITED = "exited"  # end of file before the reply
     OVERFLOW = "overflow"  # a line longer than MAX_LINE_BYTES
     MALFORMED = "malformed"  # a line that is not in the protocol's grammar
@@ -66,8 +68,10 @@ class Reply:
     """The one answer to a prompt.
 
     `elapsed_ns` runs on the referee's monotonic clock from just before the prompt's write to its newline's read
-    (ruling C-03). `cpu_ns` is the CPU time that the bot's whole sandbox used meanwhile, None where nothing could
-    measure it. `late_ns` is how late the referee itself noticed: evidence, never part of a verdict.
+    (ruling C-03). `stolen_ns` of it the host took from the bot, which `evidence` shows; there is evidence wherever
+    something was taken, and beside every time-out that a clock measured. `cpu_ns` is the CPU time that the bot's whole
+    sandbox used meanwhile, None where nothing could measure it. `late_ns` is how late the referee itself noticed:
+    evidence, never part of a verdict.
     """
 
     line: str | None
@@ -75,6 +79,13 @@ class Reply:
     fault: Fault | None = None
     cpu_ns: int | None = None
     late_ns: int = 0
+    stolen_ns: int = 0
+    evidence: Evidence | None = None
+
+    @property
+    def own_ns(self) -> int:
+        """What is held against limits, and what a time bank is charged."""
+        return self.elapsed_ns - self.stolen_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +142,8 @@ class Transport(Protocol):
 class TransportError(Exception):
     """We failed: the attempt is void, no bot pays.
 
-    `cause` is a short stable word for metrics (``referee-late``, ``container-died``, ...); `evidence` goes into
-    the ledger of attempts.
+    `cause` is a short stable word for metrics (``host-memory``, ``container-died``, ...); `evidence` goes into the
+    ledger of attempts, with the ``seat`` whose prompt was open, if one was.
     """
 
     def __init__(self, cause: str, detail: str, **evidence: object) -> None:

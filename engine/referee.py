@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.chance import Chance
+from engine.chance import Chance, attempt_seed
 from engine.core import Game, Reply, Result, Seat, Step, Transport
 from engine.transcript import MAX_EXCHANGES, Exchange, Transcript
 
 
 def run_match(
-    game: Game, seats: int, seed: bytes, transport: Transport, about: Mapping[str, object] | None = None
+    game: Game,
+    seats: int,
+    seed: bytes,
+    transport: Transport,
+    about: Mapping[str, object] | None = None,
+    attempt: int = 1,
 ) -> Transcript:
-    """Play one match to its end.
+    """Play one match to its end, with the dice of its n-th attempt (`engine.chance.attempt_seed`).
 
     Raises:
         TransportError: our failure; the attempt is void and there is no transcript.
@@ -20,7 +25,7 @@ def run_match(
     """
     if seats not in game.seats:
         raise ValueError(f"{game.name} is played by {game.seats.start} to {game.seats.stop - 1} seats, not {seats}")
-    play = game.play(seats, Chance(seed))
+    play = game.play(seats, Chance(attempt_seed(seed, attempt)))
     exchanges: list[Exchange] = []
     result: Result | None = None
     step: Step | None = next(play)
@@ -35,7 +40,7 @@ def run_match(
             result, step = stop.value, None
     assert result is not None
     assert len(result.ranks) == seats
-    return Transcript(game.name, game.rules_version, seats, seed, tuple(exchanges), result, about or {})
+    return Transcript(game.name, game.rules_version, seats, seed, tuple(exchanges), result, about or {}, attempt)
 
 
 def _check_replies(step: Step, replies: Mapping[Seat, Reply]) -> None:

@@ -2,7 +2,8 @@
 
 Nothing of the original run is needed: the rules, the seed and the replies determine every line that was sent,
 every event, and the result. Measured times are part of the replies, so a game with a time bank replays too, and
-they must agree with the verdict: an answer that was counted came within its limit, a timeout did not.
+they must agree with the verdict: an answer that was counted came within its limit of own time, a timeout did not, and
+what the host is said to have taken follows from the evidence beside it (`engine.own_time`).
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def replay(game: Game, transcript: Transcript) -> Transcript:
         raise ValueError(
             f"played under version {transcript.rules_version} of the rules; this is version {game.rules_version}"
         )
-    again = run_match(game, transcript.seats, transcript.seed, RecordedTransport(transcript), transcript.about)
+    recorded = RecordedTransport(transcript)
+    again = run_match(game, transcript.seats, transcript.seed, recorded, transcript.about, transcript.attempt)
     for number, (new, old) in enumerate(zip(again.exchanges, transcript.exchanges, strict=False)):
         if new.events != old.events:
             raise Diverged(number, "the events differ")
@@ -102,9 +104,11 @@ def _doubt(reply: Reply, limit_ns: int) -> str | None:
         return f"was called {reply.fault} before the rules saw it"
     if reply.elapsed_ns < 0:
         return "came before its prompt"
-    if reply.line is not None and reply.elapsed_ns > limit_ns:
+    if reply.stolen_ns != (reply.evidence.stolen_ns if reply.evidence else 0):
+        return "had more or less time taken from it than its evidence shows"
+    if reply.line is not None and reply.own_ns > limit_ns:
         return "came after its limit and was counted"
-    if reply.fault is Fault.TIMEOUT and reply.elapsed_ns < limit_ns:
+    if reply.fault is Fault.TIMEOUT and reply.own_ns < limit_ns:
         return "was called a timeout before its limit"
     if reply.line is not None:
         try:

@@ -1,11 +1,14 @@
 r"""The record of a match, and its codec: versioned JSON Lines, each line chained to the one before.
 
-Format (version 1), one JSON object a line, UTF-8, no blank lines:
+Format (version 2), one JSON object a line, UTF-8, no blank lines:
 
-* the header ``{"deadheat": 1, "game": ..., "rules": ..., "seats": n, "seed": hex, "commitment": hex, "about": {...}}``
+* the header ``{"deadheat": 2, "game": ..., "rules": ..., "seats": n, "seed": hex, "commitment": hex, "attempt": n,
+  "about": {...}}``; the dice are those of the seed's n-th attempt (`engine.chance.attempt_seed`)
 * one line per exchange
   ``{"n": k, "messages": [[seat, line, limit_ns|null], ...], "replies": [[seat, line|null, elapsed_ns, fault|null,
-  cpu_ns|null, late_ns], ...], "events": [...]}``
+  cpu_ns|null, late_ns], ...], "events": [...]}``; a reply from which the host took time, or which a clock called a
+  timeout, has two items more: ``stolen_ns`` and its evidence, an object (`engine.own_time.Evidence`; its
+  ``wall_ns`` is the reply's ``elapsed_ns`` and left out)
 * the result ``{"ranks": [...], "points": [...]|null, "faults": {seat: fault}}``; points are integers or "p/q".
 
 Every line but the first carries ``prev``: the SHA-256 of the line before (its bytes without the newline), so no
@@ -16,6 +19,8 @@ A transcript has exactly one spelling: `decode` refuses what `encode` would have
 blanks, a number with a point, an unknown or repeated key), so equal matches have equal content addresses. The last
 line has no successor to carry its hash: whoever alters the result is found out by `engine.replay`, as is whoever
 alters a line and mends the chain behind it.
+
+Version 1 is still read: it has no ``attempt`` (its dice are the first one's) and no reply of eight items.
 """
 
 from __future__ import annotations
@@ -23,16 +28,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
 from engine.chance import commitment
 from engine.core import Event, Fault, Message, Points, Reply, Result, Seat
+from engine.own_time import Evidence
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+OLDEST_VERSION = 1
 
 MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 """No legal match of any game comes near; a larger file is not read."""
@@ -71,7 +78,9 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A whole match. `about` holds labels (match id, players) that no rule looks at."""
+    """A whole match. `about` holds labels (match id, players) that no rule looks at; `attempt` is the number, from 1,
+    of the attempt that became its result.
+    """
 
     game: str
     rules_version: int
@@ -80,6 +89,7 @@ class Transcript:
     exchanges: tuple[Exchange, ...]
     result: Result
     about: Mapping[str, object] = field(default_factory=dict)
+    attempt: int = 1
 
     def prompts(self) -> Iterator[Prompt]:
         """Every prompt in the order of exchanges; the one fold that all metrics are made from."""
@@ -104,15 +114,21 @@ class Transcript:
 
 def encode(transcript: Transcript) -> bytes:
     """The transcript as chained JSON Lines. Equal transcripts give equal bytes."""
-    header = {
-        "deadheat": FORMAT_VERSION,
+    return _encode(transcript, FORMAT_VERSION)
+
+
+def _encode(transcript: Transcript, version: int) -> bytes:
+    header: dict[str, object] = {
+        "deadheat": version,
         "game": transcript.game,
         "rules": transcript.rules_version,
         "seats": transcript.seats,
         "seed": transcript.seed.hex(),
         "commitment": commitment(transcript.seed),
-        "about": dict(transcript.about),
     }
+    if version > OLDEST_VERSION:
+        header["attempt"] = transcript.attempt
+    header["about"] = dict(transcript.about)
     lines = [_spelled(header).encode("ascii")]
     for number, exchange in enumerate(transcript.exchanges):
         lines.append(_chained(_encode_exchange(number, exchange), lines[-1]))
@@ -142,8 +158,9 @@ def decode(data: bytes) -> Transcript:
         objects = [json.loads(line) for line in lines[:-1]]
         _check_chain(lines[:-1], objects)
         header = objects[0]
-        if header["deadheat"] != FORMAT_VERSION:
-            raise BadTranscript(f"format version {header['deadheat']!r}; this program reads {FORMAT_VERSION}")
+        version = header["deadheat"]
+        if type(version) is not int or not OLDEST_VERSION <= version <= FORMAT_VERSION:
+            raise BadTranscript(f"format version {version!r}; this program reads {OLDEST_VERSION} to {FORMAT_VERSION}")
         seed = bytes.fromhex(header["seed"])
         if commitment(seed) != header["commitment"]:
             raise BadTranscript("the seed does not match its commitment")
@@ -155,8 +172,11 @@ def decode(data: bytes) -> Transcript:
             exchanges=tuple(_decode_exchange(item) for item in objects[1:-1]),
             result=decode_result(objects[-1]),
             about=_object(header["about"]),
+            attempt=_attempt(header["attempt"]) if version > OLDEST_VERSION else 1,
         )
-        respelled = encode(transcript)
+        if version == OLDEST_VERSION and any(prompt.reply.evidence for prompt in transcript.prompts()):
+            raise BadTranscript("version 1 keeps no evidence beside its replies")
+        respelled = _encode(transcript, version)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, ZeroDivisionError) as error:
         raise BadTranscript(f"not a transcript: {type(error).__name__}: {error}") from error
     if respelled != data:
@@ -200,15 +220,21 @@ def _encode_exchange(number: int, exchange: Exchange) -> str:
     a request costs the referee.
     """
     messages = ",".join([f"[{m.seat},{_quoted(m.line)},{_optional(m.limit_ns)}]" for m in exchange.messages])
-    replies = ",".join([_encode_reply(seat, reply) for seat, reply in sorted(exchange.replies.items())])
+    replies = ",".join([encode_reply(seat, reply) for seat, reply in sorted(exchange.replies.items())])
     events = _spelled([dict(event) for event in exchange.events]) if exchange.events else "[]"
     return f'{{"n":{number},"messages":[{messages}],"replies":[{replies}],"events":{events}}}'
 
 
-def _encode_reply(seat: Seat, reply: Reply) -> str:
+def encode_reply(seat: Seat, reply: Reply) -> str:
+    """One seat's reply as a JSON array."""
     line = "null" if reply.line is None else _quoted(reply.line)
     fault = "null" if reply.fault is None else _quoted(reply.fault.value)
-    return f"[{seat},{line},{reply.elapsed_ns},{fault},{_optional(reply.cpu_ns)},{reply.late_ns}]"
+    taken = "" if reply.evidence is None else f",{reply.stolen_ns},{_encode_evidence(reply.evidence)}"
+    return f"[{seat},{line},{reply.elapsed_ns},{fault},{_optional(reply.cpu_ns)},{reply.late_ns}{taken}]"
+
+
+def _encode_evidence(evidence: Evidence) -> str:
+    return _spelled({name: value for name, value in asdict(evidence).items() if name != "wall_ns"})
 
 
 def _optional(number: int | None) -> int | str:
@@ -220,20 +246,40 @@ def _decode_exchange(item: Mapping[str, Any]) -> Exchange:
         Message(_whole(seat), _text(line), None if limit_ns is None else _whole(limit_ns))
         for seat, line, limit_ns in item["messages"]
     )
-    replies = {
-        _whole(seat): Reply(
-            None if line is None else _text(line),
-            _whole(elapsed_ns),
-            None if fault is None else Fault(fault),
-            None if cpu_ns is None else _whole(cpu_ns),
-            _whole(late_ns),
-        )
-        for seat, line, elapsed_ns, fault, cpu_ns, late_ns in item["replies"]
-    }
+    replies = dict(map(decode_reply, item["replies"]))
     prompted = sorted(message.seat for message in messages if message.limit_ns is not None)
     if prompted != sorted(replies):
         raise ValueError(f"exchange {item['n']} prompts seats {prompted} and has replies of {sorted(replies)}")
     return Exchange(messages, replies, tuple(_object(event) for event in item["events"]))
+
+
+def decode_reply(item: Sequence[Any]) -> tuple[Seat, Reply]:
+    """The inverse of `encode_reply`; raises TypeError or ValueError on anything else."""
+    seat, line, elapsed_ns, fault, cpu_ns, late_ns, *taken = item
+    stolen_ns, shown = taken or (0, None)
+    return _whole(seat), Reply(
+        None if line is None else _text(line),
+        _whole(elapsed_ns),
+        None if fault is None else Fault(fault),
+        None if cpu_ns is None else _whole(cpu_ns),
+        _whole(late_ns),
+        _whole(stolen_ns),
+        None if shown is None else _decode_evidence(elapsed_ns, shown),
+    )
+
+
+def _decode_evidence(wall_ns: int, item: Mapping[str, Any]) -> Evidence:
+    for name, value in item.items():
+        if not (type(value) is bool if name == "frozen" else value is None or type(value) is int):
+            raise TypeError(f"{name} of evidence is {value!r}")
+    return Evidence(wall_ns, **item)
+
+
+def _attempt(value: object) -> int:
+    number = _whole(value)
+    if number < 1:
+        raise ValueError(f"there is no attempt {number}")
+    return number
 
 
 def _whole(value: object) -> int:

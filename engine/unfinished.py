@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from engine.chance import Chance
 from engine.core import Event, Fault, Game, Reply, Result, Seat, Step
-from engine.transcript import BadTranscript, Exchange
+from engine.transcript import BadTranscript, Exchange, decode_reply, encode_reply
 
 Replies = Sequence[Mapping[Seat, Reply]]
 """Those of each exchange, from the first on."""
@@ -100,25 +100,14 @@ def said(replies: Replies) -> list[dict[Seat, tuple[str | None, Fault | None]]]:
 
 
 def write_replies(replies: Replies) -> str:
-    """As JSON: a list for each exchange of ``[seat, line, elapsed_ns, fault, cpu_ns, late_ns]``, as in transcripts."""
-    return json.dumps(
-        [
-            [[seat, r.line, r.elapsed_ns, r.fault and r.fault.value, r.cpu_ns, r.late_ns] for seat, r in given.items()]
-            for given in replies
-        ],
-        separators=(",", ":"),
-    )
+    """As JSON: a list of replies for each exchange, written as in transcripts (`engine.transcript.encode_reply`)."""
+    exchanges = (",".join(encode_reply(seat, reply) for seat, reply in given.items()) for given in replies)
+    return f"[{','.join(f'[{exchange}]' for exchange in exchanges)}]"
 
 
 def read_replies(text: str) -> list[dict[Seat, Reply]]:
     """What `write_replies` wrote. Raises BadTranscript."""
     try:
-        return [
-            {
-                seat: Reply(line, elapsed_ns, None if fault is None else Fault(fault), cpu_ns, late_ns)
-                for seat, line, elapsed_ns, fault, cpu_ns, late_ns in given
-            }
-            for given in json.loads(text)
-        ]
+        return [dict(map(decode_reply, given)) for given in json.loads(text)]
     except (ValueError, TypeError) as error:
         raise BadTranscript(f"no replies: {error}") from error

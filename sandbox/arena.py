@@ -22,7 +22,7 @@ from engine.figures import seat_number
 from engine.referee import run_match
 from engine.transcript import Transcript
 from sandbox.box import Box, Exit, Limits, Program, Sandbox, SandboxError
-from sandbox.pipes import LATE_BOUND_NS, PipeTransport
+from sandbox.pipes import PipeTransport
 
 FINISH_GRACE_NS = NS_PER_S
 """How long a bot may take to exit after FINISH (ruling C-10)."""
@@ -50,14 +50,12 @@ class Arena:
         sandbox: Sandbox,
         programs: Sequence[Program],
         limits: Sequence[Limits],
-        late_bound_ns: int = LATE_BOUND_NS,
         referee_cpus: Collection[int] = (),
     ) -> None:
         """`referee_cpus`: processors without bots, if there are any."""
         self._sandbox = sandbox
         self._programs = programs
         self._limits = limits
-        self._late_bound_ns = late_bound_ns
         self._referee_cpus = referee_cpus
         self._voids = 0
         self._boxes: dict[int, Box] = {}
@@ -82,11 +80,12 @@ class Arena:
         about: Mapping[str, object],
         between: Callable[[], None] = lambda: None,
         around: Callable[[Transport], Transport] = lambda transport: transport,
+        attempt: int = 1,
     ) -> Played:
-        """Play one match; `seating[seat]` is the index of the program that sits there.
+        """Play one match with the dice of its n-th attempt; `seating[seat]` is the index of the program in that seat.
 
-        `between` is called whenever no bot's clock runs (before every exchange): the place for a heartbeat. `around`
-        is given the match's transport and returns the one to use: the place for whoever listens.
+        `between` is called before every exchange, and now and then while a late seat is watched: the place for a
+        heartbeat. `around` is given the match's transport and returns the one to use: the place for whoever listens.
 
         Raises:
             TransportError: the attempt is void. All boxes are closed; the next match opens new ones.
@@ -95,9 +94,10 @@ class Arena:
             self.open()
             channels = [self._boxes[player].start() for player in seating]
             with quiet(self._away_from_bots()):
-                pipes = PipeTransport(channels, self._late_bound_ns)
+                pipes = PipeTransport(channels, between)
                 transport = pipes if self._alone() else _Turns(pipes, [self._boxes[player] for player in seating])
-                transcript = run_match(game, len(seating), seed, around(_Pausing(transport, between)), about)
+                heard = around(_Pausing(transport, between))
+                transcript = run_match(game, len(seating), seed, heard, about, attempt)
             return Played(transcript, self._stop(dict(enumerate(seating)), transcript), pipes.convictions)
         except BaseException:
             self._voids += 1
@@ -113,11 +113,14 @@ class Arena:
         hold: Callable[[], contextlib.AbstractContextManager[object]],
         beside: Callable[[Transport], Transport],
         places: Sequence[Seat],
+        heartbeat: Callable[[], None] = lambda: None,
+        attempt: int = 1,
     ) -> Played:
         """Play one match in which the programs have the seats `places`, and somebody who takes minutes has the others.
 
         `beside` is given the programs' transport and returns one for all `seats`. Between two exchanges of theirs the
-        programs rest, and `hold` is not held: it is entered whenever anything of them runs.
+        programs rest, and `hold` is not held: it is entered whenever anything of them runs. `heartbeat` goes on while a
+        late seat is watched.
 
         Raises:
             TransportError: as `play`.
@@ -128,10 +131,10 @@ class Arena:
                 self.open()
                 channels = [self._boxes[player].start() for player in seating.values()]
                 self._rest(True)
-            pipes = PipeTransport(channels, self._late_bound_ns)
+            pipes = PipeTransport(channels, heartbeat)
             transport = pipes if self._alone() else _Turns(pipes, [self._boxes[player] for player in seating.values()])
             resting = _Resting(_Placed(transport, places), self._awake, hold)
-            transcript = run_match(game, seats, seed, beside(resting), about)
+            transcript = run_match(game, seats, seed, beside(resting), about, attempt)
             with hold():
                 self._rest(False)
                 return Played(transcript, self._stop(seating, transcript), pipes.convictions)

@@ -74,8 +74,10 @@ class Meter(Protocol):
     def marked(self) -> Counters:
         """What was noted at the mark."""
 
-    def counters(self) -> Counters:
-        """Everything that attribution needs, as it is now."""
+    def counters(self, fresh: bool = True) -> Counters:
+        """Everything that attribution needs, as it is now. Not `fresh`: what moves rarely may be some milliseconds old,
+        which is cheap enough for every slow reply.
+        """
 
 
 NOTHING = Counters()
@@ -90,7 +92,7 @@ class NoMeter:
         """CPU time used so far."""
         return None
 
-    def counters(self) -> Counters:
+    def counters(self, fresh: bool = True) -> Counters:
         """See `Meter`."""
         return NOTHING
 

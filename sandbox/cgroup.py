@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from collections.abc import Collection
 from dataclasses import replace
@@ -122,9 +123,9 @@ class Cgroup:
         """The most memory that was in use at once; in this run where the kernel lets us begin anew (version 1)."""
         return None if self._peak is None else _integer(self._peak)
 
-    def counters(self) -> Counters:
+    def counters(self, fresh: bool = True) -> Counters:
         """See `sandbox.box.Meter`."""
-        return self._counters(self._texts(fresh=True))
+        return self._counters(self._texts(fresh))
 
     def mark(self) -> None:
         """See `sandbox.box.Meter`. What the files say is kept as it is: few deadlines are missed, and working it
@@ -323,6 +324,17 @@ class Leader:
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
+
+
+_this_thread = threading.local()
+
+
+def own_delay_ns() -> int:
+    """For how long the calling thread was ready to run and did not, in all; 0 where the kernel does not count it."""
+    if getattr(_this_thread, "pid", None) != os.getpid():  # the first call, or the first one after a fork
+        _this_thread.pid = os.getpid()
+        _this_thread.times = Leader(threading.get_native_id())
+    return leader_times(_this_thread.times.text())[1] or 0
 
 
 def leader_times(text: bytes) -> tuple[int | None, int | None]:

@@ -128,7 +128,7 @@ class ProcessMeter(NoMeter):
         except OSError:  # it has exited and was reaped
             return None
 
-    def counters(self) -> Counters:
+    def counters(self, fresh: bool = True) -> Counters:
         """See `sandbox.box.Meter`."""
         leader_cpu_ns, delay_ns = leader_times(self._leader.text())
         return Counters(cpu_ns=self.cpu_ns(), leader_cpu_ns=leader_cpu_ns, delay_ns=delay_ns)

@@ -4,21 +4,26 @@ Theory of operation
 -------------------
 *Stamps decide, not wake-ups.* A seat's clock starts just before its prompt's ``write`` (stamping afterwards would
 give a bot that was woken on our CPU its first milliseconds for free) and ends at the stamp taken when its newline
-has been read. In time means stamp <= deadline; that ``poll`` returned something proves nothing.
+has been read. That ``poll`` returned something proves nothing.
 
-*Our own lateness is never the bot's.* We may be kept from running anywhere, also between being woken and looking at
-the clock. So we look a moment before each deadline and at it, and keep in mind up to when a seat was certainly silent:
-a time noted *before* the call that then found nothing. Three cases past a deadline:
+*Own time is what is limited* (ruling C-03). What the host took from a bot between these two stamps is worked out by
+`engine.own_time` and kept beside the reply. A reply counts if and only if its own time is within the limit, however
+late the wall clock says it came. So a seat that is silent at its deadline is *watched*: until it answers, until its
+own time is over the limit by `SETTLE_NS` (`Fault.TIMEOUT`), or until the machine has shown that it cannot judge
+("watch-ended": the machine's failure, and nothing is concluded about any bot).
 
-* an answer is there, and may have been for more than NOISE_NS: nobody knows whether it came in time -> void.
-* nothing is there, but we looked more than `late_bound_ns` past the deadline, or our write alone took that long: this
-  host was not fit to judge at that moment -> void.
-* else the bot is late, and `sandbox.attribution` is to say by whose doing. The seat is *watched* past its deadline;
-  what it still says is never counted; the watch ends, mostly within 10 ms, in `Fault.TIMEOUT` or, where the host kept
-  the bot from running, in a void.
+*Our own lateness is nobody's.* We may be kept from running anywhere, also between being woken and looking at the
+clock. How long is told by the kernel (our run-queue delay); it is given back to the seat whose answer waited
+meanwhile. Past a deadline the benefit of the doubt reaches back to the last instant at which the seat was certainly
+silent: a time noted *before* the call that then found nothing. We look every `LOOK_NS` around a deadline, so that a
+bot which aims there gains less than NOISE_NS unless this host really stood still.
 
-*No bot can hold us.* Descriptors are non-blocking, writes share the reply's deadline (a bot that does not read
-times out), a line is at most MAX_LINE_BYTES, one read takes at most READ_BYTES.
+*No bot can hold us at another's cost.* Descriptors are non-blocking, a line is at most MAX_LINE_BYTES, one read takes
+at most READ_BYTES. Yet a bot can make a call of ours slow: hundreds of thousands of waiters on its pipe are woken one
+by one inside our ``write``, and the pipe's lock is held while its other end copies from memory that is not there. Such
+time is its own: its clock runs, and only what we waited for a CPU is taken off. Every other seat gets it back, because
+whatever is found ready after we were away may have been ready all the while. And whoever was slow to write to is
+written to first from then on, before any other clock runs.
 
 *Early output* is looked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once
 (C-05). A reply is decided alone; `exchange` returns when every prompted seat is decided (C-01).
@@ -28,62 +33,76 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from time import monotonic_ns
 
 from engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError
 from engine.figures import seat_number
-from sandbox.attribution import NOISE_NS, WATCH_FACTOR, Blame, Evidence, between, while_watching
+from engine.own_time import NOISE_NS, Evidence
+from sandbox.attribution import WATCH_FACTOR, Blame, between, while_silent
 from sandbox.box import Channel
+from sandbox.cgroup import own_delay_ns
 
 READ_BYTES = 64 * 1024
 MAX_UNSENT_BYTES = 256 * 1024
 """A bot that reads nothing for this long is past any deadline; what would come after it is not kept."""
 
-LATE_BOUND_NS = 5 * NS_PER_MS
-"""Default bound on the referee's own lateness. Normal scheduling stays within 2 ms at the 99th percentile under
-full load and real-time scheduling within 0.2 ms, so a later wake-up says that this host is in trouble."""
-
 LOOK_NS = NOISE_NS // 2
 """How long before a deadline a silent seat is looked at, and how often afterwards. What is there at the next look then
-came less than NOISE_NS ago unless we were kept from running, so no bot gets a match voided by aiming there."""
+came less than NOISE_NS ago unless we were kept from running, so aiming at a deadline gains nothing."""
+
+LOOKS_BACK = 400
+"""A long watch is looked at more rarely: each time after this share of the time past the deadline."""
 
 WEIGH_NS = 5 * NS_PER_MS
 """How often the evidence against a watched seat that stays silent is weighed; it takes a dozen reads."""
+
+BEAT_NS = 5 * NS_PER_S
+"""How often the heartbeat goes on during a watch, which may be long. It is well inside every lease."""
 
 
 @dataclass(slots=True)
 class _Open:
     """A prompt that is not answered yet. `wake_ns`: when to look at it next even if it is silent; `silent_ns`: up to
-    when it certainly had no answer.
+    when it certainly had no answer; `referee_ns`: what we waited for a CPU inside its write.
     """
 
     seat: Seat
     channel: Channel
     ear: select.poll
     started_ns: int
-    deadline_ns: int
+    limit_ns: int
     wake_ns: int
     write_ns: int
+    referee_ns: int
     silent_ns: int
-    watched: bool = False
-    weigh_ns: int = 0
     late_ns: int = 0
+    weigh_ns: int = 0
+    beat_ns: int = 0
 
     @property
-    def limit_ns(self) -> int:
-        return self.deadline_ns - self.started_ns
+    def deadline_ns(self) -> int:
+        return self.started_ns + self.limit_ns
 
-    def failed(self, fault: Fault, stamp_ns: int, late_ns: int) -> Reply:
-        """The reply of a bot that gave none."""
-        return Reply(None, stamp_ns - self.started_ns, fault, self.channel.meter.spent_ns(), late_ns)
+    def evidence(self, at_ns: int, kept_waiting_ns: int = 0) -> Evidence:
+        """What happened to the seat until now; `kept_waiting_ns`: by us, beside its write."""
+        meter, wall_ns = self.channel.meter, at_ns - self.started_ns
+        after = meter.counters(fresh=at_ns > self.deadline_ns)
+        return between(meter.marked(), after, wall_ns, self.referee_ns + kept_waiting_ns)
 
-    def evidence(self, at_ns: int) -> Evidence:
-        """What happened to the seat until now."""
-        meter = self.channel.meter
-        return between(meter.marked(), meter.counters(), self.limit_ns, at_ns - self.started_ns, self.write_ns)
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """One time that we listened. `found`: descriptors that were ready at once, after we had been away; `delay_ns`: how
+    long we waited for a CPU meanwhile.
+    """
+
+    ready: Container[int]
+    found: Container[int]
+    woke_ns: int
+    delay_ns: int
 
 
 class PipeTransport:
@@ -92,13 +111,16 @@ class PipeTransport:
     def __init__(
         self,
         channels: Sequence[Channel],
-        late_bound_ns: int = LATE_BOUND_NS,
+        heartbeat: Callable[[], None] = lambda: None,
         watch_factor: int = WATCH_FACTOR,
     ) -> None:
+        """`heartbeat` is called now and then during a long watch; what it raises ends the exchange."""
         self._channels = channels
         self._ears = [_listening([channel.stdout_fd]) for channel in channels]
-        self._late_bound_ns = late_bound_ns
+        self._heartbeat = heartbeat
         self._watch_factor = watch_factor
+        self._slow: dict[Seat, int] = {}
+        self._delay_ns = 0
         self.convictions: list[dict[str, object]] = []
         """The evidence of every time-out, for the ledger."""
 
@@ -106,22 +128,19 @@ class PipeTransport:
         """Write all lines, wait for all replies.
 
         Raises:
-            TransportError: "referee-late": we noticed too late to judge fairly; "host-starved": the bot was kept from
-                running; "host-unknown": it may have been.
+            TransportError: "host-memory": this host ran out of memory; "host-unknown": nothing tells whether a bot that
+                missed its deadline was kept from running; "watch-ended": it was, for too long to go on.
         """
         replies: dict[Seat, Reply] = {}
         waiting: list[_Open] = []
-        for seat, batch in _by_seat(messages):
+        self._waited_ns()
+        for seat, batch in self._in_order(_by_seat(messages)):
             self._send(seat, batch, replies, waiting)
         while waiting:
-            ready, silent_ns = _sleep(waiting)
-            woke_ns = monotonic_ns()
+            heard = self._listen(waiting)
             undecided: list[_Open] = []
             for prompt in waiting:
-                readable = prompt.channel.stdout_fd in ready
-                if not readable:
-                    prompt.silent_ns = silent_ns
-                reply = self._decide(prompt, woke_ns, readable)
+                reply = self._look(prompt, heard)
                 if reply is not None:
                     replies[prompt.seat] = reply
                     continue
@@ -131,6 +150,12 @@ class PipeTransport:
             waiting = undecided
         return replies
 
+    def _in_order(self, batches: Sequence[tuple[Seat, Sequence[Message]]]) -> Sequence[tuple[Seat, Sequence[Message]]]:
+        """Whoever was slow to write to comes first: nobody else's clock runs yet."""
+        if not self._slow or len(batches) == 1:
+            return batches
+        return sorted(batches, key=lambda batch: -self._slow.get(batch[0], 0))
+
     def _send(self, seat: Seat, batch: Sequence[Message], replies: dict[Seat, Reply], waiting: list[_Open]) -> None:
         channel, ear = self._channels[seat], self._ears[seat]
         text, limit_ns = "", None
@@ -138,7 +163,7 @@ class PipeTransport:
             text += message.line + "\n"
             if message.limit_ns is not None:
                 limit_ns = message.limit_ns
-        if limit_ns is not None and (channel.unread or ear.poll(0)) and (fault := _early(channel)) is not None:
+        if limit_ns is not None and (channel.unread or ear.poll(0)) and (fault := _early(channel, seat)) is not None:
             replies[seat] = Reply(None, 0, fault)
             return
         if len(channel.unsent) < MAX_UNSENT_BYTES:
@@ -150,109 +175,136 @@ class PipeTransport:
         started_ns = monotonic_ns()
         _flush(channel)
         write_ns = monotonic_ns() - started_ns
-        deadline_ns = started_ns + limit_ns
-        wake_ns = deadline_ns - LOOK_NS
-        waiting.append(_Open(seat, channel, ear, started_ns, deadline_ns, wake_ns, write_ns, started_ns))
+        referee_ns = 0
+        if write_ns > NOISE_NS:
+            self._slow[seat] = write_ns
+            referee_ns = min(write_ns, self._waited_ns())
+        wake_ns = started_ns + limit_ns - LOOK_NS
+        waiting.append(_Open(seat, channel, ear, started_ns, limit_ns, wake_ns, write_ns, referee_ns, started_ns))
 
-    def _decide(self, prompt: _Open, woke_ns: int, readable: bool) -> Reply | None:
+    def _listen(self, waiting: Sequence[_Open]) -> _Round:
+        """Wait until something is ready or a seat is to be looked at."""
+        now_ns = monotonic_ns()
+        if len(waiting) > 1 and any(now_ns - prompt.silent_ns > NOISE_NS for prompt in waiting):
+            found = dict(_listening(prompt.channel.stdout_fd for prompt in waiting).poll(0))
+            for prompt in waiting:
+                if prompt.channel.stdout_fd not in found:
+                    prompt.silent_ns = now_ns
+            if found:
+                return _Round(found, found, now_ns, 0)
+        ready = _sleep(waiting, now_ns)
+        woke_ns = monotonic_ns()
+        delay_ns = self._waited_ns() if woke_ns - now_ns > NOISE_NS else 0
+        return _Round(ready, (), woke_ns, delay_ns)
+
+    def _waited_ns(self) -> int:
+        """How long this thread was ready to run and did not, since it was asked last."""
+        before_ns, self._delay_ns = self._delay_ns, own_delay_ns()
+        return self._delay_ns - before_ns
+
+    def _look(self, prompt: _Open, heard: _Round) -> Reply | None:
         """The reply of one seat, as soon as there is one."""
-        if prompt.watched:
-            return self._watch(prompt, woke_ns) if readable or woke_ns >= prompt.wake_ns else None
-        past = woke_ns > prompt.deadline_ns
-        reply = self._look(prompt, woke_ns) if readable or past else None
-        if reply is None and past:
-            return self._missed(prompt, woke_ns)
-        if woke_ns >= prompt.wake_ns:
-            prompt.wake_ns = prompt.deadline_ns
-        return reply
-
-    def _look(self, prompt: _Open, woke_ns: int) -> Reply | None:
-        """Read what is there; the reply if that decides it."""
         channel = prompt.channel
+        if channel.stdout_fd not in heard.ready and heard.woke_ns < prompt.wake_ns:
+            prompt.silent_ns = max(prompt.silent_ns, heard.woke_ns - heard.delay_ns)
+            return None
+        began_ns = monotonic_ns()
         ended = _read(channel)
         stamp_ns = monotonic_ns()
-        late = stamp_ns > prompt.deadline_ns
-        if ended and not late:
-            return prompt.failed(_gone(channel), stamp_ns, prompt.write_ns)
         end = channel.unread.find(b"\n")
         if not ended and end < 0 and len(channel.unread) <= MAX_LINE_BYTES:
-            prompt.silent_ns = woke_ns
-            return None
-        if late:  # time first (ruling C-02)
-            if stamp_ns - prompt.silent_ns > NOISE_NS:
-                raise self._late(prompt, stamp_ns, "an answer was there when the referee looked after the deadline")
-            return None
+            prompt.silent_ns = began_ns
+            return self._silent(prompt, stamp_ns)
+        kept_waiting_ns = heard.delay_ns + began_ns - heard.woke_ns
+        if channel.stdout_fd in heard.found:
+            kept_waiting_ns += heard.woke_ns - prompt.silent_ns
+        if stamp_ns > prompt.deadline_ns and stamp_ns - prompt.silent_ns > NOISE_NS:
+            kept_waiting_ns = max(kept_waiting_ns, stamp_ns - prompt.silent_ns)
+        return self._decided(prompt, stamp_ns, ended, end, kept_waiting_ns)
+
+    def _decided(self, prompt: _Open, stamp_ns: int, ended: bool, end: int, kept_waiting_ns: int) -> Reply:
+        """A line, or the end of all lines, is here: time first (ruling C-02), then what it is."""
+        channel, elapsed_ns = prompt.channel, stamp_ns - prompt.started_ns
+        evidence = prompt.evidence(stamp_ns, kept_waiting_ns) if elapsed_ns > NOISE_NS else None
+        if ended and (fault := _gone(channel, prompt.seat)) is Fault.MEMORY:  # its own doing, whatever the time
+            return self._failed(prompt, stamp_ns, fault, evidence)
+        if evidence is not None and evidence.own_ns > prompt.limit_ns:
+            if evidence.frozen or evidence.signal == "none":
+                raise self._unjudged(prompt, evidence, Blame.UNKNOWN)
+            return self._timeout(prompt, stamp_ns, evidence)
+        if ended:
+            return self._failed(prompt, stamp_ns, fault, evidence)
         if end < 0 or end > MAX_LINE_BYTES:
-            return prompt.failed(Fault.OVERFLOW, stamp_ns, prompt.write_ns)
+            return self._failed(prompt, stamp_ns, Fault.OVERFLOW, evidence)
         line = channel.unread[:end].decode("utf-8", "surrogateescape")
         del channel.unread[: end + 1]
-        return Reply(line, stamp_ns - prompt.started_ns, None, channel.meter.spent_ns(), prompt.write_ns)
+        late_ns = prompt.late_ns or prompt.write_ns
+        return Reply(line, elapsed_ns, None, channel.meter.spent_ns(), late_ns, *_taken(evidence))
 
-    def _missed(self, prompt: _Open, woke_ns: int) -> Reply | None:
-        """Nothing came in time: watch on, unless we are in no position to tell."""
-        prompt.late_ns = woke_ns - prompt.deadline_ns
-        if max(prompt.late_ns, prompt.write_ns) > self._late_bound_ns:
-            raise self._late(prompt, woke_ns, "the referee itself was late")
-        prompt.watched = True
-        return self._watch(prompt, woke_ns)
-
-    def _watch(self, prompt: _Open, woke_ns: int) -> Reply | None:
-        """Look at a watched seat again. What it says is not counted, only when it says it."""
-        ended = _read(prompt.channel)
-        stamp_ns = monotonic_ns()
-        if ended and _gone(prompt.channel) is Fault.MEMORY:  # its own doing, whatever the time
-            return prompt.failed(Fault.MEMORY, stamp_ns, prompt.late_ns)
-        # Whoever leaves after the deadline is judged as if it had answered then: it may have been kept from running.
-        answered = ended or b"\n" in prompt.channel.unread or len(prompt.channel.unread) > MAX_LINE_BYTES
-        unseen_ns = stamp_ns - prompt.silent_ns
-        if not answered:
-            prompt.silent_ns = woke_ns
-            prompt.wake_ns = stamp_ns + LOOK_NS
-            if stamp_ns < prompt.weigh_ns:
-                return None
-            prompt.weigh_ns = stamp_ns + WEIGH_NS
-        evidence = prompt.evidence(stamp_ns)
-        blame = while_watching(evidence, answered, self._watch_factor)
-        told: dict[str, object] = {"seat": prompt.seat, **evidence.as_dict()}
-        if blame is None:
+    def _silent(self, prompt: _Open, stamp_ns: int) -> Reply | None:
+        """There is no answer yet: watch on past the deadline, for as long as its own time is not over."""
+        past_ns = stamp_ns - prompt.deadline_ns
+        if past_ns <= 0:
+            prompt.wake_ns = prompt.deadline_ns if stamp_ns >= prompt.wake_ns else prompt.wake_ns
             return None
+        prompt.late_ns = prompt.late_ns or past_ns
+        prompt.wake_ns = stamp_ns + max(LOOK_NS, min(WEIGH_NS, past_ns // LOOKS_BACK))
+        if stamp_ns < prompt.weigh_ns:
+            return None
+        prompt.weigh_ns = stamp_ns + WEIGH_NS
+        evidence = prompt.evidence(stamp_ns)
+        blame = while_silent(evidence, prompt.limit_ns, self._watch_factor)
         if blame is Blame.BOT:
-            if answered and unseen_ns > NOISE_NS and evidence.own_ns - unseen_ns <= evidence.limit_ns:
-                raise self._late(prompt, stamp_ns, "an answer was there, and may have been within the bot's own time")
-            self.convictions.append(told)
-            return prompt.failed(Fault.TIMEOUT, stamp_ns, max(prompt.late_ns, prompt.write_ns))
-        detail = f"seat {seat_number(prompt.seat)} was kept from running for {evidence.stolen_ns / NS_PER_MS:.1f} ms"
-        raise TransportError(f"host-{'starved' if blame is Blame.HOST else 'unknown'}", detail, **told)
+            return self._timeout(prompt, stamp_ns, evidence)
+        if blame is not None:
+            raise self._unjudged(prompt, evidence, blame)
+        if stamp_ns - max(prompt.beat_ns, prompt.deadline_ns) > BEAT_NS:
+            prompt.beat_ns = stamp_ns
+            self._heartbeat()
+        return None
 
-    def _late(self, prompt: _Open, stamp_ns: int, detail: str) -> TransportError:
-        return TransportError(
-            "referee-late",
-            detail,
-            seat=prompt.seat,
-            limit_ns=prompt.limit_ns,
-            late_ns=stamp_ns - prompt.deadline_ns,
-            unseen_ns=stamp_ns - prompt.silent_ns,
-            write_ns=prompt.write_ns,
-            bound_ns=self._late_bound_ns,
-        )
+    def _timeout(self, prompt: _Open, stamp_ns: int, evidence: Evidence) -> Reply:
+        self.convictions.append({"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()})
+        return self._failed(prompt, stamp_ns, Fault.TIMEOUT, evidence)
+
+    def _failed(self, prompt: _Open, stamp_ns: int, fault: Fault, evidence: Evidence | None) -> Reply:
+        """The reply of a bot that gave none."""
+        late_ns = prompt.late_ns or prompt.write_ns
+        taken = (evidence.stolen_ns, evidence) if evidence and fault is Fault.TIMEOUT else _taken(evidence)
+        return Reply(None, stamp_ns - prompt.started_ns, fault, prompt.channel.meter.spent_ns(), late_ns, *taken)
+
+    def _unjudged(self, prompt: _Open, evidence: Evidence, blame: Blame) -> TransportError:
+        seat = f"seat {seat_number(prompt.seat)}"
+        told = {"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()}
+        if blame is Blame.HOST:
+            taken_ms = evidence.stolen_ns / NS_PER_MS
+            return TransportError("watch-ended", f"{seat} was kept from running for {taken_ms:.1f} ms", **told)
+        why = "its container was frozen" if evidence.frozen else "no counter tells whether it was kept from running"
+        return TransportError("host-unknown", f"{seat} missed its deadline, and {why}", **told)
 
 
-def _by_seat(messages: Sequence[Message]) -> Iterable[tuple[Seat, Sequence[Message]]]:
+def _taken(evidence: Evidence | None) -> tuple[int, Evidence | None]:
+    """What a reply keeps: nothing where nothing was taken."""
+    stolen_ns = evidence.stolen_ns if evidence else 0
+    return (stolen_ns, evidence) if stolen_ns else (0, None)
+
+
+def _by_seat(messages: Sequence[Message]) -> Sequence[tuple[Seat, Sequence[Message]]]:
     """The lines of each seat together, in their order."""
     if len(messages) == 1:
         return ((messages[0].seat, messages),)
     batches: dict[Seat, list[Message]] = {}
     for message in messages:
         batches.setdefault(message.seat, []).append(message)
-    return batches.items()
+    return list(batches.items())
 
 
-def _early(channel: Channel) -> Fault | None:
+def _early(channel: Channel, seat: Seat) -> Fault | None:
     """What the bot did before it was asked: nothing, spoke, or went away."""
     ended = not channel.unread and _read(channel)
     if channel.unread:
         return Fault.UNEXPECTED
-    return _gone(channel) if ended else None
+    return _gone(channel, seat) if ended else None
 
 
 def _read(channel: Channel) -> bool:
@@ -265,10 +317,10 @@ def _read(channel: Channel) -> bool:
     return not data and b"\n" not in channel.unread
 
 
-def _gone(channel: Channel) -> Fault:
+def _gone(channel: Channel, seat: Seat) -> Fault:
     blame = channel.out_of_memory()
     if blame is Blame.HOST:
-        raise TransportError("host-memory", "this host ran out of memory and killed a bot")
+        raise TransportError("host-memory", "this host ran out of memory and killed a bot", seat=seat)
     return Fault.MEMORY if blame is Blame.BOT else Fault.EXITED
 
 
@@ -295,15 +347,13 @@ def _listening(reads: Iterable[int], writes: Iterable[int] = ()) -> select.poll:
 _wake_ns = attrgetter("wake_ns")
 
 
-def _sleep(prompts: Sequence[_Open]) -> tuple[Container[int], int]:
-    """Wait for output (or room for unsent input) until one is to be looked at. Returns the readable descriptors and a
-    time up to which all others certainly were not.
+def _sleep(prompts: Sequence[_Open], now_ns: int) -> Container[int]:
+    """Wait for output (or room for unsent input) until one is to be looked at. Returns the descriptors that are ready.
 
     poll counts in whole milliseconds and Python rounds up: that would be up to 1 ms of lateness of our own making,
     so poll gets the whole milliseconds only and select, which counts in microseconds, the rest.
     """
     first = prompts[0] if len(prompts) == 1 else min(prompts, key=_wake_ns)
-    now_ns = monotonic_ns()
     left_ns = max(0, first.wake_ns - now_ns)
     if left_ns >= NS_PER_MS and len(prompts) == 1 and not first.channel.unsent:
         poller = first.ear  # nearly always: spare the lists, and a poller of its own
@@ -312,8 +362,6 @@ def _sleep(prompts: Sequence[_Open]) -> tuple[Container[int], int]:
         writes = [p.channel.stdin_fd for p in prompts if p.channel.unsent]
         if 0 < left_ns < NS_PER_MS and max(reads + writes) < 1024:
             readable, writable, _ = select.select(reads, writes, [], left_ns / NS_PER_S)
-            return readable, now_ns if readable or writable else now_ns + left_ns
+            return readable + writable
         poller = _listening(reads, writes)
-    left_ms = left_ns // NS_PER_MS
-    ready = dict(poller.poll(left_ms))
-    return ready, now_ns if ready else now_ns + left_ms * NS_PER_MS
+    return dict(poller.poll(left_ns // NS_PER_MS))

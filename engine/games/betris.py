@@ -247,7 +247,7 @@ class _Match(Duel):
     def ask(
         self, command: str, told: tuple[str, str], read: Callable[[Seat, str], T]
     ) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
-        """Ask both seats at once; each pays for its own time (B-11), also where its reply is refused."""
+        """Ask both seats at once; each pays own time (B-11, C-15), also where its reply is refused."""
         banks_ns = [player.bank_ns for player in self.players]
         prompts = []
         for seat in SEATS:
@@ -256,8 +256,8 @@ class _Match(Duel):
         replies = yield self.tell(prompts)
         for seat, player in enumerate(self.players):
             reply = replies[seat]
-            assert reply.line is None or 0 <= reply.elapsed_ns <= banks_ns[seat], "a late line is a transport's timeout"
-            player.bank_ns = max(0, banks_ns[seat] - reply.elapsed_ns)
+            assert reply.line is None or 0 <= reply.own_ns <= banks_ns[seat], "a late line is a transport's timeout"
+            player.bank_ns = max(0, banks_ns[seat] - reply.own_ns)
         return self.answers(command, replies, read)
 
     def points(self) -> tuple[Points, Points]:

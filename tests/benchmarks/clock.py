@@ -27,10 +27,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError
+from engine.core import NS_PER_MS, Fault, Message, Reply, Seat, TransportError
+from engine.own_time import NOISE_NS
 from league.config import Settings
 from sandbox.arena import quiet
-from sandbox.attribution import NOISE_NS, Counters
+from sandbox.attribution import Counters
 from sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox
 from sandbox.docker import DockerSandbox
 from sandbox.pipes import PipeTransport, _Open
@@ -181,7 +182,7 @@ def lateness(sandbox: Sandbox, program: Program, prompts: int) -> int:
 class Undisturbed(NoMeter):
     """A meter of a bot from which nothing is ever stolen."""
 
-    def counters(self) -> Counters:
+    def counters(self, fresh: bool = True) -> Counters:
         """See `sandbox.box.Meter`."""
         return Counters(cpu_ns=0, full_ns=0)
 
@@ -191,7 +192,7 @@ def late_by(sandbox: Sandbox, program: Program, prompts: int) -> list[int]:
     box = sandbox.open(program, Limits())
     channel = box.start()
     channel.meter = Undisturbed()  # nothing is to be attributed: only the wake-up counts
-    transport = PipeTransport([channel], late_bound_ns=NS_PER_S)
+    transport = PipeTransport([channel])
     with quiet():
         taken = [transport.exchange([Message(0, "MUTE", 5 * NS_PER_MS)])[0].late_ns for _ in range(prompts)]
     box.close()

@@ -86,7 +86,7 @@ def measure_matches(
 
 def play_series(sandbox: Sandbox, program: Program, length: int) -> None:
     """Both seats, `length` matches, everything that a worker does but the database."""
-    with Arena(sandbox, [program, program], [Limits(cpus="0"), Limits(cpus="1")], late_bound_ns=NS_PER_S) as arena:
+    with Arena(sandbox, [program, program], [Limits(cpus="0"), Limits(cpus="1")]) as arena:
         for number in range(length):
             played = arena.play(GAMES[GAME], (0, 1), number.to_bytes(16, "big"), {"match": number})
             assert not played.transcript.result.faults, played.transcript.result
@@ -105,7 +105,7 @@ def measure_round_trip(docker: Sandbox, folder: Path, turns: int) -> dict[str, l
     program = built(HERE / "echo.c", "c", docker, folder / "echo")
     boxes = {"bare pipe": LocalSandbox().open(program, Limits()), "container FIFO": docker.open(program, Limits())}
     try:
-        transports = {name: PipeTransport([box.start()], late_bound_ns=NS_PER_S) for name, box in boxes.items()}
+        transports = {name: PipeTransport([box.start()]) for name, box in boxes.items()}
         taken: dict[str, list[float]] = {name: [] for name in transports}
         for _ in range(turns):
             for name, transport in transports.items():

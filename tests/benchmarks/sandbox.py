@@ -167,7 +167,7 @@ def lives(sandbox: DockerSandbox, program: Program, run_dir: Path, group: Measur
 
 def until_ok(boxes: Sequence[Box]) -> None:
     """Start the program in every box, and have all say OK."""
-    transport = PipeTransport([box.start() for box in boxes], late_bound_ns=NS_PER_S)
+    transport = PipeTransport([box.start() for box in boxes])
     replies = transport.exchange([Message(seat, "READY", 10 * NS_PER_S) for seat in range(len(boxes))])
     assert all(reply.line == "OK" for reply in replies.values()), replies
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from engine.chance import SEED_BYTES, Chance, commitment
+from engine.chance import SEED_BYTES, Chance, attempt_seed, commitment
 from tests.engine.players import seed
 
 
@@ -38,6 +38,15 @@ def test_other_bounds_are_stored_too() -> None:
         56,
         151,
     ]
+
+
+def test_the_seeds_of_further_attempts_are_these_for_ever() -> None:
+    """One commitment stands for the whole list (ruling C-16)."""
+    first = bytes(range(SEED_BYTES))
+    assert attempt_seed(first, 1) == first
+    assert attempt_seed(first, 2) == hashlib.sha256(b"deadheat attempt 2" + first).digest()[:16]
+    assert attempt_seed(first, 2).hex() == "3e40a50dd428a889a21bb93f6edd4ac0"
+    assert len({attempt_seed(first, number) for number in range(1, 1000)}) == 999
 
 
 def test_the_commitment_is_the_hash_of_the_seed() -> None:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.core import Fault, Message, Reply, Result
+from engine.games import GAMES
 from engine.games.yacht_auction import YachtAuction
 from engine.memory import Answer
+from engine.own_time import Evidence
 from engine.replay import Diverged, RecordedTransport, replay
 from engine.transcript import Exchange, Transcript, decode, encode
 from tests.engine.players import GAME, Legal, faulty, play
@@ -246,3 +249,58 @@ def test_a_recorded_transport_gives_replies_only_for_the_recorded_lines() -> Non
     assert transport.exchange([message]) == {0: Reply("yes", 1)}
     with pytest.raises(Diverged, match="replies of"):
         transport.exchange([message])
+
+
+# Own time (ruling C-03) ------------------------------------------------------------------------------------------
+
+HALF_S = 500_000_000
+
+
+def taken(reply: Reply, elapsed_ns: int, **growth: int) -> Reply:
+    """The reply, if it had come then, with that evidence of what its host took."""
+    evidence = Evidence(elapsed_ns, **growth)  # type: ignore[arg-type]
+    return replace(reply, elapsed_ns=elapsed_ns, stolen_ns=evidence.stolen_ns, evidence=evidence)
+
+
+def test_a_reply_past_the_wall_deadline_counts_if_its_own_time_is_inside_the_limit() -> None:
+    reply = taken(reply_of(ROLL), HALF_S + 30_000_000, full_ns=30_000_000)
+    assert reply.own_ns == HALF_S
+    late = with_reply(ROLL, 0, reply)
+    assert verify(late) == late
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(taken(reply_of(ROLL), HALF_S + 30_000_001, full_ns=30_000_000), id="a nanosecond of its own"),
+        pytest.param(
+            replace(taken(reply_of(ROLL), HALF_S + 30_000_000, full_ns=1_000_000), stolen_ns=30_000_000), id="invented"
+        ),
+        pytest.param(replace(reply_of(ROLL), elapsed_ns=HALF_S + 9, stolen_ns=9), id="without evidence"),
+        pytest.param(taken(reply_of(ROLL), HALF_S + 400_000, full_ns=400_000), id="less than the noise"),
+        pytest.param(
+            replace(taken(reply_of(ROLL), HALF_S + 30_000_000, full_ns=60_000_000), line=None, fault=Fault.TIMEOUT),
+            id="an innocent convicted",
+        ),
+    ],
+)
+def test_own_time_is_not_a_matter_of_belief(reply: Reply) -> None:
+    with pytest.raises(Diverged) as found:
+        verify(with_reply(ROLL, 0, reply))
+    assert found.value.at_exchange == ROLL
+
+
+@pytest.mark.parametrize("name", ["yacht-auction", "betris-large-bank", "liars-dice"])
+def test_transcripts_of_the_first_format_still_verify(name: str) -> None:
+    data = (Path(__file__).parent.parent / "transcripts" / "version-1" / f"{name}.jsonl").read_bytes()
+    old = decode(data)
+    assert data.startswith(b'{"deadheat":1,') and old.attempt == 1
+    assert replay(GAMES[old.game], old) == old
+    assert decode(encode(old)) == old  # as a transcript of today's format it says the same
+
+
+def test_a_further_attempt_is_played_with_the_next_seed_of_the_list() -> None:
+    first, third = (replace(MATCH, attempt=number) for number in (1, 3))
+    assert verify(first) == MATCH
+    with pytest.raises(Diverged):
+        verify(third)

@@ -128,7 +128,7 @@ def test_a_host_that_sees_no_stolen_time_is_unfit() -> None:
 class Frozen(NoMeter):
     """A meter that says that all of a bot's time was stolen: its container stood still."""
 
-    def counters(self) -> Counters:
+    def counters(self, fresh: bool = True) -> Counters:
         return Counters(cpu_ns=0, full_ns=time.monotonic_ns())
 
 

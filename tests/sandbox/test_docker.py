@@ -92,7 +92,7 @@ def python(tmp_path: Path, code: str) -> Program:
 
 
 def asker(box: Box) -> Callable[[str], Reply]:
-    transport = PipeTransport([box.start()], late_bound_ns=10 * NS_PER_S)
+    transport = PipeTransport([box.start()])
     return lambda line: transport.exchange([Message(0, line, 20 * NS_PER_S)])[0]
 
 

@@ -75,14 +75,14 @@ def test_what_was_not_read_never_reaches_the_next_run(opened: Callable[[str], Bo
 
 def test_a_bot_that_reads_late_gets_more_than_a_pipe_holds(opened: Callable[[str], Box]) -> None:
     box = opened(READS_LATE)
-    transport = PipeTransport([box.start()], late_bound_ns=9 * NS_PER_S)
+    transport = PipeTransport([box.start()])
     reply = transport.exchange([Message(0, "x" * 200_000, 9 * NS_PER_S)])[0]
     assert reply.line == "200001"
 
 
 def test_a_bot_that_closes_its_input_may_still_speak(opened: Callable[[str], Box]) -> None:
     box = opened(CLOSES_INPUT)
-    transport = PipeTransport([box.start()], late_bound_ns=9 * NS_PER_S)
+    transport = PipeTransport([box.start()])
     time.sleep(0.3)
     reply = transport.exchange([Message(0, "anybody there?", 9 * NS_PER_S)])[0]
     assert (reply.line, reply.fault) == ("closed", None)

@@ -60,7 +60,7 @@ def test_nothing_of_a_box_that_rests_runs(sandbox: Sandbox, counter: Program) ->
     box = sandbox.open(counter, Limits())
     try:
         channel = box.start()
-        transport = PipeTransport([channel], late_bound_ns=10 * NS_PER_S)
+        transport = PipeTransport([channel])
 
         def count() -> int:
             reply = transport.exchange([Message(0, "HOW FAR", 20 * NS_PER_S)])[0]
@@ -142,7 +142,7 @@ def test_a_match_beside_a_guest_holds_its_slot_only_while_bots_run(sandbox: Sand
         return guests[-1]
 
     program = Program(YACHT, ("/usr/bin/python3", "main.py"), "greedy")
-    with Arena(sandbox, [program], [bot_limits(cpus, 0)], late_bound_ns=NS_PER_S) as arena:
+    with Arena(sandbox, [program], [bot_limits(cpus, 0)]) as arena:
         played = arena.play_beside(
             GAMES["yacht-auction"], 2, bytes(SEED_BYTES), {}, lambda: slots.take(only=cpus), beside, [0]
         )

@@ -1,0 +1,79 @@
+"""Own time: how much of a reply's time was the bot's own, and how much its host took from it (ruling C-03).
+
+A bot that was kept from running is not guilty. *Stolen* time is time in which something of the bot wanted to run and
+nothing of it ran, and that was not its own doing. Own time is wall time less stolen time. A reply is in time if and
+only if its own time is within the limit, and a time bank is charged own time.
+
+`Evidence` holds what the counters of a bot's box showed between a prompt and the moment it speaks of. Every figure is a
+lower bound that no bot can push up while anything of it runs, so a bot never computes for longer than its limit:
+
+* `full_ns`: the container's pressure-stall total "full" (cgroup v2's cpu.pressure; also beside a v1 engine where the
+  kernel keeps a unified hierarchy). It counts exactly this, for all processes together: threads that a bot starts to
+  wait for each other make none of it, since one of them is running. But the kernel weighs each interval between two
+  readings by whole ticks: in an interval with less than a tick of activity (4 ms at 250 Hz) it shows nothing, and
+  every prompt begins with a reading.
+* `delay_ns`, `leader_cpu_ns`: what the bot's first thread waited for a CPU and used of it, to the nanosecond. While it
+  waited, the bot's other threads may have run: what they used (`cpu_ns` - `leader_cpu_ns`) is taken off, so they
+  cannot make any of it either. This sees what is shorter than a tick, and serves where there is no pressure file; it
+  does not see that children are kept waiting. A wait is added when it ends.
+* `steal_ns`: what the hypervisor took from this host's CPUs, in ticks. `frozen_ns` or `frozen`: the container was
+  stopped from outside; a bot can stop itself, but cannot freeze its control group.
+* `referee_ns`: time for which the referee kept the seat waiting: it waited for a CPU itself, or served another seat.
+* `throttled_ns` is in the waits too; it is our own configuration, so it stays the bot's time.
+
+The larger one of the first two counts, for they see the same waits.
+
+Pure: a transcript keeps the evidence, and whoever verifies it applies this rule again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+NOISE_NS = 500_000
+"""Less than this is not called stolen: every wake-up costs a bot some microseconds, and some of them are its own doing.
+Verdicts 1 ms and more beside a deadline stay right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What happened to one seat between its prompt and `wall_ns` later. None: this host cannot tell."""
+
+    wall_ns: int
+    cpu_ns: int | None = None
+    full_ns: int | None = None
+    leader_cpu_ns: int | None = None
+    delay_ns: int | None = None
+    throttled_ns: int = 0
+    steal_ns: int = 0
+    frozen_ns: int = 0
+    referee_ns: int = 0
+    frozen: bool = False
+
+    @property
+    def signal(self) -> str:
+        """Which counters speak for waiting: ``pressure``, ``run-delay``, both joined by a plus, or ``none``."""
+        found = [
+            name for name, value in (("pressure", self.full_ns), ("run-delay", self.delay_ns)) if value is not None
+        ]
+        return "+".join(found) or "none"
+
+    @property
+    def stolen_ns(self) -> int:
+        """Time in which the bot wanted to run and could not, by no doing of its own."""
+        alone_ns = 0
+        if None not in (self.delay_ns, self.cpu_ns, self.leader_cpu_ns):
+            others_ns = max(0, (self.cpu_ns or 0) - (self.leader_cpu_ns or 0))
+            alone_ns = (self.delay_ns or 0) - others_ns
+        waited_ns = max(0, max(self.full_ns or 0, alone_ns) - self.throttled_ns)
+        stolen_ns = waited_ns + self.steal_ns + self.frozen_ns + self.referee_ns
+        return min(self.wall_ns, stolen_ns) if stolen_ns > NOISE_NS else 0
+
+    @property
+    def own_ns(self) -> int:
+        """Wall time that was the bot's own."""
+        return self.wall_ns - self.stolen_ns
+
+    def as_dict(self) -> dict[str, object]:
+        """For the ledger of attempts and for the author."""
+        return {**asdict(self), "signal": self.signal, "stolen_ns": self.stolen_ns, "own_ns": self.own_ns}
