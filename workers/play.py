@@ -72,6 +72,10 @@ RETRY_SECONDS = 1.0
 Told = TypeVar("Told")
 
 
+VOID_PAUSE_SECONDS = 0.25
+"""Pause after a match's first void attempt; doubled with each further one, so five take four seconds together."""
+
+
 class LeaseLost(Exception):
     """Somebody else was given our series: whatever we would still do could only be thrown away."""
 
@@ -168,7 +172,7 @@ def run(
     heartbeat: Callable[[], None],
     hand_in: Callable[[Run], None],
 ) -> None:
-    """Play the matches of the series in one set of boxes, up to the first attempt that is void; `hand_in` hears of each.
+    """Play the matches of the series in one set of boxes, up to the first that is void; `hand_in` hears of each.
 
     Raises:
         LeaseLost: the series is not ours any more.
@@ -224,6 +228,12 @@ def play_match(
     broadcast.end()
     evidence = {"timeouts": list(played.convictions)} if played.convictions else {}
     return Run(match, played, AttemptRecord(started_at_ns, time.time_ns(), PLAYED, evidence=evidence))
+
+
+def wait_for_quiet(voids: int, between: Callable[[], None]) -> None:
+    """Give a busy host time, longer after each void attempt."""
+    time.sleep(VOID_PAUSE_SECONDS * 2 ** (voids - 1))
+    between()
 
 
 def store(

@@ -35,8 +35,8 @@ from league.errors import BadSetting, NotFound
 from league.service.audit import SYSTEM, record
 from league.service.bots import own_bot
 from league.service.counting import taking_part
-from league.service.planning import add_series
 from league.service.dropping import drop_waiting
+from league.service.planning import add_series
 from league.service.steps import move, touch_log
 from league.service.users import Person
 from league.states import UNFINISHED, WITH_RESULT, ChallengeState, MatchState, Purpose

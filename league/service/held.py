@@ -7,10 +7,7 @@ it against a seat, or leave it unplayed. Each stands in the audit log with its r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
 from sqlmodel import Session, col, select, update
 

@@ -57,8 +57,8 @@ class SeatInfo:
 
 @dataclass(frozen=True, slots=True)
 class MatchInfo:
-    """One line of a list. `seed` (hexadecimal) is None until the match is done. `attempt`: which seed of the list that it
-    stands for the match was played with, or is to be.
+    """One line of a list. `seed` (hexadecimal) is None until the match is done. `attempt`: which seed of the list that
+    it stands for the match was played with, or is to be.
 
     `uncounted`: why a match that is done is not in the log of results; None: it is, or it is not done. `repeats_id`:
     the match that was ruled out and in whose place this one is played.

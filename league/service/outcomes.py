@@ -13,7 +13,7 @@ from sqlmodel import Session, col, select, update
 
 from engine.core import NS_PER_S, Points
 from league.database import settings_of
-from league.jobs import AttemptRecord, MatchOutcome, SeriesJob
+from league.jobs import MatchOutcome, SeriesJob
 from league.service.response_times import add_response_times
 from league.service.rules_played import note_rules
 from league.service.steps import insert_rows

@@ -114,8 +114,8 @@ def finish_series(
     outcomes: Sequence[MatchOutcome],
     failure: Failure | None = None,
 ) -> bool:
-    """Write what the series has brought; False: too late, nothing was changed, or the machine was found unfit meanwhile,
-    and no result of its is taken.
+    """Write what the series has brought; False: too late, nothing was changed, or the machine was found unfit
+    meanwhile, and no result of its is taken.
 
     `outcomes`: of the matches that were tried. `failure`: why the series could not go on. What has no result then goes
     back to the queue, and what an organiser must see first is held.

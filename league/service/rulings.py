@@ -5,7 +5,7 @@ count", notes it in the audit log with its reason, and marks the season's rankin
 rest. So voiding a match and restoring it gives back exactly the ranking of before. `league.service.counting` is the
 other half: which matches count.
 
-A season that is closed is final, and no ruling changes it.
+A season that is closed is final, and no ruling changes it but on matches that are held.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> M
         _begun(session, match)
     elif match.state not in WITH_RESULT and not (match.state is MatchState.HELD and or_unplayed):
         raise WrongState.of_match(match.state, "organisers rule on results")
-    _judging(session, match.season_id)
+    _judging(session, match.season_id, held=match.state is MatchState.HELD)
     return match
 
 
@@ -123,12 +123,14 @@ def _begun(session: Session, match: Match) -> None:
         raise WrongState("dropped", "The match was dropped before it was begun; nobody wants it played any more.")
 
 
-def _judging(session: Session, season_id: int) -> None:
-    """The season's row is locked, so that nothing is ruled on while it closes."""
+def _judging(session: Session, season_id: int, *, held: bool) -> None:
+    """The season's row is locked, so that nothing is ruled on while it closes. What a series that ran on after that has
+    left to an organiser is decided all the same: until then nothing is published.
+    """
     state = session.exec(select(Season.state).where(Season.id == season_id).with_for_update(key_share=True)).first()
     if state is None:
         raise NotFound("season", season_id)
-    if state not in JUDGING:
+    if state not in JUDGING and not held:
         raise WrongState.of_season(state, "organisers rule only while it is open, frozen or in its finals")
 
 

@@ -30,8 +30,8 @@ from league.database import now
 from league.errors import BadSetting, Unsettled, WrongState
 from league.service.audit import SYSTEM, record
 from league.service.challenges import end_challenges
-from league.service.entries import offer_newest
 from league.service.dropping import drop_held, drop_waiting
+from league.service.entries import offer_newest
 from league.service.seasons import SeasonInfo, season_info
 from league.service.steps import lock_season, move, touch_log
 from league.service.unfinished import unfinished

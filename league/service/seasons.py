@@ -281,12 +281,14 @@ def season_progress(session: Session, season_id: int) -> Progress:
     )
 
 
-def season_waiting(session: Session, season_id: int) -> tuple[int, int]:
-    """How many entries there are, and how many matches to come; what has been played is counted with each ranking."""
+def season_waiting(session: Session, season_id: int) -> tuple[int, int, int]:
+    """How many entries there are, how many matches to come and how many are held; what has been played is counted with
+    each ranking.
+    """
     entries = select(func.count()).select_from(Entry).where(Entry.season_id == season_id)
-    waiting = select(func.count()).select_from(Match)
-    waiting = waiting.where(Match.season_id == season_id, Match.state == MatchState.SCHEDULED)
-    return session.exec(entries).one(), session.exec(waiting).one()
+    of_it = select(func.count()).select_from(Match).where(Match.season_id == season_id)
+    waiting, held = (of_it.where(Match.state == state) for state in (MatchState.SCHEDULED, MatchState.HELD))
+    return session.exec(entries).one(), session.exec(waiting).one(), session.exec(held).one()
 
 
 def _check(row: Season) -> None:

@@ -1,8 +1,9 @@
 """What is open in a season: what an organiser who closes it by hand is told, and what its date waits for.
 
 Standings are final once they are published, so nothing that may still change them is cut off by the clock. An appeal
-that nobody has ruled on, a match that waits for an organiser or that one has ordered to be played again, and finals that
-are not over hold a season at its closing date. What merely waits on the ladder does not: a ladder has no end but its date.
+that nobody has ruled on, a match that waits for an organiser or that one has ordered to be played again, and finals
+that are not over hold a season at its closing date. What merely waits on the ladder does not: a ladder has no end but
+its date.
 """
 
 from __future__ import annotations

@@ -53,6 +53,9 @@ MAKE_TIMEOUT_S = 60
 BUSY_HOST = {"host-starved", "host-unknown", "referee-late"}
 """Voids that a busy machine explains. Any other cause is the bot's work or ours, and fails the case."""
 
+MOST_VOIDS = 5
+"""Void attempts at the matches of one series; a season would have them looked at by an organiser."""
+
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -225,16 +228,29 @@ class Zoo:
         jobs = [MatchJob(n + 1, bytes([n]) * SEED_BYTES, seats[n % 2]) for n in range(matches)]
         programs = {ref.version_id: ref for ref in (bot, opponent)}
         job = SeriesJob(1, 1, game, programs, tuple(jobs))
+        runs: list[play.Run] = []
         with self.context.slots.take() as cpus:
-            runs = play.run(self.context, job, cpus, lambda: None)
-        outcomes = play.store(self.context, runs, lambda: None)
-        return [_finished(bot, run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
+            while job.matches:
+                play.run(self.context, job, cpus, lambda: None, runs.append)
+                voids = [run.attempt for run in runs if run.played is None]
+                assert len(voids) < MOST_VOIDS, f"too many attempts are void: {voids}"
+                done = {run.match.match_id for run in runs if run.played is not None}
+                left = [replace(match, attempt=1 + len(voids)) for match in jobs if match.match_id not in done]
+                job = replace(job, matches=tuple(left))
+        causes: dict[int, Counter[str]] = {match.match_id: Counter() for match in jobs}
+        for run in runs:
+            if run.played is None:
+                causes[run.match.match_id][run.attempt.cause] += 1
+        return [
+            _finished(bot, run, play.stored(self.context, run), causes[run.match.match_id])
+            for run in runs
+            if run.played is not None
+        ]
 
 
-def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome) -> Finished:
-    voids = Counter(attempt.cause for attempt in outcome.attempts if attempt.cause != "played")
-    assert set(voids) <= BUSY_HOST, f"voided by something else than a busy host: {outcome.attempts}"
-    assert run.played is not None, f"abandoned, every attempt was void: {outcome.attempts}"
+def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome, voids: Counter[str]) -> Finished:
+    assert set(voids) <= BUSY_HOST, f"voided by something else than a busy host: {voids}"
+    assert run.played is not None
     transcript = run.played.transcript
     assert decode(encode(transcript)) == transcript
     replay(GAMES[transcript.game], transcript)

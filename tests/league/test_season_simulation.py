@@ -13,7 +13,7 @@ import pytest
 from sqlmodel import Session, col, select
 
 from league import errors, service
-from league.jobs import MatchJob, MatchOutcome, SeriesJob
+from league.jobs import Failure, MatchJob, MatchOutcome, SeriesJob
 from league.service.challenges import GateTerms
 from league.service.entries import Gate
 from league.service.users import Person
@@ -100,7 +100,7 @@ class Chaos:
     def release(self) -> None:
         if self.held:
             with self.world.db.transaction() as session:
-                service.release_series(session, self.chance.choice(self.held), "w", "dirty-box", "", {})
+                service.release_series(session, self.chance.choice(self.held), "w", Failure("dirty-box"))
 
     def wait(self) -> None:
         """Time passes; the sweeper and the rankings come by."""

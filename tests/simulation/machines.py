@@ -76,6 +76,7 @@ class Arena:
         about: Mapping[str, object],
         between: Callable[[], None],
         *_listeners: object,
+        attempt: int,
     ) -> Played:
         """As `sandbox.arena.Arena.play`; bots take chances, so no two attempts are alike."""
         for wait in (self.simulator.idle, self.simulator.idle, self.simulator.pause):  # harm at the end tells most
@@ -83,7 +84,7 @@ class Arena:
             wait(self.simulator.chance.uniform(0, 3))
         self._maybe_void()
         players = [self._player(self.programs[player]) for player in seating]
-        return Played(run_match(game, len(seating), seed, MemoryTransport(players), about), {})
+        return Played(run_match(game, len(seating), seed, MemoryTransport(players), about, attempt), {})
 
     def play_beside(
         self,

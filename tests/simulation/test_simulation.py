@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from league.service import builds, play
+from league.service import builds, outcomes, play
 from league.service.steps import move
 from league.tables import Attempt
 from tests.simulation.simulator import Simulator
@@ -52,7 +52,7 @@ def _silence() -> Iterator[None]:
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 SWEEP = sys.modules["league.service.sweep"]  # the package has a function of that name
-write_results = play._write_results
+write_results = outcomes._write_results
 
 
 def late_results_are_taken(bug: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def results_come_in_a_second_transaction(bug: pytest.MonkeyPatch, stage: Stage) 
         stage.now.maybe_die()
         write_results(session, *what, **how)
 
-    bug.setattr(play, "_write_results", apart)
+    bug.setattr(outcomes, "_write_results", apart)
 
 
 def transcripts_are_promised_only(bug: pytest.MonkeyPatch) -> None:
