@@ -90,6 +90,7 @@ from league.service.users import (
     keep_hash_current,
     sign_up,
 )
+from league.service.voids import season_voids
 from league.service.workers import (
     due_check,
     host_arrives,
@@ -198,6 +199,7 @@ __all__ = [
     "season_info",
     "season_progress",
     "season_unfinished",
+    "season_voids",
     "seasons",
     "seasons_going_on",
     "seasons_to_publish",

@@ -250,7 +250,7 @@ def _hold(session: Session, match_ids: Sequence[int]) -> None:
     session.exec(update(Match).where(col(Match.id).in_(match_ids)).values(state=MatchState.HELD))
     for match_id in match_ids:
         record(session, SYSTEM, "match-held", f"match/{match_id}")
-        log.error("match %d is held: we failed at it too often, and an organiser is to decide on it", match_id)
+    log.error("held until an organiser decides, for we failed at them too often: matches %s", list(match_ids))
 
 
 def _blame_host(session: Session, host: Host, outcomes: Sequence[MatchOutcome], failure: Failure | None) -> None:

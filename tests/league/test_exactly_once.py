@@ -214,7 +214,7 @@ def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World
     assert world.finish(job)
 
 
-def test_a_series_we_fail_too_often_is_abandoned_unrated_and_alarmed(
+def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     series_id = queued(world)
@@ -229,7 +229,7 @@ def test_a_series_we_fail_too_often_is_abandoned_unrated_and_alarmed(
     assert causes(world, series_id) == ["dirty-box"] * world.settings.series_attempts
     with world.db.reading() as session:
         matches = session.exec(select(Match).where(Match.series_id == series_id)).all()
-    assert {(match.state, match.rated) for match in matches} == {(MatchState.ABANDONED, False)}
+    assert {(match.state, match.rated) for match in matches} == {(MatchState.HELD, False)}
     assert [record.levelno for record in caplog.records if "abandoned" in record.message] == [logging.ERROR]
 
 

@@ -259,7 +259,7 @@ def test_a_match_that_we_failed_to_play_is_played_again_with_its_seed(world: Wor
     with pytest.raises(WrongState, match=f"played again as match {again}"), world.db.transaction() as session:
         service.rejudge_match(session, world.boss, lost.match_id, "and once more")
     (repeated,) = waiting(world)
-    assert repeated.matches == (replace(lost, match_id=again),)
+    assert repeated.matches == (replace(lost, match_id=again, attempt=4),), "with the seed after those that failed"
     assert world.finish(repeated)
     with world.db.transaction() as session:
         assert service.refit(session, season)
@@ -280,7 +280,7 @@ def test_if_it_fails_again_it_can_be_tried_again(world: World) -> None:
         assert world.finish(repeated, [abandoned(repeated.matches[0])])
     with world.db.reading() as session:
         noted = [entry.action for entry in service.audit_log(session, subject=f"match/{job.matches[0].match_id}")]
-    assert noted == ["match-rejudged", "match-rejudged"]
+    assert [action for action in noted if action == "match-rejudged"] == ["match-rejudged"] * 2
 
 
 def test_what_was_dropped_before_anybody_began_it_is_not_rejudged(world: World) -> None:

@@ -114,6 +114,17 @@ def the_log_grows_unnoticed(bug: pytest.MonkeyPatch) -> None:
     bug.setattr(play, "touch_log", lambda *_: None)
 
 
+def dice_are_thrown_again(bug: pytest.MonkeyPatch) -> None:
+    """A void attempt is played again with what may have been learnt in it."""
+    for module in (play, outcomes):
+        bug.setattr(module, "next_seed", lambda *_: None)
+
+
+def nobody_is_asked(bug: pytest.MonkeyPatch) -> None:
+    """A match at which we failed too often lies about."""
+    bug.setattr(play, "_hold", lambda *_: None)
+
+
 def test_where_nothing_is_planted_the_same_search_finds_nothing(stage: Stage) -> None:
     assert not found_within(stage, 10)
 
@@ -131,6 +142,8 @@ def test_where_nothing_is_planted_the_same_search_finds_nothing(stage: Stage) ->
         messages_are_sent_once,
         transcripts_are_promised_only,
         the_log_grows_unnoticed,
+        dice_are_thrown_again,
+        nobody_is_asked,
     ],
 )
 def test_a_planted_bug_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch, plant: Plant) -> None:
