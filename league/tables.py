@@ -438,6 +438,9 @@ class Series(SQLModel, table=True):
 class Match(SQLModel, table=True):
     """One playing. The seed is secret until the match is done; its commitment is public from the start.
 
+    The seed stands for a list of them, one for each attempt: `attempt` says which one it was played with, or is to be
+    (`engine.chance.attempt_seed`).
+
     Matches that share their dice (the rotations of one deal, or one played again after a ruling) have one seed, hence
     one commitment: that is what ratings take for one cluster. The rotations of a deal are of one series, whose results
     are written in one transaction, so no seed is shown while a match with it is still to be played for the first time.
@@ -453,6 +456,12 @@ class Match(SQLModel, table=True):
         Index(None, "season_id", "id"),
         Index(None, "finished_at", "id"),
         Index(None, "season_id", "finished_at", "id"),
+        Index(  # few, and asked for all the time
+            "ix_match_held",
+            "season_id",
+            sqlite_where=text("state = 'held'"),
+            postgresql_where=text("state = 'held'"),
+        ),
     )
 
     id: int = Field(default=None, primary_key=True)
@@ -461,7 +470,7 @@ class Match(SQLModel, table=True):
     number: int  # 0-based place in its series
     seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
     commitment: str = Field(max_length=SHA256_HEX)
-    attempt: int = 1  # which seed of the list it was played with, or is to be
+    attempt: int = 1
     state: MatchState = Field(default=MatchState.SCHEDULED, sa_column=_word(MatchState, "state"))
     rated: bool = False
     transcript_sha256: str | None = Field(default=None, max_length=SHA256_HEX)

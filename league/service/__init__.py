@@ -54,7 +54,7 @@ from league.service.environments import (
 )
 from league.service.exports import export_page
 from league.service.finals_played import finals_progress
-from league.service.held import decide_match, held_matches, leave_match
+from league.service.held import decide_match, held_by_game, held_matches, leave_match
 from league.service.matches import endings, match_detail, matches, own_seats, transcript_of
 from league.service.operators import Standing, ensure_organiser, reset_password, set_role, token_standing
 from league.service.participation import absent_bots, participation
@@ -152,6 +152,7 @@ __all__ = [
     "go_on",
     "hand_over_team",
     "has_password",
+    "held_by_game",
     "held_matches",
     "host_arrives",
     "host_seen",

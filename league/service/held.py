@@ -7,38 +7,36 @@ it against a seat, or leave it unplayed. Each stands in the audit log with its r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from sqlmodel import Session, col, select, update
+from sqlmodel import Session, col, func, select, text, update
 
 from league.database import now
 from league.errors import BadSetting, WrongState
 from league.service.dropping import put_back
 from league.service.impartiality import judging
-from league.service.matches import AttemptInfo, MatchInfo, attempts_at, matches
+from league.service.matches import MatchDetail, match_detail
 from league.service.rulings import note_ruling, ruled_on
 from league.service.steps import move
 from league.service.users import Person
 from league.states import MatchState, Purpose
-from league.tables import Match, Participant, Series
+from league.tables import Match, Participant, Season, Series
 
-MOST_HELD = 100
-"""Matches that are listed at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeldMatch:
-    """A match that waits, with everything that happened to it."""
-
-    match: MatchInfo
-    attempts: tuple[AttemptInfo, ...]
+HELD = text("match.state = 'held'")
+"""As a literal, for only so it is asked of the index of those few."""
 
 
-def held_matches(session: Session, organiser: Person, *, season_id: int | None = None) -> list[HeldMatch]:
-    """Those that wait, the newest first. Raises NotAllowed."""
+def held_matches(session: Session, organiser: Person, limit: int = 100) -> list[MatchDetail]:
+    """Those that wait, the oldest first, each with everything that happened to it. Raises NotAllowed."""
     organiser.must_organise()
-    found = matches(session, season_id=season_id, state=MatchState.HELD, limit=MOST_HELD)
-    return [HeldMatch(match, attempts_at(session, match.id, match.series_id)) for match in found]
+    ids = session.exec(select(Match.id).where(HELD).order_by(col(Match.id)).limit(limit)).all()
+    return [match_detail(session, match_id) for match_id in ids]
+
+
+def held_by_game(session: Session) -> Mapping[str, int]:
+    """How many wait, by game; a game of which none does is left out."""
+    counted = select(Season.game, func.count()).join(Match, col(Match.season_id) == Season.id).where(HELD)
+    return dict(session.exec(counted.group_by(col(Season.game))).all())
 
 
 def decide_match(session: Session, organiser: Person, match_id: int, loser: int, reason: str) -> None:

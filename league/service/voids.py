@@ -100,8 +100,10 @@ def excesses(shares: Sequence[Share]) -> list[Excess]:
     return sorted(found, key=lambda excess: (excess.p_value, excess.version_id))
 
 
-def season_voids(session: Session, organiser: Person, season_id: int) -> list[VersionVoids]:
-    """Of the versions that were to answer in void attempts of the season, the least likely first. Raises NotAllowed."""
+def season_voids(session: Session, organiser: Person, season_id: int, least: int = 1) -> list[VersionVoids]:
+    """Of the versions that were to answer in void attempts of the season, the least likely first; nothing where none
+    has as many as `least`. Raises NotAllowed.
+    """
     organiser.must_organise()
     failed = (Attempt.season_id == season_id, Attempt.cause != PLAYED, col(Attempt.match_id).is_not(None))
     voids = session.exec(select(Attempt).where(*failed).order_by(col(Attempt.id))).all()
@@ -114,7 +116,7 @@ def season_voids(session: Session, organiser: Person, season_id: int) -> list[Ve
         if version_id is not None and void.worker is not None and void.match_id is not None:
             blamed[version_id, void.worker] += 1
             match_ids[version_id].append(void.match_id)
-    if not blamed:
+    if max(map(len, match_ids.values()), default=0) < least:
         return []
     found = excesses(_shares(session, season_id, blamed))
     names = _names(session, [excess.version_id for excess in found])

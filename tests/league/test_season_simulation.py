@@ -146,7 +146,7 @@ class Chaos:
     def answer(self) -> None:
         """An organiser looks at a match at which we failed too often."""
         with self.world.db.reading() as session:
-            found = service.held_matches(session, self.world.boss, season_id=self.season)
+            found = service.held_matches(session, self.world.boss)
         if found:
             match_id, loser = self.chance.choice(found).match.id, self.chance.randrange(2)
             verb: Callable[[Session], object] = self.chance.choice(

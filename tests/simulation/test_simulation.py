@@ -15,7 +15,7 @@ from league.service.steps import move
 from league.tables import Attempt
 from tests.simulation.simulator import Simulator
 from tests.simulation.stage import Stage, StormyBlobs
-from tests.simulation.storm import ROUGH
+from tests.simulation.storm import ROUGH, Weather
 
 SEEDS = 60
 SEEDS_TO_FIND_A_BUG = 300
@@ -120,11 +120,6 @@ def dice_are_thrown_again(bug: pytest.MonkeyPatch) -> None:
         bug.setattr(module, "next_seed", lambda *_: None)
 
 
-def nobody_is_asked(bug: pytest.MonkeyPatch) -> None:
-    """A match at which we failed too often lies about."""
-    bug.setattr(play, "_hold", lambda *_: None)
-
-
 def test_where_nothing_is_planted_the_same_search_finds_nothing(stage: Stage) -> None:
     assert not found_within(stage, 10)
 
@@ -143,7 +138,6 @@ def test_where_nothing_is_planted_the_same_search_finds_nothing(stage: Stage) ->
         transcripts_are_promised_only,
         the_log_grows_unnoticed,
         dice_are_thrown_again,
-        nobody_is_asked,
     ],
 )
 def test_a_planted_bug_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch, plant: Plant) -> None:
@@ -156,11 +150,16 @@ def test_results_that_are_not_written_at_once_are_found(stage: Stage, monkeypatc
     assert found_within(stage, SEEDS_TO_FIND_A_BUG)
 
 
-def found_within(stage: Stage, seeds: int) -> bool:
+def test_matches_that_nobody_is_asked_about_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(play, "_hold", lambda *_: None)
+    assert found_within(stage, SEEDS_TO_FIND_A_BUG, Weather(void=0.5))
+
+
+def found_within(stage: Stage, seeds: int, weather: Weather = ROUGH) -> bool:
     """Whether a storm ends badly: in a state that it should not, or with a task that stumbled over one."""
     for seed in range(seeds):
         try:
-            if Simulator(stage, seed, ROUGH).run():
+            if Simulator(stage, seed, weather).run():
                 return True
         except Exception:  # noqa: BLE001  a bug may show as any of them
             return True

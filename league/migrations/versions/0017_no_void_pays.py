@@ -36,7 +36,13 @@ def upgrade() -> None:
     )
     if op.get_bind().dialect.name == "sqlite":
         _change_in_place()
-        return
+    else:
+        _change()
+    held = sa.text("state = 'held'")
+    op.create_index("ix_match_held", "match", ["season_id"], sqlite_where=held, postgresql_where=held)
+
+
+def _change() -> None:
     for name, (_, after) in CHANGED.items():
         op.drop_constraint(op.f(f"ck_match_{name}"), "match", type_="check")
         op.create_check_constraint(op.f(f"ck_match_{name}"), "match", after)
