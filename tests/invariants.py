@@ -362,11 +362,12 @@ def exceeded_quotas(session: Session) -> Iterator[str]:
 
 
 def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
-    """Matches that were begun and abandoned: nothing where nobody may be given up on. (What was dropped before anybody
+    """Matches that were begun and are held or abandoned: nothing where nobody may be given up on. (What was dropped before anybody
     began it was not given up.) Not looked at are the seasons `poisoned`.
     """
     found = []
-    lost = select(Match.id, Match.series_id).where(Match.state == MatchState.ABANDONED).order_by(col(Match.id))
+    gone = (MatchState.ABANDONED, MatchState.HELD)
+    lost = select(Match.id, Match.series_id).where(col(Match.state).in_(gone)).order_by(col(Match.id))
     lost = lost.where(col(Match.season_id).not_in(poisoned))
     for match_id, series_id in session.exec(lost).all():
         of_series = and_(col(Attempt.series_id) == series_id, col(Attempt.match_id).is_(None))
