@@ -127,6 +127,7 @@ class Progress(Answer):
     scheduled: int
     done: int
     counting: int
+    held: int
     abandoned: int
     voids: int
 
@@ -281,9 +282,12 @@ class Match(Answer):
 
 
 class AttemptView(Answer):
-    """One try at a match: `cause` is "played", or why it is void."""
+    """One try at a match: `cause` is "played", or why it is void, and `seat` then who was to answer."""
 
+    seed_number: int | None
+    machine: int | None
     cause: str
+    seat: int | None
     detail: str
     finished_at: datetime
 
@@ -305,6 +309,12 @@ class MatchDetail(Match):
     not_played: str
     attempts: list[AttemptView]
     latencies: list[LatencyView]
+
+
+class HeldMatches(Answer):
+    """Matches that wait for an organiser."""
+
+    items: list[MatchDetail]
 
 
 class EndingView(Answer):

@@ -15,7 +15,7 @@ from engine.core import Fault
 from league.errors import BadCursor, NotFound, WrongState
 from league.service.deals import held
 from league.service.teams import owned_by
-from league.service.told import told, told_evidence
+from league.service.told import machine_numbers, told, told_evidence
 from league.service.uncounted import Bearing, Uncounted, bearings, why_not_played
 from league.service.users import Person
 from league.states import MatchState
@@ -59,7 +59,8 @@ class SeatInfo:
 @dataclass(frozen=True, slots=True)
 class MatchInfo:
     """One line of a list. `seed` (hexadecimal) and `transcript_sha256` are None until the match is done, and for as
-    long as another with the same dice is to be played (`league.service.deals`).
+    long as another with the same dice is to be played (`league.service.deals`). `attempt`: which seed of the list that
+    `seed` stands for the match was played with, or is to be.
 
     `uncounted`: why a match that is done is not in the log of results; None: it is, or it is not done. `repeats_id`:
     the match that was ruled out and in whose place this one is played.
@@ -73,6 +74,7 @@ class MatchInfo:
     rated: bool
     commitment: str
     seed: str | None
+    attempt: int
     transcript_sha256: str | None
     created_at: datetime
     finished_at: datetime | None
@@ -100,14 +102,23 @@ class MatchInfo:
 
 @dataclass(frozen=True, slots=True)
 class AttemptInfo:
-    """One row of the ledger. `match_id` None: it befell the whole series."""
+    """One row of the ledger. `match_id` None: it befell the whole series. `seed_number`: which seed of the match's list
+    it was played with; None: none, or from before there were lists. `machine`: its number.
+    """
 
     match_id: int | None
+    seed_number: int | None
+    machine: int | None
     cause: str
     detail: str
     evidence: dict[str, Any]
     started_at: datetime | None
     finished_at: datetime
+
+    @property
+    def seat(self) -> int | None:
+        """The seat that was to answer when it failed; None: none alone, or it was played."""
+        return self.evidence.get("seat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +235,7 @@ def match_detail(session: Session, match_id: int) -> MatchDetail:
     if found is None:
         raise NotFound("match", match_id)
     row, game = found
-    # Its own attempts, and what befell the series as a whole while it was waiting.
-    whole = (col(Attempt.series_id) == row.series_id) & col(Attempt.match_id).is_(None)
-    ledger = select(Attempt).where((col(Attempt.match_id) == match_id) | whole).order_by(col(Attempt.id)).limit(200)
-    attempts = tuple(
-        AttemptInfo(
-            a.match_id, a.cause, told(a.cause, a.detail), told_evidence(a.evidence), a.started_at, a.finished_at
-        )
-        for a in session.exec(ledger)
-    )
+    attempts = attempts_at(session, match_id, row.series_id)
     times = select(LatencySummary).where(LatencySummary.match_id == match_id)
     latencies = tuple(
         LatencyInfo(t.seat, t.command, t.limit_ns, t.prompts, t.total_ns // max(t.prompts, 1), t.worst_ns)
@@ -245,6 +248,27 @@ def match_detail(session: Session, match_id: int) -> MatchDetail:
     untold = held(session, [row])
     view = _view(row, game, _seats(session, [row.id], untold)[row.id], bearing, not untold)
     return MatchDetail(view, not_played, attempts, latencies)
+
+
+def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptInfo, ...]:
+    """A match's own attempts, and what befell its series as a whole."""
+    whole = (col(Attempt.series_id) == series_id) & col(Attempt.match_id).is_(None)
+    ledger = select(Attempt).where((col(Attempt.match_id) == match_id) | whole).order_by(col(Attempt.id)).limit(200)
+    rows = session.exec(ledger).all()
+    machines = machine_numbers(session, {row.worker for row in rows})
+    return tuple(
+        AttemptInfo(
+            match_id=row.match_id,
+            seed_number=row.seed_number,
+            machine=machines.get(row.worker),
+            cause=row.cause,
+            detail=told(row.cause, row.detail),
+            evidence=told_evidence(row.evidence),
+            started_at=row.started_at,
+            finished_at=row.finished_at,
+        )
+        for row in rows
+    )
 
 
 def transcript_of(session: Session, match_id: int) -> str:
@@ -343,6 +367,7 @@ def _view(row: Match, game: str, seats: tuple[SeatInfo, ...], bearing: Bearing, 
         rated=row.rated,
         commitment=row.commitment,
         seed=row.seed.hex() if told and row.state is MatchState.DONE else None,
+        attempt=row.attempt,
         transcript_sha256=row.transcript_sha256 if told else None,
         created_at=row.created_at,
         finished_at=row.finished_at,

@@ -24,10 +24,11 @@ OUR_WORDS = frozenset(
     {
         "played",
         # measured by the referee
-        "host-starved",
+        "host-starved",  # until 2026-11
         "host-unknown",
-        "referee-late",
+        "referee-late",  # until 2026-11
         "host-memory",
+        "watch-ended",
         HOST_UNFIT,
         # seen by it
         "container-died",

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 from league.service.absence import ENTRY_ABSENT
 from league.service.challenges import CHALLENGE_OVER
 from league.service.season_states import FINALS_BEGAN, SEASON_CLOSED
-from league.states import Absence, MatchState, Purpose
+from league.states import WITH_RESULT, Absence, Purpose
 from league.tables import AbsentEntry, Bot, Match, Participant, Series, VoidedMatch
 from league.words import Uncounting
 
@@ -55,7 +55,7 @@ def bearings(session: Session, matches: Sequence[Match]) -> dict[int, Bearing]:
     for match in matches:
         purpose, voided = found[match.id]
         why = None
-        if match.state is MatchState.DONE:
+        if match.state in WITH_RESULT:
             why = _why(match, Purpose(purpose), voided, disqualified.get(match.id, []))
         bearings[match.id] = Bearing(why, match.repeats_id, None if voided is None else voided.rejudged_id)
     return bearings

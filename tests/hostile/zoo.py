@@ -229,15 +229,16 @@ class Zoo:
         jobs = [MatchJob(n + 1, bytes([n]) * SEED_BYTES, seats[n % 2]) for n in range(matches)]
         programs = {ref.version_id: ref for ref in (bot, opponent)}
         job = SeriesJob(1, 1, game, programs, tuple(jobs))
+        runs: list[play.Run] = []
         with self.context.slots.take() as cpus:
-            runs = play.run(self.context, job, cpus, lambda: None)
-        outcomes = play.store(self.context, runs, lambda: None)
-        return [_finished(bot, run, outcome) for run, outcome in zip(runs, outcomes, strict=True)]
+            play.run(self.context, job, cpus, lambda: None, runs.append)
+        voids = [run.attempt for run in runs if run.played is None]
+        assert not voids, f"an attempt was void: {voids}"
+        return [_finished(bot, run, play.stored(self.context, run)) for run in runs]
 
 
 def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome) -> Finished:
-    assert run.played is not None, f"abandoned, every attempt was void: {outcome.attempts}"
-    assert {attempt.cause for attempt in outcome.attempts} == {"played"}, f"an attempt was void: {outcome.attempts}"
+    assert run.played is not None
     transcript = run.played.transcript
     assert decode(encode(transcript)) == transcript
     replay(GAMES[transcript.game], transcript)

@@ -283,7 +283,7 @@ def test_if_it_fails_again_it_can_be_tried_again(world: World) -> None:
         assert world.finish(repeated, [abandoned(repeated.matches[0])])
     with world.db.reading() as session:
         noted = [entry.action for entry in service.audit_log(session, subject=f"match/{job.matches[0].match_id}")]
-    assert noted == ["match-rejudged", "match-rejudged"]
+    assert [action for action in noted if action == "match-rejudged"] == ["match-rejudged"] * 2
 
 
 def test_what_was_dropped_before_anybody_began_it_is_not_rejudged(world: World) -> None:

@@ -13,7 +13,7 @@ from sqlmodel import Session, col, select
 
 from league import service
 from league.database import Database
-from league.jobs import SeriesJob
+from league.jobs import Failure, SeriesJob
 from league.service.planning import add_series
 from league.service.users import Person
 from league.states import MatchState, Purpose, SeasonState, SeriesState
@@ -193,7 +193,7 @@ def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> 
     (job,) = claimed(world, [first])
     check(0)
     with world.db.transaction() as session:
-        service.release_series(session, job, "w1", "dirty-box", "", {})  # given back, to be played from the start
+        service.release_series(session, job, "w1", Failure("dirty-box"))  # given back, to be played from the start
     check(0)
     for series_id in (first, second):
         (job,) = claimed(world, [series_id])

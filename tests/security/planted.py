@@ -18,7 +18,17 @@ from sqlmodel import select
 from engine.core import Fault, Message, Reply, Result
 from engine.transcript import Exchange, Transcript, encode
 from league import service
-from league.jobs import AttemptRecord, BuildJob, BuildOutcome, Ending, FaultRecord, MatchJob, SeriesJob
+from league.jobs import (
+    AttemptRecord,
+    BuildJob,
+    BuildOutcome,
+    Ending,
+    Failure,
+    FaultRecord,
+    MatchJob,
+    MatchOutcome,
+    SeriesJob,
+)
 from league.service import exhibitions
 from league.service.told import HOST_UNFIT, NOT_CHECKED
 from league.service.users import Person
@@ -188,8 +198,8 @@ class PlantedLeague:
             said = f'connection to server at "10.20.30.40" failed: {planted("words", "a failure")}'
             unfit = {HOST_UNFIT: [f"{NOT_CHECKED}: {said}", "The clock counts in ticks."]}
             void = AttemptRecord(1, 2, "engine", said, unfit)
-            tried = [(job.matches[0].match_id, void)]
-            service.release_series(session, job, worker, "OperationalError", said, {}, tried)
+            tried = [MatchOutcome(job.matches[0].match_id, None, None, (), (), (), (void,))]
+            service.release_series(session, job, worker, Failure("OperationalError", said), tried)
         assert world.claim(series_id, worker) is not None
         world.clock.turn(world.settings.lease_seconds + 1)
         with world.db.transaction() as session:

@@ -151,6 +151,10 @@ TABLE: tuple[Line, ...] = (
     Line("POST", f"{MATCH}/void", "401 403 403 200 200", REASON),
     Line("POST", f"{MATCH}/restore", "401 403 403 200 200", REASON),
     Line("POST", f"{MATCH}/rejudge", "401 403 403 201 201", REASON),
+    Line("GET", "/v1/held-matches", "401 403 403 200 200"),
+    Line("POST", f"{MATCH}/decide", "401 403 403 409 409", {**REASON, "seat": 0}),
+    Line("POST", f"{MATCH}/leave", "401 403 403 409 409", REASON),
+    Line("GET", f"{SEASON}/voids", "401 403 403 200 200"),
     Line("POST", f"{MATCH}/appeals", "401 404 409 404 404", {"text": "again"}),
     Line("GET", "/v1/appeals", SIGNED, shows=APPEALS),
     Line(
@@ -257,6 +261,7 @@ TABLE: tuple[Line, ...] = (
     Line("POST", "/desk/announcements", "in 403 403 303 303", form={"title": "t", "text": "t"}),
     Line("POST", "/desk/announcements/{announcement_id}/take-down", "in 403 403 303 303"),
     Line("POST", "/desk/matches", "in 403 403 303 303", form={"match": "1", "verb": "void", "reason": "because"}),
+    Line("POST", "/desk/held/{match_id}", "in 403 403 409 409", form={"answer": "leave", "reason": "because"}),
     Line("POST", "/desk/appeals/{appeal_id}", "in 403 403 303 303", form={"uphold": "false", "ruling": "no"}),
     Line("GET", "/desk/seasons/{season_id}", "in 403 403 200 200", shows=LIST),
     Line("POST", "/desk/seasons/{season_id}/state", "in 403 403 303 303", form={"state": "frozen"}),
