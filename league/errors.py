@@ -133,6 +133,9 @@ class NotAdmitted(LeagueError):
         self.why = why
 
 
+HELD = "Other matches are still to be played with the same dice, so no dice, moves and logs of this one are shown yet."
+
+
 class WrongState(LeagueError):
     """What was asked for is impossible in the present `state`, e.g. entering a closed season. `said`: a sentence that
     tells how things are and what is possible, for somebody who knows no states.
@@ -154,6 +157,11 @@ class WrongState(LeagueError):
         """The same of a match that is not done."""
         now = "was abandoned without a result" if state == "abandoned" else "is not over yet"
         return cls(state, f"The match {now}; {possible}.")
+
+    @classmethod
+    def held(cls) -> Self:
+        """Of a match that is done and whose dice may not be told (`league.service.deals`)."""
+        return cls("held", f"{HELD} Come back when they are over.")
 
 
 class WrongGame(LeagueError):

@@ -55,6 +55,7 @@ def broken(session: Session, blobs: Blobs) -> list[str]:
     looked: list[Iterable[str]] = [
         misplaced_series(session),
         misplaced_matches(session),
+        dice_met_again(session),
         doubled_results(session),
         unexplained_attempts(session),
         misplaced_builds(session),
@@ -143,6 +144,13 @@ def misplaced_matches(session: Session) -> Iterator[str]:
             yield f"match {match.id} is {match.state} in series {match.series_id}, which is {state}"
         if match.rated and match.state is not MatchState.DONE:
             yield f"match {match.id} is rated and {match.state}"
+
+
+def dice_met_again(session: Session) -> Iterator[str]:
+    """No two matches of a series share dice: whatever a bot carries from one to the next, it has not seen them."""
+    twice = select(Match.series_id, func.count()).group_by(col(Match.series_id), col(Match.seed))
+    for series_id, count in session.exec(twice.having(func.count() > 1)):
+        yield f"series {series_id} has {count} matches with the same dice"
 
 
 def doubled_results(session: Session) -> Iterator[str]:

@@ -192,7 +192,6 @@ def play_match(
             if error.cause in BLAMELESS:
                 raise  # nothing can be played here at all: the series waits, instead of losing this match
             log.warning("match %d is void: %s: %s %s", match.match_id, error.cause, error.detail, error.evidence)
-            metrics.record_void(job.game, error)
             detail = error.detail[:MAX_DETAIL]
             attempts.append(AttemptRecord(started_at_ns, time.time_ns(), error.cause, detail, error.evidence))
             note(match.match_id, attempts[-1])
@@ -250,7 +249,6 @@ def finish(context: Context, job: SeriesJob, runs: Sequence[Run], outcomes: Sequ
             metrics.abandoned.labels(job.game).inc()
         else:
             metrics.record(item.played.transcript, job.season_id)
-            metrics.record_convictions(job.game, item.played.convictions)
 
 
 def give_back(
@@ -305,27 +303,27 @@ def hand_back(context: Context, job: SeriesJob, tried: Sequence[tuple[int, Attem
 
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
-    """Where each fault was committed, and the game's own words for it."""
+    """Where each fault was committed, after how much own time, and the game's own words for it."""
     reasons = {event["seat"]: str(event["why"]) for event in transcript.events() if event.get("type") == "fault"}
     records = []
     for seat, fault in sorted(transcript.result.faults.items()):
         prompt = transcript.last_prompt(seat)
         command = prompt.message.command if prompt else ""
-        elapsed_ms = prompt.reply.elapsed_ns / NS_PER_MS if prompt else 0.0
+        elapsed_ms = prompt.reply.own_ns / NS_PER_MS if prompt else 0.0
         records.append(FaultRecord(seat, fault, command, elapsed_ms, reasons.get(seat, "")))
     return tuple(records)
 
 
 def latencies(transcript: Transcript) -> tuple[Latency, ...]:
-    """Response times by seat and command."""
+    """Response times by seat and command: own time, which is what limits bound."""
     times: dict[tuple[int, str], list[int]] = {}
     limits: dict[tuple[int, str], int] = {}
     counts: dict[tuple[int, str], Counter[int]] = {}
     for prompt in transcript.prompts():
         key = (prompt.message.seat, prompt.message.command)
-        times.setdefault(key, []).append(prompt.reply.elapsed_ns)
+        times.setdefault(key, []).append(prompt.reply.own_ns)
         limits[key] = max(limits.get(key, 0), prompt.limit_ns)
-        counts.setdefault(key, Counter())[bucket(prompt.reply.elapsed_ns, prompt.limit_ns)] += 1
+        counts.setdefault(key, Counter())[bucket(prompt.reply.own_ns, prompt.limit_ns)] += 1
     return tuple(
         Latency(*key, limits[key], len(taken), sum(taken), max(taken), counts[key])
         for key, taken in sorted(times.items())

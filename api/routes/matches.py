@@ -79,7 +79,7 @@ def get_match(shared: Shared, match_id: Id) -> schemas.MatchDetail:
         200: {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"},
         304: {"description": "Not modified"},
         404: {},
-        409: {"description": "Not done yet: the transcript holds the seed"},
+        409: {"description": "This match, or another with the same dice, is not over: the transcript holds the seed"},
     },
 )
 def get_transcript(shared: Shared, match_id: Id, request: Request) -> Response:
