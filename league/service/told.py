@@ -24,10 +24,11 @@ OUR_WORDS = frozenset(
     {
         "played",
         # measured by the referee
-        "host-starved",
+        "watch-ended",
         "host-unknown",
-        "referee-late",
         "host-memory",
+        "host-starved",  # until 2026-11, as
+        "referee-late",
         HOST_UNFIT,
         # seen by it
         "container-died",
