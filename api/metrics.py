@@ -14,6 +14,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from api.services import Services
+from engine.games import GAMES
 from league import service
 from league.room import blob_folder, room_at
 from league.service.workers import HostInfo
@@ -78,7 +79,13 @@ class _Database(Collector):
         ended = GaugeMetricFamily(
             "deadheat_exhibitions_ended", "People's matches of the last day by how they ended.", labels=["outcome"]
         )
+        held = GaugeMetricFamily(
+            "deadheat_held_matches",
+            "Matches at which we failed so often that an organiser is to decide.",
+            labels=["game"],
+        )
         with self._shared.db.reading() as session:
+            waiting = service.held_by_game(session)
             found = service.queues(session)
             hosts = service.hosts(session)
         for queue in found.queues:
@@ -90,7 +97,9 @@ class _Database(Collector):
             behind.add_metric([str(season_id)], season_id in found.behind)
         for outcome, count in found.exhibitions_ended.items():
             ended.add_metric([outcome], count)
-        yield from (rows, oldest, age, behind, ended, *_of_hosts(hosts))
+        for game in GAMES:
+            held.add_metric([game], waiting.get(game, 0))
+        yield from (rows, oldest, age, behind, ended, held, *_of_hosts(hosts))
 
 
 class _Disk(Collector):

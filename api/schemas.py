@@ -394,13 +394,14 @@ class SeasonChange(SeasonTerms):
 
 class Progress(Output):
     """How far it is. `counting`: of the matches that are `done`, those that count, so neither voided nor played again
-    nor of a bot that is disqualified; `voids`: attempts that we spoiled and played again.
+    nor of a bot that is disqualified; `voids`: attempts that we spoiled.
     """
 
     entries: int
     scheduled: int
     done: int
     counting: int
+    held: int = Field(description="Matches at which we failed so often that an organiser is to decide.")
     abandoned: int
     voids: int
 
@@ -727,7 +728,9 @@ class Uncounted(Output):
 
 
 class Match(Output):
-    """One playing. The seed is published with the result; its commitment, SHA-256(seed), from the start."""
+    """One playing. The commitment, SHA-256(seed), is published from the start; seed and transcript once this match and
+    all others with the same dice are over.
+    """
 
     id: int
     season_id: int
@@ -737,6 +740,7 @@ class Match(Output):
     rated: bool
     commitment: str
     seed: str | None
+    attempt: int = Field(description="Which seed of the list that `seed` stands for it was played with, or is to be.")
     transcript_sha256: str | None
     created_at: datetime
     finished_at: datetime | None
@@ -756,8 +760,11 @@ class AttemptView(Output):
     """One try: "played", or why it is void, with the evidence. `match_id` null: it befell the whole series."""
 
     match_id: int | None
+    seed_number: int | None = Field(description="Which seed of the match's list; null: none, or from before 2026-11.")
+    machine: int | None = Field(description="Its number, as in the export.")
     cause: str
     detail: str
+    seat: int | None = Field(description="The seat that was to answer when it failed.")
     evidence: dict[str, Any]
     started_at: datetime | None
     finished_at: datetime
@@ -780,6 +787,12 @@ class MatchDetail(Match):
     not_played: str = Field(description="Why it was abandoned; empty: it was not.")
     attempts: list[AttemptView]
     latencies: list[LatencyView]
+
+
+class HeldMatches(Output):
+    """Matches that wait for an organiser."""
+
+    items: list[MatchDetail]
 
 
 class EndingView(Output):

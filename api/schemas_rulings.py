@@ -28,6 +28,34 @@ class Reason(Input):
     reason: Sentence = Field(examples=["The referee's host ran out of memory."])
 
 
+class Decision(Reason):
+    """Who has lost a match that is held."""
+
+    seat: int = Field(ge=0, description="The loser's, from 0.")
+
+
+class VersionVoids(Output):
+    """A version's void attempts, in which it was to answer, against those of the field on the same machines."""
+
+    bot_id: int
+    bot: str
+    version: int
+    version_id: int
+    attempts: int = Field(description="At its matches, void ones included.")
+    voids: int
+    expected: float = Field(description="What it would have at the others' rates.")
+    p_value: float = Field(description="Of as many or more by chance.")
+    flagged: bool = Field(description="Whether they are so many that an organiser should look.")
+    by_machine: dict[int, int] = Field(description="Its void attempts by machine, see the export's `machine`.")
+    match_ids: list[int] = Field(description="Where they happened.")
+
+
+class SeasonVoids(Output):
+    """Of a season, the least likely first."""
+
+    items: list[VersionVoids]
+
+
 class RuledOn(Output):
     """A ruling that was made."""
 

@@ -230,6 +230,18 @@ class Client:
         """Void a match and have it played again; organisers only."""
         return self._ask(models.Rejudged, "POST", f"/v1/matches/{match_id}/rejudge", json={"reason": reason})
 
+    def held(self) -> models.HeldMatches:
+        """Matches that wait for an organiser; organisers only."""
+        return self._ask(models.HeldMatches, "GET", "/v1/held-matches")
+
+    def decide(self, match_id: int, seat: int, reason: str) -> None:
+        """A held match is lost by a seat; organisers only."""
+        self._send("POST", f"/v1/matches/{match_id}/decide", json={"seat": seat, "reason": reason})
+
+    def leave(self, match_id: int, reason: str) -> None:
+        """A held match is not played; organisers only."""
+        self._send("POST", f"/v1/matches/{match_id}/leave", json={"reason": reason})
+
     # --- Appeals, announcements, the audit log.
 
     def appeal(self, match_id: int, text: str) -> models.Appeal:

@@ -127,6 +127,7 @@ class Progress(Answer):
     scheduled: int
     done: int
     counting: int
+    held: int
     abandoned: int
     voids: int
 
@@ -258,7 +259,9 @@ class Uncounted(Answer):
 
 
 class Match(Answer):
-    """One playing. `uncounted` None: it is in the log of results, or not done."""
+    """One playing. `uncounted` None: it is in the log of results, or not done. `seed` and `transcript_sha256` None: it,
+    or another match with its dice, is not over.
+    """
 
     id: int
     season_id: int
@@ -272,11 +275,19 @@ class Match(Answer):
     uncounted: Uncounted | None
     repeats_id: int | None
 
+    @property
+    def held(self) -> bool:
+        """It is done, and others with its dice are not."""
+        return self.state == "done" and self.seed is None
+
 
 class AttemptView(Answer):
-    """One try at a match: `cause` is "played", or why it is void."""
+    """One try at a match: `cause` is "played", or why it is void, and `seat` then who was to answer."""
 
+    seed_number: int | None
+    machine: int | None
     cause: str
+    seat: int | None
     detail: str
     finished_at: datetime
 
@@ -298,6 +309,12 @@ class MatchDetail(Match):
     not_played: str
     attempts: list[AttemptView]
     latencies: list[LatencyView]
+
+
+class HeldMatches(Answer):
+    """Matches that wait for an organiser."""
+
+    items: list[MatchDetail]
 
 
 class EndingView(Answer):

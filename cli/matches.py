@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from cli.api_client import Client, Refused
-from cli.api_models import EndingView, Match, MatchDetail, Version
+from cli.api_models import AttemptView, EndingView, Match, MatchDetail, Version
 from cli.author import find_bot
 from cli.client import USAGE, AsJson, Server, Token, connect, print_json, print_json_lines
 from cli.console import err, fail, out, plain, quoted
@@ -38,7 +38,7 @@ def matches(
     bot: Bot = "",
     season: Season = 0,
     state: Annotated[
-        str, typer.Option(help="Those that are scheduled, done or abandoned; all: of any state.")
+        str, typer.Option(help="Those that are scheduled, done, held, decided or abandoned; all: of any state.")
     ] = "done",
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many.")] = 20,
     server: Server = "",
@@ -80,15 +80,14 @@ def _show(match: MatchDetail) -> None:
     if match.not_played:
         out.print(f"  [red]It was not played.[/] {plain(match.not_played)}", soft_wrap=True)
     if match.repeats_id:
-        out.print(f"  It is played in the place of match {match.repeats_id}: same dice, versions and seats.")
+        out.print(f"  It is played in the place of match {match.repeats_id}: same versions and seats, other dice.")
     for seat in match.seats:
         why = f": {seat.fault.why}" if seat.fault and seat.fault.why else ""
         who = plain(f"{seat.bot} v{seat.version} by {seat.author}{why}")
         out.print(f"  seat {seat_number(seat.seat)}: {who}", soft_wrap=True)
     for attempt in match.attempts:
         when = attempt.finished_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        detail = f": {attempt.detail}" if attempt.detail else ""
-        out.print(f"  {when} {plain(attempt.cause + detail)}", soft_wrap=True)
+        out.print(f"  {when} {plain(tried(attempt))}", soft_wrap=True)
     if match.latencies:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for heading in ("seat", "command", "prompts", "mean", "worst", "limit"):
@@ -97,6 +96,15 @@ def _show(match: MatchDetail) -> None:
             times = (duration(row.mean_ns), duration(row.worst_ns), duration(row.limit_ns))
             table.add_row(str(seat_number(row.seat)), plain(row.command), str(row.prompts), *times)
         out.print(table)
+
+
+def tried(attempt: AttemptView) -> str:
+    """One line of the ledger: what came of it, with which dice, whose turn it was, and where."""
+    facts = [] if attempt.seed_number is None else [f"seed {attempt.seed_number}"]
+    facts += [] if attempt.seat is None else [f"seat {seat_number(attempt.seat)} was to answer"]
+    facts += [] if attempt.machine is None else [f"machine {attempt.machine}"]
+    told = f" ({', '.join(facts)})" if facts else ""
+    return attempt.cause + told + (f": {attempt.detail}" if attempt.detail else "")
 
 
 def _standing(match: Match) -> str:
@@ -167,7 +175,7 @@ def _show_endings(endings: list[EndingView]) -> None:
         out.print(f"Seat {seat_number(ending.seat)}, {plain(ending.bot)} v{ending.version}: {how}{killed}")
         out.print(quoted(ending.stderr) if ending.stderr else "  (nothing on stderr)", soft_wrap=True)
     if not endings:
-        out.print("No bot of yours played in it.")
+        out.print("No bot of yours played in it, or the matches with its dice are not over.")
 
 
 def download(
@@ -199,13 +207,20 @@ def download(
         else:
             bot_id = find_bot(client, bot) if bot else 0
             chosen = list(client.matches(season=season, bot=bot_id, state="done", limit=limit))
+        untold = 0
         with Progress(*columns, console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
             for found in progress.track(chosen, description="matches"):
+                if found.held and not match:
+                    untold += 1
+                    continue
                 path = save(client, found, folder)
                 if as_json:
                     print_json({"match_id": found.id, "file": str(path), "sha256": found.transcript_sha256})
     if not as_json:
-        out.print(f"{counted(len(chosen), 'transcript')} in {plain(str(folder))}", soft_wrap=True)
+        out.print(f"{counted(len(chosen) - untold, 'transcript')} in {plain(str(folder))}", soft_wrap=True)
+        if untold:
+            told = f"{counted(untold, 'match', 'matches')} left out: others are still to be played with the same dice"
+            err.print(f"{told}; download them later.", soft_wrap=True)
 
 
 def local_file(file: Path, server: str, token: str) -> Path:

@@ -16,6 +16,8 @@ from cli.api_models import Appeal, AuditRecord
 from cli.author import find_entry
 from cli.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
 from cli.console import err, fail, out, plain, quoted
+from cli.follow import result
+from cli.matches import tried
 from engine.figures import counted, seat_number
 from league.chain import GENESIS, AuditEntry, record_sha256
 from league.states import AppealState
@@ -63,11 +65,50 @@ def restore(match: Match, reason: Why, server: Server = "", token: Token = "", a
 
 @group.command()
 def rejudge(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Play a match again with the same seed, versions and seats: one that is then void, or one we failed to play."""
+    """Play a match again, same versions and seats, other dice: one that is then void, or one we failed to play."""
     with connect(server, token) as client:
         again = client.rejudge(match, reason)
     sentence = f"Match {match} does not count; match {again.match_id} is played in its place."
     _done(as_json, again.model_dump(mode="json"), sentence)
+
+
+@group.command()
+def held(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
+    """Matches at which we failed so often that you are to decide: `rejudge`, `decide` or `leave`."""
+    with connect(server, token) as client:
+        found = client.held().items
+    if as_json:
+        print_json_lines(iter(found))
+        return
+    for match in found:
+        out.print(f"[bold]Match {match.id}[/] of season {match.season_id}: {plain(result(match))}", soft_wrap=True)
+        for attempt in match.attempts:
+            out.print(f"  {plain(tried(attempt))}", soft_wrap=True)
+    if not found:
+        out.print("No match.")
+
+
+@group.command()
+def decide(
+    match: Match,
+    reason: Why,
+    seat: Annotated[int, typer.Option(help="Who has lost it, as the match's page counts seats.", min=1)],
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """A match that is held is lost by a seat, as by a forfeit."""
+    with connect(server, token) as client:
+        client.decide(match, seat - 1, reason)
+    _done(as_json, {"match_id": match, "seat": seat - 1}, f"Match {match} is lost by seat {seat}.")
+
+
+@group.command()
+def leave(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
+    """A match that is held is not played, and counts for nobody."""
+    with connect(server, token) as client:
+        client.leave(match, reason)
+    _done(as_json, {"match_id": match}, f"Match {match} is not played.")
 
 
 def _rule_on_entry(

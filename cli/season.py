@@ -97,6 +97,7 @@ def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
         f"{counted(progress.entries, 'bot')}, {counted(progress.counting, 'match', 'matches')} played, "
         f"{progress.scheduled} to come, "
         + (f"{uncounted} that {'does' if uncounted == 1 else 'do'} not count, " if uncounted else "")
+        + (f"{progress.held} held for an organiser, " if progress.held else "")
         + f"{progress.abandoned} abandoned"
     )
     for line in _finals(found):

@@ -100,8 +100,12 @@ class Settings(BaseSettings):
     retry_seconds: float = Field(
         default=5, ge=0, description="Wait before a job that we failed is tried again, times the number of attempts."
     )
-    match_attempts: int = Field(default=5, ge=1, description="Void attempts after which one match is abandoned.")
-    series_attempts: int = Field(default=5, ge=1, description="Lost attempts after which a whole series is abandoned.")
+    match_attempts: int = Field(
+        default=5, ge=1, description="Void attempts after which an organiser decides on a match."
+    )
+    series_attempts: int = Field(
+        default=5, ge=1, description="Lost attempts at a series after which an organiser decides on its matches."
+    )
     build_attempts: int = Field(
         default=5, ge=1, description="Failures of ours at one build from which on operators are told of each."
     )

@@ -64,6 +64,7 @@ class MatchJob:
     match_id: int
     seed: bytes
     seats: tuple[int, ...]
+    attempt: int = 1  # which seed of the list that `seed` stands for: see engine.chance.attempt_seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +129,21 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """One try at one match, for the ledger: `cause` is "played" or why it is void."""
+    """One try at one match, for the ledger: `cause` is "played" or why it is void, and `evidence` then has the `seat`
+    that was to answer, where it was one's turn.
+    """
 
     started_at_ns: int  # wall clock, Unix epoch
     finished_at_ns: int
+    cause: str
+    detail: str = ""
+    evidence: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt at a series failed as a whole, for the ledger."""
+
     cause: str
     detail: str = ""
     evidence: Mapping[str, object] = field(default_factory=dict)
@@ -150,7 +162,7 @@ class FaultRecord:
 
 @dataclass(frozen=True, slots=True)
 class MatchOutcome:
-    """How one match ended. `result` is None when every attempt was void: abandoned, unrated, alarmed.
+    """How one match went. `result` is None where its attempts were void: it is played again, or held.
 
     `rules_version`: of the game's rules, from the transcript.
     """

@@ -55,7 +55,7 @@ class SeriesState(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"  # a worker holds the lease
     DONE = "done"
-    ABANDONED = "abandoned"  # we failed too often, or the season closed first
+    ABANDONED = "abandoned"  # we failed too often (its matches are held), or nobody wanted it any more
 
 
 class ExhibitionState(StrEnum):
@@ -72,7 +72,9 @@ class MatchState(StrEnum):
 
     SCHEDULED = "scheduled"
     DONE = "done"
-    ABANDONED = "abandoned"  # never to be rated
+    HELD = "held"  # we failed at it too often; it waits for an organiser
+    DECIDED = "decided"  # an organiser did: there is a result, and no transcript
+    ABANDONED = "abandoned"  # it is not played: nobody wants it any more, or an organiser left it
 
 
 class SeasonState(StrEnum):
@@ -162,6 +164,9 @@ ENTERABLE = (SeasonState.SCHEDULED, SeasonState.OPEN)
 PLAYING = (SeasonState.OPEN, SeasonState.FROZEN)
 """The ladder is played."""
 
+WITH_RESULT = (MatchState.DONE, MatchState.DECIDED)
+"""Matches whose seats have ranks."""
+
 UNFINISHED = (SeriesState.QUEUED, SeriesState.RUNNING)
 """Series that are still to bring results."""
 
@@ -185,8 +190,10 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
         ExhibitionState.ABANDONED: frozenset(),
     },
     MatchState: {
-        MatchState.SCHEDULED: frozenset({MatchState.DONE, MatchState.ABANDONED}),
+        MatchState.SCHEDULED: frozenset({MatchState.DONE, MatchState.HELD, MatchState.ABANDONED}),
+        MatchState.HELD: frozenset({MatchState.DECIDED, MatchState.ABANDONED}),  # played again, it is another match
         MatchState.DONE: frozenset(),
+        MatchState.DECIDED: frozenset(),
         MatchState.ABANDONED: frozenset(),
     },
     SeasonState: {

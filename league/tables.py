@@ -402,7 +402,10 @@ class Pair(SQLModel, table=True):
 
 
 class Series(SQLModel, table=True):
-    """Matches between the same versions, carried out in one go. `attempt` fences off workers that come late."""
+    """Matches between the same versions, carried out in one go. `attempt` fences off workers that come late.
+
+    `avoid_host`: the machine on which an attempt failed; another one is to play what is left, if one is there.
+    """
 
     __table_args__ = (
         CheckConstraint("(purpose = 'challenge') = (challenge_id IS NOT NULL)", name="challenge"),
@@ -423,6 +426,7 @@ class Series(SQLModel, table=True):
     state: SeriesState = Field(default=SeriesState.QUEUED, sa_column=_word(SeriesState, "state"))
     attempt: int = 0
     worker: str | None = Field(default=None, max_length=128)
+    avoid_host: str | None = Field(default=None, max_length=128)
     lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
     queued_at: datetime = Field(sa_type=UtcDateTime)
     nudge_at: datetime = Field(sa_type=UtcDateTime)
@@ -434,20 +438,42 @@ class Series(SQLModel, table=True):
 class Match(SQLModel, table=True):
     """One playing. The seed is secret until the match is done; its commitment is public from the start.
 
-    Matches that share their dice (the rotations of one deal, or one played again after a ruling) have one seed, hence
-    one commitment: that is what ratings take for one cluster. The rotations of a deal are of one series, whose results
-    are written in one transaction, so no seed is shown while a match with it is still to be played for the first time.
+    The seed stands for a list of them, one for each attempt: `attempt` says which one it was played with, or is to be
+    (`engine.chance.attempt_seed`).
+
+    Matches that share their dice (the rotations of one deal) have one seed, hence one commitment: that is what ratings
+    take for one cluster. They lie in different series, and nothing of their dice is told before all of them are over
+    (`league.service.deals`). `repeats_id`: the match in whose place this one is played by a ruling, with other dice.
     """
 
     __table_args__ = (
         UniqueConstraint("series_id", "number"),
         CheckConstraint("(state = 'done') = (transcript_sha256 IS NOT NULL)", name="transcript"),
-        CheckConstraint("(state = 'scheduled') = (finished_at IS NULL)", name="finished"),
-        CheckConstraint("NOT rated OR state = 'done'", name="rated"),
+        CheckConstraint("(state IN ('scheduled', 'held')) = (finished_at IS NULL)", name="finished"),
+        CheckConstraint("NOT rated OR state IN ('done', 'decided')", name="rated"),
+        CheckConstraint("attempt >= 1", name="attempt"),
         Index(None, "season_id", "state", "id"),
         Index(None, "season_id", "id"),
         Index(None, "finished_at", "id"),
         Index(None, "season_id", "finished_at", "id"),
+        Index(  # dice that are still to be played with
+            "ix_match_commitment_scheduled",
+            "commitment",
+            sqlite_where=text("state = 'scheduled'"),
+            postgresql_where=text("state = 'scheduled'"),
+        ),
+        Index(
+            "ix_match_repeats_id",
+            "repeats_id",
+            sqlite_where=text("repeats_id IS NOT NULL"),
+            postgresql_where=text("repeats_id IS NOT NULL"),
+        ),
+        Index(  # few, and asked for all the time
+            "ix_match_held",
+            "season_id",
+            sqlite_where=text("state = 'held'"),
+            postgresql_where=text("state = 'held'"),
+        ),
     )
 
     id: int = Field(default=None, primary_key=True)
@@ -456,6 +482,8 @@ class Match(SQLModel, table=True):
     number: int  # 0-based place in its series
     seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
     commitment: str = Field(max_length=SHA256_HEX)
+    repeats_id: int | None = Field(default=None, foreign_key="match.id")
+    attempt: int = 1
     state: MatchState = Field(default=MatchState.SCHEDULED, sa_column=_word(MatchState, "state"))
     rated: bool = False
     transcript_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
@@ -569,6 +597,7 @@ class Attempt(SQLModel, table=True):
     match_id: int | None = Field(default=None, foreign_key="match.id")
     version_id: int | None = Field(default=None, foreign_key="bot_version.id")
     attempt: int  # of the series or the build
+    seed_number: int | None = None  # which seed of the match's list; None: no match, or from before there were lists
     worker: str | None = Field(default=None, max_length=128)
     cause: str = Field(max_length=64)
     detail: str = Field(default="", sa_column=Column(Text, nullable=False))
@@ -692,23 +721,26 @@ class LiveMatch(SQLModel, table=True):
     series_id: int = Field(foreign_key="series.id", primary_key=True)
     match_id: int = Field(foreign_key="match.id", index=True)
     attempt: int  # of the series
-    voids: int = 0  # attempts at this match that we failed
-    cause: str = Field(default="", max_length=64)  # of the last of them
     replies: str = Field(sa_column=Column(Text, nullable=False))  # see engine.unfinished.write_replies
     at: datetime = Field(sa_type=UtcDateTime)
+
+
+SEATED = "(state IN ('queued', 'running') AND NOT resigned)"
+"""Of an exhibition: its person sits there."""
 
 
 class Exhibition(SQLModel, table=True):
     """A person's match against a bot, which has the other seats (see `league.service.exhibitions`). It is in no season.
 
-    `open_user_id` and `open_place` are set while it is open: one of a person, and no two in one of the deployment's
-    places. `turn` counts what the person was asked; `answer` is that to the newest.
+    `open_user_id` and `open_place` are set while its person sits there: one of a person, and no two in one of the
+    deployment's places. Who resigns is free at once, while a worker may still write the record. `turn` counts what the
+    person was asked; `answer` is that to the newest.
     """
 
     __table_args__ = (
         CheckConstraint("(state = 'running') = (lease_until IS NOT NULL)", name="lease"),
-        CheckConstraint("(state IN ('queued', 'running')) = (open_user_id IS NOT NULL)", name="open_user"),
-        CheckConstraint("(state IN ('queued', 'running')) = (open_place IS NOT NULL)", name="open_place"),
+        CheckConstraint(f"{SEATED} = (open_user_id IS NOT NULL)", name="open_user"),
+        CheckConstraint(f"{SEATED} = (open_place IS NOT NULL)", name="open_place"),
         CheckConstraint("(state = 'done') = (transcript_sha256 IS NOT NULL)", name="transcript"),
         CheckConstraint("seats >= 2", name="seats"),
         CheckConstraint("seat >= 0 AND seat < seats", name="seat"),
@@ -756,8 +788,8 @@ class Exhibition(SQLModel, table=True):
 class VoidedMatch(SQLModel, table=True):
     """A finished match that an organiser took out of the log of results. Restoring it removes the row.
 
-    `rejudged_id`: the match with the same seed and seats that is played in its place, if one is; that may also be in
-    the place of an abandoned match, which never counted.
+    `rejudged_id`: the match with the same versions and seats that is played in its place, if one is; that may also be
+    in the place of an abandoned match, which never counted.
     """
 
     __tablename__ = "voided_match"

@@ -21,10 +21,14 @@ from league.blobs import Blobs
 from league.database import now, settings_of
 from league.errors import BlobDamaged, BlobMissing
 from league.service import first_broken
-from league.service.play import BLAMELESS, PLAYED
+from league.service.outcomes import PLAYED
+from league.service.play import BLAMELESS
 from league.service.recount import recount
+from league.service.sweep import LEASE_EXPIRED
+from league.service.told import HOST_UNFIT
 from league.states import (
     UNFINISHED,
+    WITH_RESULT,
     ExhibitionState,
     FinalsFormat,
     MatchState,
@@ -46,6 +50,9 @@ from league.tables import (
     VoidedMatch,
 )
 
+TAKEN_BACK = (LEASE_EXPIRED, HOST_UNFIT)
+"""Causes in the ledger of attempts at a series none of whose results is taken."""
+
 Leased = type[Series] | type[BotVersion] | type[Exhibition]
 """What somebody carries out who holds a lease."""
 
@@ -55,6 +62,7 @@ def broken(session: Session, blobs: Blobs) -> list[str]:
     looked: list[Iterable[str]] = [
         misplaced_series(session),
         misplaced_matches(session),
+        dice_met_again(session),
         doubled_results(session),
         unexplained_attempts(session),
         misplaced_builds(session),
@@ -137,16 +145,27 @@ def lost_programs(session: Session, blobs: Blobs) -> Iterator[str]:
 
 
 def misplaced_matches(session: Session) -> Iterator[str]:
-    """A match waits with its series and ends with it: none is lost."""
+    """A match waits with its series, and ends or is held with it at the latest: none is lost."""
     for match, state in session.exec(select(Match, Series.state).join(Series, col(Series.id) == Match.series_id)):
-        if (match.state is MatchState.SCHEDULED) != (state in UNFINISHED):
+        if match.state is MatchState.SCHEDULED and state not in UNFINISHED:
             yield f"match {match.id} is {match.state} in series {match.series_id}, which is {state}"
-        if match.rated and match.state is not MatchState.DONE:
+        if match.rated and match.state not in WITH_RESULT:
             yield f"match {match.id} is rated and {match.state}"
+    for series_id in session.exec(select(Series.id).where(col(Series.state).in_(UNFINISHED))):
+        left = select(Match.id).where(Match.series_id == series_id, Match.state == MatchState.SCHEDULED)
+        if session.exec(left).first() is None:
+            yield f"series {series_id} goes on, and has nothing left to be played"
+
+
+def dice_met_again(session: Session) -> Iterator[str]:
+    """No two matches of a series share dice: whatever a bot carries from one to the next, it has not seen them."""
+    twice = select(Match.series_id, func.count()).group_by(col(Match.series_id), col(Match.seed))
+    for series_id, count in session.exec(twice.having(func.count() > 1)):
+        yield f"series {series_id} has {count} matches with the same dice"
 
 
 def doubled_results(session: Session) -> Iterator[str]:
-    """Each result comes from one attempt, each attempt is of a series that was begun so often."""
+    """Each result comes from one attempt, which nobody had taken back, with the next seed after those that failed."""
     counted = session.exec(
         select(Attempt.match_id, func.count()).where(Attempt.cause == PLAYED).group_by(col(Attempt.match_id))
     )
@@ -155,13 +174,43 @@ def doubled_results(session: Session) -> Iterator[str]:
         wanted = int(state is MatchState.DONE)
         if played.get(match_id, 0) != wanted:
             yield f"match {match_id} is {state} and was played {played.get(match_id, 0)} times"
-    of_series = select(Attempt).join(Series, col(Series.id) == Attempt.series_id)
-    for attempt in session.exec(of_series.where(Attempt.cause == PLAYED, Attempt.attempt != Series.attempt)):
-        yield f"match {attempt.match_id} has the result of attempt {attempt.attempt}, which was not the last"
+    taken_back = select(Attempt.series_id, Attempt.attempt).where(col(Attempt.cause).in_(TAKEN_BACK))
+    dead = set(session.exec(taken_back).all())
+    for attempt in session.exec(select(Attempt).where(Attempt.cause == PLAYED)):
+        if (attempt.series_id, attempt.attempt) in dead:
+            yield f"match {attempt.match_id} has the result of attempt {attempt.attempt}, which was taken back"
+    yield from _wrong_seeds(session)
+
+
+def _wrong_seeds(session: Session) -> Iterator[str]:
+    """Each attempt at a match has the next seed of its list. What repeats another goes on where that one stood."""
+    repetitions = set(session.exec(select(VoidedMatch.rejudged_id)).all())
+    for match in session.exec(select(Match)):
+        mine = or_(
+            col(Attempt.match_id) == match.id,
+            and_(
+                col(Attempt.series_id) == match.series_id,
+                col(Attempt.match_id).is_(None),
+                col(Attempt.started_at).is_not(None),
+            ),
+        )
+        lines = session.exec(select(Attempt).where(mine).order_by(col(Attempt.id))).all()
+        ended = [line.attempt for line in lines if line.cause == PLAYED]
+        failed = [line for line in lines if line.cause != PLAYED and (not ended or line.attempt < ended[0])]
+        numbers = [line.seed_number for line in lines if line.match_id is not None]
+        if len(set(numbers)) != len(numbers):
+            yield f"match {match.id} was played twice with one seed: {numbers}"
+        if ended and numbers[-1] != match.attempt:
+            yield f"match {match.id} was played with seed {numbers[-1]}, and is said to be with {match.attempt}"
+        waits = match.state in {MatchState.SCHEDULED, MatchState.DONE}
+        if waits and match.id not in repetitions and match.attempt != 1 + len(failed):
+            yield f"match {match.id} has seed {match.attempt} after {len(failed)} failures"
 
 
 def unexplained_attempts(session: Session) -> Iterator[str]:
-    """Every attempt at a series but the one that goes on or succeeded has its reason in the ledger, once."""
+    """Every attempt at a series but one that goes on has left its reason in the ledger, once, or tries at matches."""
+    tried = select(Attempt.series_id, Attempt.attempt).where(col(Attempt.match_id).is_not(None))
+    explained = set(session.exec(tried).all())
     failed = select(Attempt.series_id, Attempt.attempt).where(
         col(Attempt.match_id).is_(None), col(Attempt.series_id).is_not(None), col(Attempt.started_at).is_not(None)
     )
@@ -169,8 +218,9 @@ def unexplained_attempts(session: Session) -> Iterator[str]:
     for series_id, attempt in session.exec(failed):
         noted[series_id].append(attempt)
     for series in session.exec(select(Series)):
-        good = series.state in {SeriesState.RUNNING, SeriesState.DONE}
-        if sorted(noted[series.id]) != [*range(1, series.attempt + (not good))]:
+        over = range(1, series.attempt + (series.state is not SeriesState.RUNNING))
+        why = [number for number in over if number in noted[series.id] or (series.id, number) in explained]
+        if why != [*over] or len(set(noted[series.id])) != len(noted[series.id]):
             yield f"series {series.id} is {series.state} at attempt {series.attempt}; failed were {noted[series.id]}"
 
 
@@ -183,7 +233,9 @@ def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
         seated = seats.get(match.id, [])
         if match.state is MatchState.DONE:
             yield from (f"match {match.id}: {problem}" for problem in _unproven(match, seated, blobs))
-        elif match.transcript_sha256 is not None or any(one.rank is not None for one in seated):
+        elif match.transcript_sha256 is not None or (
+            match.state is not MatchState.DECIDED and any(one.rank is not None for one in seated)
+        ):
             yield f"match {match.id} is {match.state} and has a result"
 
 
@@ -226,7 +278,9 @@ def _unproven(match: Match, seated: list[Participant], blobs: Blobs) -> Iterator
     if isinstance(transcript, str):
         yield transcript
         return
-    if transcript.seed != match.seed or transcript.about.get("match") != match.id:
+    if (transcript.seed, transcript.attempt) != (match.seed, match.attempt) or transcript.about.get(
+        "match"
+    ) != match.id:
         yield f"its transcript is of match {transcript.about.get('match')}"
     if {one.finished_at for one in seated} != {match.finished_at}:
         yield "its participants do not have its end"
@@ -258,7 +312,7 @@ def miscounted_pairs(session: Session) -> Iterator[str]:
     for season_id, state, versions in tables.values():
         for low, high in combinations(sorted(versions), 2):
             planned[season_id, low, high] += 1
-            played[season_id, low, high] += state is MatchState.DONE
+            played[season_id, low, high] += state in WITH_RESULT
     counted = {(pair.season_id, pair.low_id, pair.high_id): pair.games for pair in session.exec(select(Pair))}
     for key in sorted(planned.keys() | counted.keys()):
         if not played[key] <= counted.get(key, 0) <= planned[key]:
@@ -316,11 +370,12 @@ def exceeded_quotas(session: Session) -> Iterator[str]:
 
 
 def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
-    """Matches that were begun and abandoned: nothing where nobody may be given up on. (What was dropped before anybody
+    """Matches that were begun and are held or abandoned: nothing where nobody may be given up on. (What was dropped before anybody
     began it was not given up.) Not looked at are the seasons `poisoned`.
     """
     found = []
-    lost = select(Match.id, Match.series_id).where(Match.state == MatchState.ABANDONED).order_by(col(Match.id))
+    gone = (MatchState.ABANDONED, MatchState.HELD)
+    lost = select(Match.id, Match.series_id).where(col(Match.state).in_(gone)).order_by(col(Match.id))
     lost = lost.where(col(Match.season_id).not_in(poisoned))
     for match_id, series_id in session.exec(lost).all():
         of_series = and_(col(Attempt.series_id) == series_id, col(Attempt.match_id).is_(None))

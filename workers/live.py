@@ -37,21 +37,13 @@ class Broadcast:
         self._job = job
         self._match_id = 0
         self._replies: list[Mapping[Seat, Reply]] = []
-        self._voids = 0
-        self._cause = ""
         self._shown = False
         self._due_at = 0.0
 
     def begin(self, match_id: int) -> None:
-        """The next match, or its first attempt."""
-        self._match_id, self._voids, self._cause, self._shown = match_id, 0, "", False
-        self._begin_attempt()
-
-    def failed(self, cause: str) -> None:
-        """The attempt is void: spectators are told so, and see the next one from its beginning."""
-        self._voids, self._cause = self._voids + 1, cause
-        self._begin_attempt()
-        self._show()
+        """The next match."""
+        self._match_id, self._replies, self._shown = match_id, [], False
+        self._due_at = self._seconds() + EVERY_SECONDS
 
     def end(self) -> None:
         """The match is over; whoever saw it begin sees it end."""
@@ -68,15 +60,11 @@ class Broadcast:
         if self._seconds() >= self._due_at:
             self._show()
 
-    def _begin_attempt(self) -> None:
-        self._replies = []
-        self._due_at = self._seconds() + EVERY_SECONDS
-
     def _show(self) -> None:
         began_at = self._seconds()
         try:
             with self._context.database.transaction() as session:
-                taken = live.show(session, self._job, self._match_id, self._voids, self._cause, self._replies)
+                taken = live.show(session, self._job, self._match_id, self._replies)
         except SQLAlchemyError as error:
             log.warning("match %d cannot be shown now: %s", self._match_id, error)
             taken = False

@@ -44,7 +44,6 @@ past_deadline = Counter(
     "Replies that counted past the deadline of the clock: the host had taken what was over.",
     ["game", "command"],
 )
-abandoned = Counter("deadheat_abandoned_total", "Matches given up after repeated void attempts.", ["game"])
 referee_late_seconds = Histogram(
     "deadheat_referee_late_seconds",
     "How late the referee looked after deadlines that passed.",
@@ -83,7 +82,6 @@ def _appear() -> None:
     for game in GAMES:
         for cause in ("played", *HOST_CAUSES):
             attempts.labels(game, cause)
-        abandoned.labels(game)
         referee_late_seconds.labels(game)
     for outcome in ("right", "wrong", "void"):
         canaries.labels(outcome)

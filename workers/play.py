@@ -8,9 +8,10 @@ database connection, except that the lease is renewed between exchanges, when no
 ever competes with the referee. `store` writes transcripts to the blob store, where writing twice is harmless.
 `finish` writes all results in one transaction, and only if the row still carries our attempt number.
 
-So a worker may die anywhere: before `finish` the lease runs out and somebody plays the series again, with the same
-seeds; after it, the results are there. There is no in between. A failure of ours is an exception; it voids an
-attempt (again with the same seed, a few times) or gives the whole series back. It never becomes a result.
+So a worker may die anywhere: before `finish` the lease runs out and somebody plays the series again, with the next
+seeds; after it, the results are there. There is no in between. A failure of ours is an exception; it voids a match or
+fails the series. Either ends what is done here: what was played before is stored and finished, and what was not goes
+back to the queue in the same transaction, for new boxes and the next seeds. It never becomes a result.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from league.errors import BlobsAway
 from league.jobs import (
     AttemptRecord,
     Ending,
+    Failure,
     FaultRecord,
     Latency,
     MatchJob,
@@ -41,7 +43,8 @@ from league.jobs import (
 )
 from league.response_times import bucket
 from league.schema import hold_schema
-from league.service import claim_series, finish_series, release_series, renew_series, turn_away
+from league.service import claim_series, finish_series, renew_series, turn_away
+from league.service.outcomes import PLAYED
 from league.service.play import BLAMELESS, HANDED_BACK
 from league.telemetry import doing
 from sandbox.arena import Arena, Played
@@ -68,6 +71,7 @@ RETRY_SECONDS = 1.0
 
 Told = TypeVar("Told")
 
+
 VOID_PAUSE_SECONDS = 0.25
 """Pause after a match's first void attempt; doubled with each further one, so five take four seconds together."""
 
@@ -78,16 +82,15 @@ class LeaseLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One match as it came out of the arena: `played` is None when every attempt was void."""
+    """One match as it came out of the arena: `played` is None when the attempt was void."""
 
     match: MatchJob
     played: Played | None
-    attempts: tuple[AttemptRecord, ...]
+    attempt: AttemptRecord
 
 
 def play_series(context: Context, series_id: int) -> bool:
     """Carry out one series, if it is still there to be carried out; False: it is, but by another machine."""
-    tried: list[tuple[int, AttemptRecord]] = []
     with context.slots.take() as cpus:
         play_canary_when_due(context, cpus)
         job = claim(context, series_id)
@@ -99,21 +102,51 @@ def play_series(context: Context, series_id: int) -> bool:
         try:
             with doing("series", series=job.series_id, attempt=job.attempt, game=job.game):
                 log.info("series %d attempt %d: %d matches", job.series_id, job.attempt, len(job.matches))
-                heartbeat = Heartbeat(context, lambda session: renew_series(session, job))
-                runs = run(context, job, cpus, heartbeat, lambda *attempt: tried.append(attempt))
-                outcomes = store(context, runs, heartbeat)
+                runs, outcomes, failure = carry_out(context, job, cpus)
         except LeaseLost:
             log.warning("series %d: the lease of attempt %d was lost", job.series_id, job.attempt)
             return True
-        except stopping.Stopping:
-            hand_back(context, job, tried)
-            return True
-        except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the series is played again
-            give_back(context, job, error, tried)
-            return True
     with doing("finish", series=job.series_id):
-        finish(context, job, runs, outcomes)
+        finish(context, job, runs, outcomes, failure)
     return True
+
+
+def carry_out(
+    context: Context, job: SeriesJob, cpus: Sequence[int]
+) -> tuple[list[Run], list[MatchOutcome], Failure | None]:
+    """Play what can be played and store it; why the rest could not be, if it was not for a void match.
+
+    Raises:
+        LeaseLost: the series is not ours any more.
+    """
+    heartbeat = Heartbeat(context, lambda session: renew_series(session, job))
+    runs: list[Run] = []
+    outcomes: list[MatchOutcome] = []
+    failure = None
+    try:
+        run(context, job, cpus, heartbeat, runs.append)
+    except LeaseLost:
+        raise
+    except Exception as error:  # noqa: BLE001  whatever it was, it was ours
+        failure = failed(job, error)
+    try:
+        store(context, runs, heartbeat.renew, outcomes.append)
+    except LeaseLost:
+        raise
+    except Exception as error:  # noqa: BLE001  what is not stored is played again
+        failure = failed(job, error)
+    return runs, outcomes, failure
+
+
+def failed(job: SeriesJob, error: Exception) -> Failure:
+    """What the ledger says of an exception that ended our part."""
+    if isinstance(error, stopping.Stopping):
+        log.info("series %d attempt %d is handed back: this worker stops", job.series_id, job.attempt)
+        return Failure(HANDED_BACK, "its worker was stopped")
+    cause = cause_of(error)
+    log.error("series %d attempt %d failed: %s", job.series_id, job.attempt, cause, exc_info=error)
+    metrics.task_failures.labels("play", cause).inc()
+    return Failure(cause, str(error)[:MAX_DETAIL], dict(error.evidence) if isinstance(error, TransportError) else {})
 
 
 def claim(context: Context, series_id: int) -> SeriesJob | None:
@@ -137,9 +170,9 @@ def run(
     job: SeriesJob,
     cpus: Sequence[int],
     heartbeat: Callable[[], None],
-    note: Callable[[int, AttemptRecord], None] = lambda *_: None,
-) -> list[Run]:
-    """Play every match of the series in one set of boxes; `note` hears of void attempts at once, with the match's id.
+    hand_in: Callable[[Run], None],
+) -> None:
+    """Play the matches of the series in one set of boxes, up to the first that is void; `hand_in` hears of each.
 
     Raises:
         LeaseLost: the series is not ours any more.
@@ -155,13 +188,13 @@ def run(
                 arena.open()
             metrics.sandbox_open_seconds.observe(time.monotonic() - opened_at)
             broadcast = Broadcast(context, job)
-            runs = []
             for match in job.matches:
                 seating = [players.index(version) for version in match.seats]
-                attempts = context.settings.match_attempts
                 with doing("match", match=match.match_id, versions=list(match.seats)):
-                    runs.append(play_match(arena, job, programs, match, seating, attempts, heartbeat, note, broadcast))
-            return runs
+                    item = play_match(arena, job, programs, match, seating, heartbeat, broadcast)
+                hand_in(item)
+                if item.played is None:
+                    return
 
 
 def play_match(
@@ -170,40 +203,30 @@ def play_match(
     programs: Sequence[Program],
     match: MatchJob,
     seating: Sequence[int],
-    max_attempts: int,
     between: Callable[[], None],
-    note: Callable[[int, AttemptRecord], None],
     broadcast: Broadcast,
 ) -> Run:
-    """One match: again with the same seed while attempts are void, at most `max_attempts` times."""
+    """One attempt at one match."""
     broadcast.begin(match.match_id)
-    game = GAMES[job.game]
     about = {
         "match": match.match_id,
         "series": job.series_id,
         "players": [programs[player].label for player in seating],
     }
-    attempts: list[AttemptRecord] = []
-    while len(attempts) < max_attempts:
-        started_at_ns = time.time_ns()
-        try:
-            played = arena.play(game, seating, match.seed, about, between, broadcast.around)
-        except TransportError as error:
-            if error.cause in BLAMELESS:
-                raise  # nothing can be played here at all: the series waits, instead of losing this match
-            log.warning("match %d is void: %s: %s %s", match.match_id, error.cause, error.detail, error.evidence)
-            detail = error.detail[:MAX_DETAIL]
-            attempts.append(AttemptRecord(started_at_ns, time.time_ns(), error.cause, detail, error.evidence))
-            note(match.match_id, attempts[-1])
-            broadcast.failed(error.cause)
-            wait_for_quiet(len(attempts), between)
-        else:
-            evidence = {"timeouts": list(played.convictions)} if played.convictions else {}
-            attempts.append(AttemptRecord(started_at_ns, time.time_ns(), "played", evidence=evidence))
-            broadcast.end()
-            return Run(match, played, tuple(attempts))
-    log.error("match %d is abandoned after %d void attempts", match.match_id, len(attempts))
-    return Run(match, None, tuple(attempts))
+    started_at_ns = time.time_ns()
+    try:
+        played = arena.play(
+            GAMES[job.game], seating, match.seed, about, between, broadcast.around, attempt=match.attempt
+        )
+    except TransportError as error:
+        if error.cause in BLAMELESS:
+            raise  # nothing can be played here at all, and it is not this match's doing
+        log.warning("match %d is void: %s: %s %s", match.match_id, error.cause, error.detail, error.evidence)
+        detail = error.detail[:MAX_DETAIL]
+        return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), error.cause, detail, error.evidence))
+    broadcast.end()
+    evidence = {"timeouts": list(played.convictions)} if played.convictions else {}
+    return Run(match, played, AttemptRecord(started_at_ns, time.time_ns(), PLAYED, evidence=evidence))
 
 
 def wait_for_quiet(voids: int, between: Callable[[], None]) -> None:
@@ -212,59 +235,52 @@ def wait_for_quiet(voids: int, between: Callable[[], None]) -> None:
     between()
 
 
-def store(context: Context, runs: Sequence[Run], heartbeat: Callable[[], None]) -> list[MatchOutcome]:
-    """Write the transcripts; what the database is to hear of each match."""
-    outcomes = []
-    for item in runs:
+def store(
+    context: Context, runs: Sequence[Run], heartbeat: Callable[[], None], hand_in: Callable[[MatchOutcome], None]
+) -> None:
+    """Write the transcripts; `hand_in` hears what the database is to know of each match. Of one that was void there is
+    nothing to write, so it comes first.
+    """
+    for item in sorted(runs, key=lambda item: item.played is not None):
         heartbeat()
-        played = item.played
-        if played is None:
-            outcomes.append(MatchOutcome(item.match.match_id, None, None, (), (), (), item.attempts))
-            continue
-        transcript = played.transcript
-        outcomes.append(
-            MatchOutcome(
-                match_id=item.match.match_id,
-                result=transcript.result,
-                transcript_sha256=context.blobs.put(encode(transcript)),
-                faults=fault_records(transcript),
-                latencies=latencies(transcript),
-                endings=endings(played),
-                attempts=item.attempts,
-                rules_version=transcript.rules_version,
-            )
-        )
-    return outcomes
+        hand_in(stored(context, item))
 
 
-def finish(context: Context, job: SeriesJob, runs: Sequence[Run], outcomes: Sequence[MatchOutcome]) -> None:
-    """Hand the results in; count them only if they were taken."""
-    taken = insist(context, lambda session: finish_series(session, job, context.worker, outcomes))
+def stored(context: Context, item: Run) -> MatchOutcome:
+    """One match, with its transcript in the store."""
+    played = item.played
+    if played is None:
+        return MatchOutcome(item.match.match_id, None, None, (), (), (), (item.attempt,))
+    transcript = played.transcript
+    return MatchOutcome(
+        match_id=item.match.match_id,
+        result=transcript.result,
+        transcript_sha256=context.blobs.put(encode(transcript)),
+        faults=fault_records(transcript),
+        latencies=latencies(transcript),
+        endings=endings(played),
+        attempts=(item.attempt,),
+        rules_version=transcript.rules_version,
+    )
+
+
+def finish(
+    context: Context,
+    job: SeriesJob,
+    runs: Sequence[Run],
+    outcomes: Sequence[MatchOutcome],
+    failure: Failure | None = None,
+) -> None:
+    """Hand in what there is; count it only if it was taken."""
+    taken = insist(context, lambda session: finish_series(session, job, context.worker, outcomes, failure))
     if not taken:
         log.warning("series %d: the results of attempt %d are not taken", job.series_id, job.attempt)
         return
-    for item in runs:
-        metrics.record_attempts(job.game, (attempt.cause for attempt in item.attempts))
-        if item.played is None:
-            metrics.abandoned.labels(job.game).inc()
-        else:
+    handed_in = {outcome.match_id for outcome in outcomes}
+    for item in (item for item in runs if item.match.match_id in handed_in):
+        metrics.record_attempts(job.game, [item.attempt.cause])
+        if item.played is not None:
             metrics.record(item.played.transcript, job.season_id)
-
-
-def give_back(
-    context: Context, job: SeriesJob, error: Exception, tried: Sequence[tuple[int, AttemptRecord]] = ()
-) -> None:
-    """Our failure: the series goes back to the queue with its reason, and its void attempts, in the ledger."""
-    cause = cause_of(error)
-    log.error("series %d attempt %d failed: %s", job.series_id, job.attempt, cause, exc_info=error)
-    metrics.task_failures.labels("play", cause).inc()
-    evidence = dict(error.evidence) if isinstance(error, TransportError) else {}
-    detail = str(error)[:MAX_DETAIL]
-    given_up = insist(
-        context, lambda session: release_series(session, job, context.worker, cause, detail, evidence, tried)
-    )
-    metrics.abandoned.labels(job.game).inc(given_up)
-    metrics.record_attempts(job.game, (attempt.cause for _, attempt in tried))
 
 
 def insist(context: Context, act: Callable[[Session], Told]) -> Told:
@@ -292,14 +308,6 @@ def cause_of(error: Exception) -> str:
     if isinstance(error, BlobsAway):
         return error.code
     return "database-away" if isinstance(error, AWAY) else type(error).__name__
-
-
-def hand_back(context: Context, job: SeriesJob, tried: Sequence[tuple[int, AttemptRecord]]) -> None:
-    """This worker is to end: the series goes back to the queue, and may be played by another at once."""
-    log.info("series %d attempt %d is handed back: this worker stops", job.series_id, job.attempt)
-    detail = "its worker was stopped"
-    insist(context, lambda session: release_series(session, job, context.worker, HANDED_BACK, detail, {}, tried))
-    metrics.record_attempts(job.game, (attempt.cause for _, attempt in tried))
 
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
@@ -357,6 +365,10 @@ class Heartbeat:
     def __call__(self) -> None:
         """Raises LeaseLost when the work is not ours any more, and Stopping when it is to be handed back."""
         stopping.look()
+        self.renew()
+
+    def renew(self) -> None:
+        """Raises LeaseLost."""
         if time.monotonic() < self._due_at:
             return
         try:

@@ -137,8 +137,6 @@ def sweep() -> None:
     """Find what was lost: expired leases, rows that nobody was told of."""
     with context().database.transaction() as session:
         swept = service.sweep(session)
-    for game, matches in swept.abandoned.items():
-        metrics.abandoned.labels(game).inc(matches)
     for version_id in swept.build_ids:
         enqueue_build(version_id)
     for series_id in swept.series_ids:

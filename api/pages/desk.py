@@ -23,7 +23,9 @@ from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, chec
 from api.services import Services
 from engine.games import GAMES
 from league import service
+from league.service.rulings import JUDGING
 from league.service.users import Person
+from league.service.voids import LEAST_VOIDS
 from league.states import ENTERABLE, FinalsFormat, SeasonState, allowed
 from league.words import Remedy
 
@@ -31,6 +33,9 @@ router = APIRouter(prefix="/desk", include_in_schema=False)
 
 SHOWN = 50
 """Appeals and announcements on the desk; what else there is, it says."""
+
+HELD = 20
+"""Held matches on the desk, the oldest; what else there is, it says."""
 
 SEASONS = 200
 """On the desk, the newest."""
@@ -58,6 +63,12 @@ class MatchForm(shapes.Reason):
 
     match: int = Field(ge=1, le=2**31 - 1)
     verb: str = Field(pattern="^(void|restore|rejudge)$")
+
+
+class HeldForm(shapes.Reason):
+    """What becomes of a match at which we failed too often: it is played again, left, or lost by a seat (from 0)."""
+
+    answer: str = Field(pattern=r"^(again|leave|[0-9])$")
 
 
 class StateForm(BaseModel):
@@ -168,6 +179,25 @@ def rule_on_match(shared: Shared, posted: Submitted) -> Response:
         return onward(f"/matches/{body.match}")
 
     return _attempt(shared, posted, "match", act)
+
+
+@router.post("/held/{match_id}")
+def answer_held(shared: Shared, posted: Submitted, match_id: Id) -> Response:
+    """Play a held match again, leave it, or decide it against a seat."""
+
+    def act() -> Response:
+        body = checked(HeldForm, posted.fields)
+        asker = posted.visit.person
+        with shared.db.transaction() as session:
+            if body.answer == "again":
+                service.rejudge_match(session, asker, match_id, body.reason)
+            elif body.answer == "leave":
+                service.leave_match(session, asker, match_id, body.reason)
+            else:
+                service.decide_match(session, asker, match_id, int(body.answer), body.reason)
+        return onward("/desk#held")
+
+    return _attempt(shared, posted, f"held-{match_id}", act)
 
 
 @router.post("/appeals/{appeal_id}")
@@ -308,7 +338,16 @@ def _desk(shared: Services, visit: Visit, complaint: Complaint | None, after: in
         values: dict[str, Any] = {
             "seasons": service.seasons(session, SEASONS),
             "announcements": service.announcements(session, limit=SHOWN),
+            "held": service.held_matches(session, visit.person, HELD),
+            "held_in_all": sum(service.held_by_game(session).values()),
         }
+        values["flagged"] = [
+            item
+            for season in values["seasons"]
+            if season.state in JUDGING
+            for item in service.season_voids(session, visit.person, season.id, LEAST_VOIDS)
+            if item.excess.flagged
+        ]
     named = [(season.id, season.name) for season in values["seasons"]]
     return private(
         shared,

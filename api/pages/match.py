@@ -16,6 +16,7 @@ from api.services import Services
 from engine.scenes import Scene, scenes
 from league import service
 from league.chain import AuditEntry
+from league.errors import HELD
 from league.service import live
 from league.service.matches import MatchInfo
 from league.states import MatchState
@@ -51,6 +52,7 @@ def match(shared: Shared, match_id: Id) -> Response:
         more_moves=max(0, len(moves) - MAX_MOVES),
         watched=_watched(shared, detail.match),
         ended=ended(detail.match),
+        held=HELD,
     )
     return Response(content, media_type="text/html")
 
@@ -74,6 +76,8 @@ def _ruling(entry: AuditEntry) -> Ruling:
     words = entry.action.replace("-", " ").capitalize()
     if entry.action == "appeal-ruled":
         words = "Appeal upheld" if said["upheld"] else "Appeal rejected"
+    if entry.action == "match-decided":
+        words = f"Lost by seat {said['lost_by_seat']}"
     return Ruling(
         words=words,
         actor=entry.actor,
@@ -93,7 +97,7 @@ def _watched(shared: Services, match: MatchInfo) -> Telling | None:
 
 
 def ended(match: MatchInfo) -> str:
-    """The result of a match that is done, as a sentence."""
+    """The result of a match that has one, as a sentence."""
     if all(seat.fault for seat in match.seats):  # `rated` does not tell: at a promotion gate it is never set
         return "Nobody won."
     winners = [name for name, seat in zip(match.names, match.seats, strict=True) if seat.rank == 1]

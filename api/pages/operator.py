@@ -15,12 +15,19 @@ OLD_SECONDS = 120
 """A job that waits longer, or a ranking that is older while results come, is marked."""
 
 
+MOST_VOIDS = 50
+"""Versions with void attempts that are listed, of each season the least likely."""
+
+
 @router.get("/operator")
 def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
     """How the deployment runs."""
     with shared.db.reading() as session:
         conditions = service.conditions(session, visit.person)
         hosts = service.hosts_for(session, visit.person)
+        going_on = service.seasons_going_on(session)
+        voids = [item for season in going_on for item in service.season_voids(session, visit.person, season)]
+        held = sum(service.held_by_game(session).values())
         standing = service.queues(session)
         names = {season.id: season.name for season in service.seasons(session)}
         at = now(session)
@@ -32,6 +39,8 @@ def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
         conditions=conditions,
         hosts=hosts,
         queues=standing.queues,
+        voids=voids[:MOST_VOIDS],
+        held=held,
         ended={how: count for how, count in standing.exhibitions_ended.items() if count},
         rankings=[
             (names.get(season, str(season)), season, age) for season, age in standing.ranking_age_seconds.items()

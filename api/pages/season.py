@@ -142,8 +142,8 @@ def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
     """What was played as the ranking counted it, for that of a large season takes a second; the rest as it is now."""
     if totals is None:
         return service.season_progress(session, season_id)
-    entries, scheduled = season_waiting(session, season_id)
-    return Progress(entries, scheduled, totals["matches"], totals["rated"], totals["abandoned"], totals["voids"])
+    entries, scheduled, held = season_waiting(session, season_id)
+    return Progress(entries, scheduled, totals["matches"], totals["rated"], held, totals["abandoned"], totals["voids"])
 
 
 def shown(rows: Sequence[Row], chosen: Chosen, info: SeasonInfo) -> Shown:

@@ -14,6 +14,7 @@ from api.cursors import read_cursor, write_cursor
 from api.deps import MAX_ID, Asker, Id, Shared
 from engine.transcript import MAX_TRANSCRIPT_BYTES
 from league import service
+from league.service.matches import MatchDetail
 from league.states import MatchState
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
@@ -63,6 +64,11 @@ def get_match(shared: Shared, match_id: Id) -> schemas.MatchDetail:
     """One match with every attempt at it and all response times."""
     with shared.db.reading() as session:
         found = service.match_detail(session, match_id)
+    return match_shape(found)
+
+
+def match_shape(found: MatchDetail) -> schemas.MatchDetail:
+    """As the API says it."""
     match = schemas.Match.model_validate(found.match)
     return schemas.MatchDetail(
         **match.model_dump(),
@@ -79,7 +85,7 @@ def get_match(shared: Shared, match_id: Id) -> schemas.MatchDetail:
         200: {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"},
         304: {"description": "Not modified"},
         404: {},
-        409: {"description": "Not done yet: the transcript holds the seed"},
+        409: {"description": "This match, or another with the same dice, is not over: the transcript holds the seed"},
     },
 )
 def get_transcript(shared: Shared, match_id: Id, request: Request) -> Response:

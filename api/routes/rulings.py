@@ -6,7 +6,10 @@ from fastapi import APIRouter
 
 from api import schemas_rulings as shapes
 from api.deps import Asker, Id, Shared
+from api.routes.matches import match_shape
+from api.schemas import HeldMatches
 from league import service
+from league.service.voids import VersionVoids
 
 router = APIRouter(prefix="/v1", tags=["rulings"])
 
@@ -32,10 +35,60 @@ def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
 
 @router.post("/matches/{match_id}/rejudge", status_code=201, responses=ORGANISER)
 def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> shapes.Rejudged:
-    """Void a finished match and play it again with the same seed, versions and seats. Organisers only."""
+    """Void a finished match, or take one that is held, and play it again: same versions and seats, other dice.
+    Organisers only.
+    """
     with shared.db.transaction() as session:
         again = service.rejudge_match(session, asker, match_id, body.reason)
     return shapes.Rejudged(match_id=again)
+
+
+@router.get("/held-matches", responses={401: {}, 403: {}})
+def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
+    """At which we failed so often that an organiser is to decide, the oldest first. Organisers only."""
+    with shared.db.reading() as session:
+        found = service.held_matches(session, asker, shared.settings.page_limit)
+    return HeldMatches(items=[match_shape(detail) for detail in found])
+
+
+@router.post("/matches/{match_id}/decide", status_code=204, responses={**ORGANISER, 422: {}})
+def decide_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Decision) -> None:
+    """A match that is held is lost by a seat, as by a forfeit. Organisers only."""
+    with shared.db.transaction() as session:
+        service.decide_match(session, asker, match_id, body.seat, body.reason)
+
+
+@router.post("/matches/{match_id}/leave", status_code=204, responses=ORGANISER)
+def leave_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> None:
+    """A match that is held is not played. Organisers only."""
+    with shared.db.transaction() as session:
+        service.leave_match(session, asker, match_id, body.reason)
+
+
+@router.get("/seasons/{season_id}/voids", responses={401: {}, 403: {}, 404: {}})
+def season_voids(shared: Shared, asker: Asker, season_id: Id) -> shapes.SeasonVoids:
+    """Whose void attempts are more than the field's on the same machines? Organisers only."""
+    with shared.db.reading() as session:
+        service.season_info(session, season_id)
+        found = service.season_voids(session, asker, season_id)
+    return shapes.SeasonVoids(items=[_voids(item) for item in found])
+
+
+def _voids(item: VersionVoids) -> shapes.VersionVoids:
+    excess = item.excess
+    return shapes.VersionVoids(
+        bot_id=item.bot_id,
+        bot=item.bot,
+        version=item.number,
+        version_id=excess.version_id,
+        attempts=excess.attempts,
+        voids=excess.voids,
+        expected=excess.expected,
+        p_value=excess.p_value,
+        flagged=excess.flagged,
+        by_machine=dict(excess.by_machine),
+        match_ids=list(item.match_ids),
+    )
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/disqualify", status_code=204, responses=ORGANISER)

@@ -237,9 +237,9 @@ SEASON = (
     ),
     Panel("Age of the ranking", "By season.", (("deadheat_ratings_age_seconds", "season {{season}}"),), "s"),
     Panel(
-        "Matches given up, last hour",
-        "Unrated, after repeated void attempts.",
-        (("deadheat:abandoned:increase1h", "{{game}}"),),
+        "Matches held",
+        "They wait for an organiser, after repeated void attempts.",
+        (("deadheat:held_matches", "{{game}}"),),
     ),
     Panel("Matches that wait", "Series, by state.", (('deadheat_queue_rows{queue="play"}', "{{state}}"),)),
 )

@@ -54,6 +54,7 @@ from league.service.environments import (
 )
 from league.service.exports import export_page
 from league.service.finals_played import finals_progress
+from league.service.held import decide_match, held_by_game, held_matches, leave_match
 from league.service.matches import endings, match_detail, matches, own_seats, transcript_of
 from league.service.operators import Standing, ensure_organiser, reset_password, set_role, token_standing
 from league.service.participation import absent_bots, participation
@@ -89,6 +90,7 @@ from league.service.users import (
     keep_hash_current,
     sign_up,
 )
+from league.service.voids import season_voids
 from league.service.workers import (
     due_check,
     host_arrives,
@@ -130,6 +132,7 @@ __all__ = [
     "create_bot",
     "create_season",
     "create_team",
+    "decide_match",
     "disqualify",
     "due_check",
     "edit_season",
@@ -149,6 +152,8 @@ __all__ = [
     "go_on",
     "hand_over_team",
     "has_password",
+    "held_by_game",
+    "held_matches",
     "host_arrives",
     "host_seen",
     "hosts",
@@ -161,6 +166,7 @@ __all__ = [
     "join_team",
     "keep_hash_current",
     "leaderboard",
+    "leave_match",
     "leave_team",
     "let_in",
     "look_up",
@@ -194,6 +200,7 @@ __all__ = [
     "season_info",
     "season_progress",
     "season_unfinished",
+    "season_voids",
     "seasons",
     "seasons_going_on",
     "seasons_to_publish",

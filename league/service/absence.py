@@ -25,7 +25,7 @@ from league.database import now, settings_of
 from league.errors import NotFound, TooSoon, WrongState
 from league.service.audit import record
 from league.service.bots import own_bot
-from league.service.play import drop_waiting
+from league.service.dropping import drop_waiting
 from league.service.steps import lock_season, touch_log
 from league.service.users import Person
 from league.states import ENTERABLE, Absence, SeasonState

@@ -35,11 +35,11 @@ from league.errors import BadSetting, NotFound
 from league.service.audit import SYSTEM, record
 from league.service.bots import own_bot
 from league.service.counting import taking_part
+from league.service.dropping import drop_waiting
 from league.service.planning import add_series
-from league.service.play import drop_waiting
 from league.service.steps import move, touch_log
 from league.service.users import Person
-from league.states import UNFINISHED, ChallengeState, MatchState, Purpose
+from league.states import UNFINISHED, WITH_RESULT, ChallengeState, MatchState, Purpose
 from league.tables import BotVersion, Challenge, Entry, Match, Participant, Season, Series, VoidedMatch
 
 log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class ChallengeInfo:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How a challenge stands. `abandoned`: games that we failed to play."""
+    """How a challenge stands. `abandoned`: games that we failed to play, also those that are held."""
 
     wins: int
     draws: int
@@ -184,7 +184,7 @@ def plan_challenges(session: Session, season: Season) -> list[int]:
         first, second = challenge.candidate_id, challenge.incumbent_id
         if challenge.games_planned % 2:  # seats change with every game, over all series
             first, second = second, first
-        made.append(
+        made.extend(
             add_series(
                 session,
                 season,
@@ -305,11 +305,11 @@ def _count(session: Session, challenge: Challenge, entry: Entry) -> Count:
     games: dict[int, tuple[Challenge, dict[int, int]]] = {}
     spoiled, faulty, abandoned = set(session.exec(voided).all()), set(), set()
     for match, seat, test_id in session.exec(statement):
-        if match.state is MatchState.ABANDONED:
+        if match.state not in WITH_RESULT:
             if test_id == challenge.id:
                 abandoned.add(match.id)
             continue
-        assert seat.rank is not None and test_id is not None, "a match that is done has ranks, and here a challenge"
+        assert seat.rank is not None and test_id is not None, "a match with a result has ranks, and here a challenge"
         games.setdefault(match.id, (tests[test_id], {}))[1][seat.version_id] = seat.rank
         if seat.fault is not None and match.id in faulty:
             spoiled.add(match.id)

@@ -1,7 +1,7 @@
 """Which matches count: the log of results as a condition on `Match`.
 
-A match counts if it was played to a result, no organiser has voided it, and nobody in it is disqualified. All of it
-is asked anew at each refit, so taking a ruling back gives back the log of before.
+A match counts if it was played to a result, or an organiser decided it, no organiser has voided it, and nobody in it is
+disqualified. All of it is asked anew at each refit, so taking a ruling back gives back the log of before.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement
 from sqlmodel import col, select
 
-from league.states import Absence, MatchState
+from league.states import WITH_RESULT, Absence
 from league.tables import AbsentEntry, Entry, Match, Participant, VoidedMatch
 
 
@@ -31,7 +31,7 @@ def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
     )
     return (
         col(Match.season_id) == season_id,
-        col(Match.state) == MatchState.DONE,
+        col(Match.state).in_(WITH_RESULT),
         col(Match.id).not_in(voided),
         col(Match.id).not_in(theirs),
     )

@@ -13,7 +13,7 @@ from sqlmodel import Session, col, func, select
 from league.pairing import berger
 from league.service.absence import ENTRY_ABSENT
 from league.service.counting import counts, taking_part
-from league.states import UNFINISHED, Absence, FinalsFormat, MatchState, Purpose, Ranks
+from league.states import UNFINISHED, WITH_RESULT, Absence, FinalsFormat, MatchState, Purpose, Ranks
 from league.tables import AbsentEntry, Attempt, Entry, Match, Participant, Season, Series
 
 Field = Sequence[int]
@@ -171,9 +171,9 @@ def _view(row: Series, seated: Mapping[int, int], states: Counter[MatchState], o
         round=row.round,
         versions=frozenset(seated),
         matches=states.total(),
-        lost=states[MatchState.ABANDONED],
+        lost=states[MatchState.ABANDONED] + states[MatchState.HELD],
         finished=finished,
-        struck=finished and (not states[MatchState.DONE] or not out.isdisjoint(seated.values())),
+        struck=finished and (not any(states[state] for state in WITH_RESULT) or not out.isdisjoint(seated.values())),
     )
 
 

@@ -5,8 +5,8 @@ There is one row for each running series, renewed about once a second, and only 
 who plays the match reads it never, and a row that is lost or late costs a spectator a moment.
 
 What is told is made here from the replies, the rules and the seed, which stays here; hands that the game has not
-revealed are left out (`engine.unfinished`). A bot has no network, so nothing that a spectator sees can reach one that
-is playing.
+revealed are left out (`engine.unfinished`). Of a match whose dice others are still to be played with nothing is shown
+(`league.service.deals`).
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from typing import Any
 
 from sqlmodel import Session, col, delete, func, select, update
 
+from engine.chance import attempt_seed
 from engine.games import GAMES
 from engine.transcript import BadTranscript
 from engine.unfinished import Replies, Unfinished, read_replies, unfinished, write_replies
 from league.database import now
 from league.errors import NotFound
 from league.jobs import SeriesJob
-from league.service.storable import storable
+from league.service.deals import held
 from league.states import MatchState, SeriesState
 from league.tables import LiveMatch, Match, Participant, Season, Series
 
@@ -35,7 +36,8 @@ MOST_SHOWN_BYTES = 512 * 1024
 class Watched:
     """A match as whoever watches may see it. `match` None: nothing of it can be shown now, or it is not being played.
 
-    `series`: the state of its series. `voids`: attempts that failed by our doing, the last for the reason `cause`.
+    `series`: the state of its series. `held`: others with its dice are to be played. `voids`: attempts that failed
+    by our doing, so that it has other dice.
     `version` differs wherever anything else does.
     """
 
@@ -44,13 +46,13 @@ class Watched:
     state: MatchState
     series: SeriesState
     voids: int = 0
-    cause: str = ""
     at: datetime | None = None
     match: Unfinished | None = None
     version: str = ""
+    held: bool = False
 
 
-def show(session: Session, job: SeriesJob, match_id: int, voids: int, cause: str, replies: Replies) -> bool:
+def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> bool:
     """Note how far this match of the series has come; False: the series is not the caller's any more, or it is too
     much to show.
     """
@@ -65,8 +67,6 @@ def show(session: Session, job: SeriesJob, match_id: int, voids: int, cause: str
     values: dict[str, Any] = {
         "match_id": match_id,
         "attempt": job.attempt,
-        "voids": voids,
-        "cause": storable(cause, 64),
         "replies": text,
         "at": now(session),
     }
@@ -94,24 +94,30 @@ def watch(session: Session, match_id: int) -> Watched:
         raise NotFound("match", match_id)
     row, game, state = found
     series = SeriesState(state)
+    if held(session, [row]):
+        return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}-held", held=True)
     live = session.exec(select(LiveMatch).where(LiveMatch.match_id == match_id)).first()
     if live is None or row.state is not MatchState.SCHEDULED:
         return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}")
     played = _played(session, row, game, live)
-    version = f"{row.state}-{series}-{live.attempt}-{live.voids}-{0 if played is None else len(played.exchanges)}"
+    version = f"{row.state}-{series}-{live.attempt}-{0 if played is None else len(played.exchanges)}"
     over = "" if played is None or played.result is None else "-over"
-    return Watched(match_id, game, row.state, series, live.voids, live.cause, live.at, played, version + over)
+    return Watched(match_id, game, row.state, series, row.attempt - 1, live.at, played, version + over)
 
 
 def live_matches(session: Session, series_ids: list[int]) -> dict[int, int]:
     """The match of each of these series that can be watched now."""
-    statement = select(LiveMatch.series_id, LiveMatch.match_id).where(col(LiveMatch.series_id).in_(series_ids))
-    return dict(session.exec(statement).all())
+    statement = select(LiveMatch.series_id, Match).join(Match, col(Match.id) == LiveMatch.match_id)
+    found = session.exec(statement.where(col(LiveMatch.series_id).in_(series_ids))).all()
+    untold = held(session, [match for _, match in found])
+    return {series_id: match.id for series_id, match in found if match.id not in untold}
 
 
 def _played(session: Session, match: Match, game: str, live: LiveMatch) -> Unfinished | None:
     seats = session.exec(select(func.count()).where(col(Participant.match_id) == match.id)).one()
     try:
-        return unfinished(GAMES[game], seats, match.seed, read_replies(live.replies)).seen_by(None)
+        return unfinished(
+            GAMES[game], seats, attempt_seed(match.seed, match.attempt), read_replies(live.replies)
+        ).seen_by(None)
     except (BadTranscript, KeyError, ValueError):  # its worker is of another version of the rules
         return None

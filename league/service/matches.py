@@ -13,8 +13,9 @@ from sqlmodel import Session, col, select
 
 from engine.core import Fault
 from league.errors import BadCursor, NotFound, WrongState
+from league.service.deals import held
 from league.service.teams import owned_by
-from league.service.told import told, told_evidence
+from league.service.told import machine_numbers, told, told_evidence
 from league.service.uncounted import Bearing, Uncounted, bearings, why_not_played
 from league.service.users import Person
 from league.states import MatchState
@@ -57,7 +58,9 @@ class SeatInfo:
 
 @dataclass(frozen=True, slots=True)
 class MatchInfo:
-    """One line of a list. `seed` (hexadecimal) is None until the match is done.
+    """One line of a list. `seed` (hexadecimal) and `transcript_sha256` are None until the match is done, and for as
+    long as another with the same dice is to be played (`league.service.deals`). `attempt`: which seed of the list that
+    `seed` stands for the match was played with, or is to be.
 
     `uncounted`: why a match that is done is not in the log of results; None: it is, or it is not done. `repeats_id`:
     the match that was ruled out and in whose place this one is played.
@@ -71,12 +74,18 @@ class MatchInfo:
     rated: bool
     commitment: str
     seed: str | None
+    attempt: int
     transcript_sha256: str | None
     created_at: datetime
     finished_at: datetime | None
     seats: tuple[SeatInfo, ...]
     uncounted: Uncounted | None
     repeats_id: int | None
+
+    @property
+    def held(self) -> bool:
+        """Whether it is done, and other matches with its dice are not."""
+        return self.state is MatchState.DONE and self.seed is None
 
     @property
     def names(self) -> list[str]:
@@ -93,14 +102,23 @@ class MatchInfo:
 
 @dataclass(frozen=True, slots=True)
 class AttemptInfo:
-    """One row of the ledger. `match_id` None: it befell the whole series."""
+    """One row of the ledger. `match_id` None: it befell the whole series. `seed_number`: which seed of the match's list
+    it was played with; None: none, or from before there were lists. `machine`: its number.
+    """
 
     match_id: int | None
+    seed_number: int | None
+    machine: int | None
     cause: str
     detail: str
     evidence: dict[str, Any]
     started_at: datetime | None
     finished_at: datetime
+
+    @property
+    def seat(self) -> int | None:
+        """The seat that was to answer when it failed; None: none alone, or it was played."""
+        return self.evidence.get("seat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +207,10 @@ def matches(
         if before is not None:
             statement = statement.where(number < before)
     rows = session.exec(statement.limit(limit)).all()
-    seats = _seats(session, [row.id for row, _ in rows])
+    untold = held(session, [row for row, _ in rows])
+    seats = _seats(session, [row.id for row, _ in rows], untold)
     known = bearings(session, [row for row, _ in rows])
-    return [_view(row, game, seats[row.id], known[row.id]) for row, game in rows]
+    return [_view(row, game, seats[row.id], known[row.id], row.id not in untold) for row, game in rows]
 
 
 def _another_seat(bot_id: int, where: Callable[[Any, Any], ColumnElement[bool]]) -> ColumnElement[bool]:
@@ -216,15 +235,7 @@ def match_detail(session: Session, match_id: int) -> MatchDetail:
     if found is None:
         raise NotFound("match", match_id)
     row, game = found
-    # Its own attempts, and what befell the series as a whole while it was waiting.
-    whole = (col(Attempt.series_id) == row.series_id) & col(Attempt.match_id).is_(None)
-    ledger = select(Attempt).where((col(Attempt.match_id) == match_id) | whole).order_by(col(Attempt.id)).limit(200)
-    attempts = tuple(
-        AttemptInfo(
-            a.match_id, a.cause, told(a.cause, a.detail), told_evidence(a.evidence), a.started_at, a.finished_at
-        )
-        for a in session.exec(ledger)
-    )
+    attempts = attempts_at(session, match_id, row.series_id)
     times = select(LatencySummary).where(LatencySummary.match_id == match_id)
     latencies = tuple(
         LatencyInfo(t.seat, t.command, t.limit_ns, t.prompts, t.total_ns // max(t.prompts, 1), t.worst_ns)
@@ -234,12 +245,34 @@ def match_detail(session: Session, match_id: int) -> MatchDetail:
     not_played = ""
     if row.state is MatchState.ABANDONED:
         not_played = why_not_played([(attempt.cause, attempt.detail) for attempt in attempts], bearing.rejudged_id)
-    view = _view(row, game, _seats(session, [row.id])[row.id], bearing)
+    untold = held(session, [row])
+    view = _view(row, game, _seats(session, [row.id], untold)[row.id], bearing, not untold)
     return MatchDetail(view, not_played, attempts, latencies)
 
 
+def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptInfo, ...]:
+    """A match's own attempts, and what befell its series as a whole."""
+    whole = (col(Attempt.series_id) == series_id) & col(Attempt.match_id).is_(None)
+    ledger = select(Attempt).where((col(Attempt.match_id) == match_id) | whole).order_by(col(Attempt.id)).limit(200)
+    rows = session.exec(ledger).all()
+    machines = machine_numbers(session, {row.worker for row in rows})
+    return tuple(
+        AttemptInfo(
+            match_id=row.match_id,
+            seed_number=row.seed_number,
+            machine=machines.get(row.worker),
+            cause=row.cause,
+            detail=told(row.cause, row.detail),
+            evidence=told_evidence(row.evidence),
+            started_at=row.started_at,
+            finished_at=row.finished_at,
+        )
+        for row in rows
+    )
+
+
 def transcript_of(session: Session, match_id: int) -> str:
-    """The name of a match's transcript in the blob store; it holds the seed, so only of one that is done.
+    """The name of a match's transcript in the blob store; it holds the seed, so only of one whose dice may be told.
 
     Raises:
         NotFound, WrongState.
@@ -249,7 +282,14 @@ def transcript_of(session: Session, match_id: int) -> str:
         raise NotFound("match", match_id)
     if row.transcript_sha256 is None:
         raise WrongState.of_match(row.state, "there is a transcript only of one that was played to its end")
+    must_be_told(session, row)
     return row.transcript_sha256
+
+
+def must_be_told(session: Session, match: Match) -> None:
+    """Raises WrongState: another match with the same dice is not over."""
+    if held(session, [match]):
+        raise WrongState.held()
 
 
 def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple[str, int]]:
@@ -272,8 +312,14 @@ def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple
 
 
 def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
-    """How the asker's own bots' processes ended, with their stderr. Raises NotFound, as `own_seats` does."""
+    """How the asker's own bots' processes ended, with their stderr; nothing while the dice are still played with.
+
+    Raises:
+        NotFound: as `own_seats` does.
+    """
     seated = own_seats(session, owner, match_id)
+    if held(session, [session.get_one(Match, match_id)]):
+        return []
     chosen = (Ending.match_id == match_id, col(Ending.seat).in_(list(seated)))
     return [
         EndingInfo(
@@ -291,7 +337,8 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
     ]
 
 
-def _seats(session: Session, match_ids: Sequence[int]) -> dict[int, tuple[SeatInfo, ...]]:
+def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatInfo, ...]]:
+    """By match. The words of a fault may tell a bid, so those of `untold` matches are left out."""
     statement = (
         select(Participant, Bot.name, User.name, BotVersion.number)
         .join(Bot, col(Bot.id) == Participant.bot_id)
@@ -304,12 +351,13 @@ def _seats(session: Session, match_ids: Sequence[int]) -> dict[int, tuple[SeatIn
     for row, bot, author, number in session.exec(statement):
         fault = None
         if row.fault is not None:
-            fault = FaultInfo(row.fault, row.fault_command or "", row.fault_elapsed_ms, row.fault_why or "")
+            why = "" if row.match_id in untold else row.fault_why or ""
+            fault = FaultInfo(row.fault, row.fault_command or "", row.fault_elapsed_ms, why)
         seats[row.match_id] += (SeatInfo(row.seat, row.bot_id, bot, author, number, row.rank, row.points, fault),)
     return seats
 
 
-def _view(row: Match, game: str, seats: tuple[SeatInfo, ...], bearing: Bearing) -> MatchInfo:
+def _view(row: Match, game: str, seats: tuple[SeatInfo, ...], bearing: Bearing, told: bool) -> MatchInfo:
     return MatchInfo(
         id=row.id,
         season_id=row.season_id,
@@ -318,8 +366,9 @@ def _view(row: Match, game: str, seats: tuple[SeatInfo, ...], bearing: Bearing) 
         state=row.state,
         rated=row.rated,
         commitment=row.commitment,
-        seed=row.seed.hex() if row.state is MatchState.DONE else None,
-        transcript_sha256=row.transcript_sha256,
+        seed=row.seed.hex() if told and row.state is MatchState.DONE else None,
+        attempt=row.attempt,
+        transcript_sha256=row.transcript_sha256 if told else None,
         created_at=row.created_at,
         finished_at=row.finished_at,
         seats=seats,

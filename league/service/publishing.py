@@ -1,8 +1,9 @@
 """The end of a season: its standings become final.
 
-A closed season is over when the last of its series has ended. Then the log can change no more (`league.service.rulings`
-refuses to touch a closed season), the ranking is made once more from all of it, and stored as the published standings
-with the log's hash. There is one such snapshot for a season, and the database refuses to change or remove it.
+A closed season is over when the last of its series has ended and no match waits for an organiser. Then the log can
+change no more (`league.service.rulings` refuses to touch a closed season), the ranking is made once more from all of
+it, and stored as the published standings with the log's hash. There is one such snapshot for a season, and the database
+refuses to change or remove it.
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ from league.service.audit import SYSTEM, record
 from league.service.history import remember
 from league.service.ranking import ranking
 from league.service.response_times import latency_by_version
-from league.states import UNFINISHED, SeasonState
-from league.tables import RatingSnapshot, Season, Series
+from league.states import UNFINISHED, MatchState, SeasonState
+from league.tables import Match, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
 
 
 def seasons_to_publish(session: Session) -> list[int]:
-    """Closed seasons without a series on its way and without published standings."""
+    """Closed seasons without a series on its way, a match that is held, or published standings."""
     unfinished = select(Series.season_id).where(col(Series.state).in_(UNFINISHED))
     published = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
+    held = select(Match.season_id).where(Match.state == MatchState.HELD)
     over = select(Season.id).where(
-        Season.state == SeasonState.CLOSED, col(Season.id).not_in(unfinished), col(Season.id).not_in(published)
+        Season.state == SeasonState.CLOSED, *(col(Season.id).not_in(those) for those in (unfinished, held, published))
     )
     return list(session.exec(over.order_by(col(Season.id))))
 

@@ -22,8 +22,8 @@ from league.ratings.quality import PAIR_TABLE_PLAYERS
 from league.ratings.table import by_rating
 from league.service.counting import happened
 from league.service.lineage import priors_of
+from league.service.outcomes import PLAYED
 from league.service.places import Field, fields_of, set_apart, with_places_before
-from league.service.play import PLAYED
 from league.service.results import season_log
 from league.service.rules_played import rules_played
 from league.service.seasons import season_progress

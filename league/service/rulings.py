@@ -5,7 +5,7 @@ count", notes it in the audit log with its reason, and marks the season's rankin
 rest. So voiding a match and restoring it gives back exactly the ranking of before. `league.service.counting` is the
 other half: which matches count.
 
-A season that is closed is final, and no ruling changes it.
+A season that is closed is final, and no ruling changes it but on matches that are held.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from datetime import datetime
 
 from sqlmodel import Session, col, select
 
-from engine.chance import commitment
-from league.database import now
+from engine.chance import SEED_BYTES, commitment
+from league.database import now, surroundings
 from league.errors import NotFound, WrongState
 from league.service.audit import record
 from league.service.impartiality import judging
-from league.service.steps import insert_rows, touch_log
+from league.service.steps import insert_rows, move, touch_log
 from league.service.uncounted import DROPPED
 from league.service.users import Person
-from league.states import MatchState, SeasonState
+from league.states import WITH_RESULT, MatchState, SeasonState
 from league.tables import Attempt, Match, Participant, Season, Series, VoidedMatch
 
 JUDGING = frozenset({SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FINALS})
@@ -37,12 +37,12 @@ def void_match(session: Session, organiser: Person, match_id: int, reason: str) 
         NotAllowed, NotFound, OwnMatch, WrongState.
     """
     organiser.must_organise()
-    match = _finished(session, match_id)
+    match = ruled_on(session, match_id)
     own = judging(session, organiser, match_id)
     if session.get(VoidedMatch, match_id) is not None:
         return False
     session.add(VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=now(session)))
-    _note(session, organiser, "match-voided", match, reason, own)
+    note_ruling(session, organiser, "match-voided", match, reason, own)
     return True
 
 
@@ -54,34 +54,37 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
         WrongState: the same match was played, or is played, once more, and that one has not been voided.
     """
     organiser.must_organise()
-    match = _finished(session, match_id)
+    match = ruled_on(session, match_id)
     own = judging(session, organiser, match_id)
     voided = session.get(VoidedMatch, match_id)
     if voided is None:
         return False
     _alone(session, match)
     session.delete(voided)
-    _note(session, organiser, "match-restored", match, reason, own)
+    note_ruling(session, organiser, "match-restored", match, reason, own)
     return True
 
 
 def rejudge_match(session: Session, organiser: Person, match_id: int, reason: str) -> int:
-    """Void a finished match, or take one that we failed to play, and play it again: same seed, same versions, same
-    seats. The new match's number.
+    """Void a finished match, or take one that we failed to play, and play it again: same versions, same seats, dice of
+    its own. The new match's number.
 
-    The seed of a finished match is public by then, but the versions were uploaded before it was and cannot change.
+    The dice that were committed to for the match, of any attempt at it, may be known by then: of a deal's other
+    rotations and to whoever rules. New ones are as secret as those of any match that is planned.
 
     Raises:
         NotAllowed, NotFound, OwnMatch.
         WrongState: the season is closed, the match is played again already, or it was dropped before anybody began it.
     """
     organiser.must_organise()
-    match = _finished(session, match_id, or_abandoned=True)
+    match = ruled_on(session, match_id, or_unplayed=True)
     own = judging(session, organiser, match_id)
     at = now(session)
     voided = session.get(VoidedMatch, match_id)
-    if voided is not None or match.state is MatchState.ABANDONED:
+    if voided is not None or match.state not in WITH_RESULT:
         _alone(session, match)
+    if match.state is MatchState.HELD:
+        move(session, Match, match.id, MatchState.HELD, MatchState.ABANDONED, finished_at=at)
     if voided is None:
         voided = VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=at)
     before = session.get_one(Series, match.series_id)
@@ -92,19 +95,24 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     again = _copy(session, match, series.id, at)
     voided.rejudged_id = again.id
     session.add(voided)
-    _note(session, organiser, "match-rejudged", match, reason, {**own, "again": again.id})
+    note_ruling(session, organiser, "match-rejudged", match, reason, {**own, "again": again.id})
     return again.id
 
 
-def _finished(session: Session, match_id: int, *, or_abandoned: bool = False) -> Match:
+def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> Match:
+    """A match with a result, or one that we failed to play, in a season in which there are rulings.
+
+    Raises:
+        NotFound, WrongState.
+    """
     match = session.get(Match, match_id)
     if match is None:
         raise NotFound("match", match_id)
-    if match.state is MatchState.ABANDONED and or_abandoned:
+    if match.state is MatchState.ABANDONED and or_unplayed:
         _begun(session, match)
-    elif match.state is not MatchState.DONE:
+    elif match.state not in WITH_RESULT and not (match.state is MatchState.HELD and or_unplayed):
         raise WrongState.of_match(match.state, "organisers rule on results")
-    _judging(session, match.season_id)
+    _judging(session, match.season_id, held=match.state is MatchState.HELD)
     return match
 
 
@@ -115,44 +123,53 @@ def _begun(session: Session, match: Match) -> None:
         raise WrongState("dropped", "The match was dropped before it was begun; nobody wants it played any more.")
 
 
-def _judging(session: Session, season_id: int) -> None:
-    """The season's row is locked, so that nothing is ruled on while it closes."""
+def _judging(session: Session, season_id: int, *, held: bool) -> None:
+    """The season's row is locked, so that nothing is ruled on while it closes. What a series that ran on after that has
+    left to an organiser is decided all the same: until then nothing is published.
+    """
     state = session.exec(select(Season.state).where(Season.id == season_id).with_for_update(key_share=True)).first()
     if state is None:
         raise NotFound("season", season_id)
-    if state not in JUDGING:
+    if state not in JUDGING and not held:
         raise WrongState.of_season(state, "organisers rule only while it is open, frozen or in its finals")
 
 
 def _alone(session: Session, match: Match) -> None:
-    """No other playing of the same match (same seed, same versions in the same seats) counts or is on its way."""
-    same = select(Match).where(
-        Match.season_id == match.season_id,
-        Match.commitment == match.commitment,
-        Match.id != match.id,
-        col(Match.state) != MatchState.ABANDONED,
-        col(Match.id).not_in(select(VoidedMatch.match_id)),
+    """No other playing of the same match counts or is on its way."""
+    others = (
+        select(Match.id)
+        .where(col(Match.id).in_(_playings(session, match)), Match.id != match.id)
+        .where(col(Match.state) != MatchState.ABANDONED, col(Match.id).not_in(select(VoidedMatch.match_id)))
     )
-    mine = _seated(session, match.id)
-    for other in session.exec(same).all():
-        if _seated(session, other.id) == mine:
-            raise WrongState("rejudged", f"The match is played again as match {other.id}; only one of them counts.")
+    other = session.exec(others).first()
+    if other is not None:
+        raise WrongState("rejudged", f"The match is played again as match {other}; only one of them counts.")
 
 
-def _seated(session: Session, match_id: int) -> list[int]:
-    seats = select(Participant.version_id).where(Participant.match_id == match_id)
-    return list(session.exec(seats.order_by(col(Participant.seat))))
+def _playings(session: Session, match: Match) -> set[int]:
+    """The first match, and all that were played in its place or in that of one of those."""
+    first = match
+    while first.repeats_id is not None:
+        first = session.get_one(Match, first.repeats_id)
+    found, newest = {first.id}, {first.id}
+    while newest:
+        newest = set(session.exec(select(Match.id).where(col(Match.repeats_id).in_(newest))).all())
+        found |= newest
+    return found
 
 
 def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match:
-    """The same match, to be played once more."""
+    """The same match, to be played once more with other dice."""
+    seed = surroundings(session).entropy(SEED_BYTES)
     again = Match(
-        **match.model_dump(include=Match.model_fields.keys() - RESULT),
         series_id=series_id,
+        season_id=match.season_id,
         number=0,
+        seed=seed,
+        commitment=commitment(seed),
+        repeats_id=match.id,
         created_at=at,
     )
-    assert again.commitment == commitment(match.seed)
     session.add(again)
     session.flush()
     seats = select(Participant).where(Participant.match_id == match.id).order_by(col(Participant.seat))
@@ -164,13 +181,10 @@ def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match
     return again
 
 
-RESULT = {"id", "series_id", "number", "state", "rated", "transcript_sha256", "created_at", "finished_at"}
-"""Columns of a match that its repetition does not share."""
-
-
-def _note(
+def note_ruling(
     session: Session, organiser: Person, action: str, match: Match, reason: str, more: Mapping[str, object]
 ) -> None:
+    """In the audit log; the season's ranking is out of date."""
     data = {"season": match.season_id, "reason": reason, **more}
     record(session, organiser.name, action, f"match/{match.id}", data)
     touch_log(session, match.season_id)

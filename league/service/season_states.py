@@ -30,8 +30,8 @@ from league.database import now
 from league.errors import BadSetting, Unsettled, WrongState
 from league.service.audit import SYSTEM, record
 from league.service.challenges import end_challenges
+from league.service.dropping import drop_held, drop_waiting
 from league.service.entries import offer_newest
-from league.service.play import drop_waiting
 from league.service.seasons import SeasonInfo, season_info
 from league.service.steps import lock_season, move, touch_log
 from league.service.unfinished import unfinished
@@ -100,6 +100,7 @@ def change_state(
         drop_waiting(session, season_id, FINALS_BEGAN, "The finals began before this series was played.", *planned)
     if after is SeasonState.CLOSED:
         drop_waiting(session, season_id, SEASON_CLOSED, "The season closed before this series was played.")
+        drop_held(session, season_id)
     if after in {SeasonState.FINALS, SeasonState.CLOSED}:
         touch_log(session, season_id)
     return True

@@ -24,7 +24,7 @@ from league.service.divisions import DivisionInfo, carry_over, divisions_of, mak
 from league.service.planning import whole_groups
 from league.service.steps import lock_season, touch_log
 from league.service.users import Person
-from league.states import Admission, FinalsFormat, FinalsLog, MatchState, Ranks, SeasonState
+from league.states import WITH_RESULT, Admission, FinalsFormat, FinalsLog, MatchState, Ranks, SeasonState
 from league.tables import DATES, Attempt, Entry, Match, RatingSnapshot, Season
 from sandbox.languages import LANGUAGES
 
@@ -152,13 +152,14 @@ class Plays:
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a season is. `counting`: of the matches that are `done`, those that count (`league.service.counting`);
-    `voids`: attempts at matches that we spoiled and played again.
+    `held`: those that wait for an organiser; `voids`: attempts at matches that we spoiled.
     """
 
     entries: int
     scheduled: int
     done: int
     counting: int
+    held: int
     abandoned: int
     voids: int
 
@@ -272,19 +273,22 @@ def season_progress(session: Session, season_id: int) -> Progress:
     return Progress(
         entries=entries,
         scheduled=matches.get("scheduled", 0),
-        done=matches.get("done", 0),
+        done=sum(matches.get(state, 0) for state in WITH_RESULT),
         counting=counting,
+        held=matches.get("held", 0),
         abandoned=matches.get("abandoned", 0),
         voids=voids,
     )
 
 
-def season_waiting(session: Session, season_id: int) -> tuple[int, int]:
-    """How many entries there are, and how many matches to come; what has been played is counted with each ranking."""
+def season_waiting(session: Session, season_id: int) -> tuple[int, int, int]:
+    """How many entries there are, how many matches to come and how many are held; what has been played is counted with
+    each ranking.
+    """
     entries = select(func.count()).select_from(Entry).where(Entry.season_id == season_id)
-    waiting = select(func.count()).select_from(Match)
-    waiting = waiting.where(Match.season_id == season_id, Match.state == MatchState.SCHEDULED)
-    return session.exec(entries).one(), session.exec(waiting).one()
+    of_it = select(func.count()).select_from(Match).where(Match.season_id == season_id)
+    waiting, held = (of_it.where(Match.state == state) for state in (MatchState.SCHEDULED, MatchState.HELD))
+    return session.exec(entries).one(), session.exec(waiting).one(), session.exec(held).one()
 
 
 def _check(row: Season) -> None:

@@ -12,9 +12,9 @@ from sqlmodel import Session, SQLModel, col, insert, select, update
 
 from league import states
 from league.errors import NotFound
-from league.tables import BotVersion, Challenge, Exhibition, Season, Series
+from league.tables import BotVersion, Challenge, Exhibition, Match, Season, Series
 
-Staged = type[BotVersion] | type[Series] | type[Season] | type[Challenge] | type[Exhibition]
+Staged = type[BotVersion] | type[Series] | type[Season] | type[Challenge] | type[Exhibition] | type[Match]
 
 
 def move(

@@ -8,8 +8,6 @@ there is nothing to do, and one statement says so.
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -21,11 +19,12 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists, or_, select, update
 
 from league.database import now, settings_of
+from league.jobs import Failure
 from league.service.builds import give_back_build
 from league.service.exhibiting import sweep_exhibitions
 from league.service.play import give_back_series
 from league.states import ExhibitionState, SeriesState, VersionState
-from league.tables import BotVersion, Exhibition, Season, Series, UtcDateTime
+from league.tables import BotVersion, Exhibition, Series, UtcDateTime
 
 log = logging.getLogger(__name__)
 
@@ -35,28 +34,25 @@ LEASE_EXPIRED = "lease-expired"
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """Rows that wait and must be enqueued (again), and how many matches were given up, by game."""
+    """Rows that wait and must be enqueued (again)."""
 
     build_ids: list[int]
     series_ids: list[int]
     exhibition_ids: list[int]
-    abandoned: Mapping[str, int]
 
 
 def sweep(session: Session) -> Swept:
     """Take expired leases back and say what to enqueue, after the commit. Doubled messages harm nothing."""
     at = now(session)
     builds, series, exhibitions = session.execute(_lost(), {"at": at}).one()
-    abandoned: Mapping[str, int] = {}
     if builds:
         _take_back_builds(session, at)
     if series:
-        abandoned = _take_back_series(session, at)
+        _take_back_series(session, at)
     return Swept(
         build_ids=_due(session, BotVersion, VersionState.UPLOADED, at) if builds else [],
         series_ids=_due(session, Series, SeriesState.QUEUED, at) if series else [],
         exhibition_ids=sweep_exhibitions(session) if exhibitions else [],
-        abandoned=abandoned,
     )
 
 
@@ -78,22 +74,17 @@ def _lost() -> Select[bool, bool, bool]:
     )
 
 
-def _take_back_series(session: Session, at: datetime) -> Counter[str]:
+def _take_back_series(session: Session, at: datetime) -> None:
     expired = (
-        select(Series.id, Series.attempt, Series.worker, Season.game)
-        .join(Season, col(Season.id) == Series.season_id)
+        select(Series.id, Series.attempt, Series.worker)
         .where(Series.state == SeriesState.RUNNING, col(Series.lease_until) < at)
         .order_by(col(Series.lease_until))
         .limit(settings_of(session).sweep_limit)
     )
-    abandoned: Counter[str] = Counter()
-    for series_id, attempt, worker, game in session.exec(expired).all():
+    for series_id, attempt, worker in session.exec(expired).all():
         detail = f"worker {worker} did not renew its lease in time"
-        given_up = give_back_series(session, series_id, attempt, worker, LEASE_EXPIRED, detail, {})
-        if given_up is not None:
+        if give_back_series(session, series_id, attempt, worker, Failure(LEASE_EXPIRED, detail)):
             log.warning("series %d taken back: %s", series_id, detail)
-            abandoned[game] += given_up
-    return abandoned
 
 
 def _take_back_builds(session: Session, at: datetime) -> None:

@@ -24,11 +24,11 @@ OUR_WORDS = frozenset(
     {
         "played",
         # measured by the referee
-        "watch-ended",
+        "host-starved",  # until 2026-11
         "host-unknown",
+        "referee-late",  # until 2026-11
         "host-memory",
-        "host-starved",  # until 2026-11, as
-        "referee-late",
+        "watch-ended",
         HOST_UNFIT,
         # seen by it
         "container-died",

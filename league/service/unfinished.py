@@ -1,8 +1,9 @@
 """What is open in a season: what an organiser who closes it by hand is told, and what its date waits for.
 
 Standings are final once they are published, so nothing that may still change them is cut off by the clock. An appeal
-that nobody has ruled on, a match that an organiser has ordered to be played again, and finals that are not over hold a
-season at its closing date. What merely waits on the ladder does not: a ladder has no end but its date.
+that nobody has ruled on, a match that waits for an organiser or that one has ordered to be played again, and finals
+that are not over hold a season at its closing date. What merely waits on the ladder does not: a ladder has no end but
+its date.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, func, select
 
-from league.states import AppealState, FinalsFormat, Purpose, SeasonState, SeriesState
+from league.states import AppealState, FinalsFormat, MatchState, Purpose, SeasonState, SeriesState
 from league.tables import Appeal, Match, Season, Series, VoidedMatch
 
 BEFORE_THE_END = frozenset({SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FINALS})
@@ -20,18 +21,20 @@ BEFORE_THE_END = frozenset({SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FI
 @dataclass(frozen=True, slots=True)
 class Unfinished:
     """Counts of what a close would cut off. `matches` wait to be played, `rejudged` of them by an organiser's ruling;
-    what runs already is not among them, for it is played to its end and counts. `finals`: they are due, and not over.
+    what runs already is not among them, for it is played to its end and counts. `held`: matches that wait for an
+    organiser, for we failed at them too often. `finals`: they are due, and not over.
     """
 
     appeals: int = 0
     matches: int = 0
     rejudged: int = 0
+    held: int = 0
     finals: bool = False
 
     @property
     def holds(self) -> bool:
         """Whether the season's date waits for it."""
-        return bool(self.appeals or self.rejudged or self.finals)
+        return bool(self.appeals or self.rejudged or self.held or self.finals)
 
     @property
     def anything(self) -> bool:
@@ -46,13 +49,20 @@ class Unfinished:
         if self.matches:
             again = f" ({self.rejudged} of them by a ruling)" if self.rejudged else ""
             said.append(f"{_counted(self.matches, 'match', 'es')} still to be played{again}")
+        if self.held:
+            said.append(f"{_counted(self.held, 'match', 'es')} held for an organiser")
         if self.finals:
             said.append("finals that are not over")
         return said
 
     def noted(self) -> dict[str, object]:
         """As the audit log keeps it: what is not nothing."""
-        values = {"open_appeals": self.appeals, "unplayed_matches": self.matches, "finals_cut_off": self.finals}
+        values = {
+            "open_appeals": self.appeals,
+            "unplayed_matches": self.matches,
+            "held_matches": self.held,
+            "finals_cut_off": self.finals,
+        }
         return {name: value for name, value in values.items() if value}
 
 
@@ -66,10 +76,13 @@ def unfinished(session: Session, season: Season) -> Unfinished:
     waiting = waiting.where(
         Series.season_id == season.id, Series.state == SeriesState.QUEUED, Series.purpose != Purpose.CHALLENGE
     )
+    held = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
+    held = held.where(Match.season_id == season.id, Match.state == MatchState.HELD, Series.purpose != Purpose.CHALLENGE)
     again = select(VoidedMatch.rejudged_id).where(VoidedMatch.season_id == season.id)
     return Unfinished(
         appeals=session.exec(appeals).one(),
         matches=session.exec(waiting).one(),
+        held=session.exec(held).one(),
         rejudged=session.exec(waiting.where(col(Match.id).in_(again))).one(),
         finals=season.finals is not FinalsFormat.NONE and season.finals_done_at is None,
     )

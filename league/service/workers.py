@@ -43,6 +43,9 @@ Judged = type[Series] | type[Exhibition]
 """What only a fit machine may take."""
 
 MAX_REASONS = 20
+AVOID_SECONDS = 600
+"""For so long a series waits for another machine than the one that failed at it; then it is played by whoever comes."""
+
 NOT_SEEN = "its keeper was not heard of lately"
 
 
@@ -147,6 +150,16 @@ def doubt_host(session: Session, host: Host) -> None:
     _become(session, host, Fitness.UNCHECKED, (), now(session))
 
 
+def condemn_host(session: Session, host: Host, reason: str) -> None:
+    """A machine failed at what it must be able to do: it judges no more until its own check passes, which is due now.
+    What it has judged stays, for nothing says that a verdict was wrong.
+    """
+    at = now(session)
+    found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": [storable(reason)], "check_due_at": at}
+    _change(session, and_(_is(host), col(WorkerHost.fitness) != Fitness.UNFIT), since_at=at)
+    _change(session, _is(host), **found)
+
+
 def take_canary(session: Session, host: Host) -> int | None:
     """How many series were finished there since the last canary match, if one is due; None: none is, or somebody else
     was told so and plays it.
@@ -188,6 +201,24 @@ def may_judge(session: Session, host: Host) -> ColumnElement[bool]:
     return exists().where(_is(host), _able(session))
 
 
+def welcome(session: Session, host: Host) -> ColumnElement[bool]:
+    """The condition under which a series may be played there: another machine failed at it, or nobody else would play
+    it, or it has waited for somebody else long enough.
+    """
+    waited = col(Series.queued_at) <= now(session) - timedelta(seconds=AVOID_SECONDS)
+    elsewhere = or_(col(Series.avoid_host).is_(None), col(Series.avoid_host) != host.name)
+    return or_(elsewhere, waited, ~_others(session, host.name))
+
+
+def others_judge(session: Session, name: str) -> bool:
+    """Whether another machine than that one would be given a series now."""
+    return bool(session.exec(select(_others(session, name))).one())
+
+
+def _others(session: Session, name: str) -> ColumnElement[bool]:
+    return exists().where(col(WorkerHost.name) != name, _able(session))
+
+
 def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
     """Why a machine should not judge, in words for operators and the ledger (see `told`); empty: it is fit."""
     row = session.exec(select(WorkerHost).where(_is(host))).first()
@@ -201,8 +232,12 @@ def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
 def turn_away(session: Session, series_id: int, host: Host) -> bool:
     """After a claim that failed: whether the series waits for a fit machine, and one is there to be told of it.
 
-    Where none is there the message may be forgotten: the next check that passes has the series told of again.
+    Where none is there the message may be forgotten: the next check that passes has the series told of again. So may
+    that of a series which waits for another machine because this one failed at it: it is told of again in a moment.
     """
+    waits = (col(Series.id) == series_id, col(Series.state) == SeriesState.QUEUED, ~welcome(session, host))
+    again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
+    session.exec(update(Series).where(*waits).values(nudge_at=again).execution_options(synchronize_session=False))
     return _turn_away(session, host, Series, col(Series.id) == series_id, col(Series.state) == SeriesState.QUEUED)
 
 

@@ -10,7 +10,7 @@ from engine.chance import commitment
 from engine.core import Message, Reply, Result
 from engine.transcript import Exchange, Transcript, decode, encode
 from league import service
-from league.jobs import MatchOutcome, SeriesJob
+from league.jobs import Failure, MatchOutcome, SeriesJob
 from tests.api.site import Site
 from tests.league.world import GAME, abandoned, forfeited, won
 
@@ -167,6 +167,6 @@ def test_what_befell_the_whole_series_is_shown_with_each_match(site: Site) -> No
     job = site.world.claim(series)
     assert job is not None
     with site.world.db.transaction() as session:
-        service.release_series(session, job, "w1", "no-engine", "the engine does not answer", {"errno": 111})
+        service.release_series(session, job, "w1", Failure("no-engine", "the engine does not answer", {"errno": 111}))
     (attempt,) = site.ok(200, site.client.get("/v1/matches/1"))["attempts"]
     assert (attempt["match_id"], attempt["cause"], attempt["evidence"]) == (None, "no-engine", {"errno": 111})

@@ -242,10 +242,10 @@ class Cluster:
             done = (Match.season_id == season_id, Match.state == MatchState.DONE)
             return session.exec(select(func.count()).select_from(Match).where(*done)).one()
 
-    def abandoned(self, season_id: int) -> int:
-        """Matches of the season that were given up."""
+    def held(self, season_id: int) -> int:
+        """Matches of the season that wait for an organiser."""
         with self.database.reading() as session:
-            lost = (Match.season_id == season_id, Match.state == MatchState.ABANDONED)
+            lost = (Match.season_id == season_id, Match.state == MatchState.HELD)
             return session.exec(select(func.count()).select_from(Match).where(*lost)).one()
 
     def now(self) -> datetime:

@@ -225,10 +225,10 @@ def _marked(cluster: Cluster, chance: random.Random) -> tuple[list[tuple[str, in
 
 
 def _given_up(cluster: Cluster, bots: list[tuple[str, int]]) -> None:
-    """A season of bots that cannot be played, until everything of it was given up."""
+    """A season of bots that cannot be played, until everything of it is held."""
     season_id = cluster.season(bots, games_per_pair=8, series_length=4)
     cluster.poisoned.append(season_id)
-    until("what is poisoned was given up", lambda: cluster.abandoned(season_id) == 8, 2 * DEATH_SECONDS)
+    until("what is poisoned is held", lambda: cluster.held(season_id) == 8, 2 * DEATH_SECONDS)
 
 
 def clock_steps(cluster: Cluster, chance: random.Random) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import event
 from sqlmodel import col, select
 
 from league import service
-from league.jobs import BuildOutcome, SeriesJob
+from league.jobs import BuildOutcome, Failure, SeriesJob
 from league.service import exhibitions
 from league.service.play import BLAMELESS, BROKEN_HOST, HANDED_BACK
 from league.states import Fitness, MatchState, SeriesState, VersionState
@@ -146,7 +146,7 @@ def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
         assert not service.renew_series(session, paused)
     assert world.claim(series_id, "w2") is not None
     with world.db.transaction() as session:
-        service.release_series(session, paused, "paused", "worker-stopped", "", {})
+        service.release_series(session, paused, "paused", Failure("worker-stopped"))
     assert state(world, series_id) is SeriesState.RUNNING
 
 
@@ -164,14 +164,14 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
             return service.sweep(session)
 
     event.listen(world.db.engine, "before_cursor_execute", lambda *what: asked.append(str(what[2])))
-    assert swept() == service.Swept([], [], [], {})
+    assert swept() == service.Swept([], [], [])
     assert [statement.split()[0] for statement in asked if not statement.startswith("BEGIN")] == ["SELECT"]
     world.clock.turn(world.settings.requeue_seconds + 1)
     found = swept()
     assert (found.build_ids, found.exhibition_ids) == ([version_id], [exhibition_id])
     assert causes(world, series_id) == ["lease-expired"]
     world.clock.turn(world.settings.retry_seconds + 1)
-    assert swept() == service.Swept([], [series_id], [], {})
+    assert swept() == service.Swept([], [series_id], [])
 
 
 def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
@@ -214,7 +214,7 @@ def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World
     assert world.finish(job)
 
 
-def test_a_series_we_fail_too_often_is_abandoned_unrated_and_alarmed(
+def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     series_id = queued(world)
@@ -223,13 +223,13 @@ def test_a_series_we_fail_too_often_is_abandoned_unrated_and_alarmed(
         assert job is not None
         assert job.attempt == number
         with world.db.transaction() as session:
-            service.release_series(session, job, "w1", "dirty-box", "something stayed", {"try": number})
+            service.release_series(session, job, "w1", Failure("dirty-box", "something stayed", {"try": number}))
     assert state(world, series_id) is SeriesState.ABANDONED
     assert world.claim(series_id) is None
     assert causes(world, series_id) == ["dirty-box"] * world.settings.series_attempts
     with world.db.reading() as session:
         matches = session.exec(select(Match).where(Match.series_id == series_id)).all()
-    assert {(match.state, match.rated) for match in matches} == {(MatchState.ABANDONED, False)}
+    assert {(match.state, match.rated) for match in matches} == {(MatchState.HELD, False)}
     assert [record.levelno for record in caplog.records if "abandoned" in record.message] == [logging.ERROR]
 
 
@@ -241,7 +241,7 @@ def test_a_series_waits_out_what_is_no_fault_of_its_own(world: World, cause: str
         assert job is not None
         assert job.attempt == number
         with world.db.transaction() as session:
-            service.release_series(session, job, "w1", cause, "it is away", {})
+            service.release_series(session, job, "w1", Failure(cause, "it is away"))
             service.record_check(session, world.host, {}, (), 0)  # it has come back
         with world.db.reading() as session:
             pause = session.get_one(Series, series_id).nudge_at - world.clock.now
@@ -257,7 +257,7 @@ def test_a_machine_that_cannot_even_try_is_given_nothing_until_it_was_checked(wo
     job = world.claim(first)
     assert job is not None
     with world.db.transaction() as session:
-        service.release_series(session, job, "w1", cause, "nothing starts", {})
+        service.release_series(session, job, "w1", Failure(cause, "nothing starts"))
         assert service.due_check(session, world.host) is Fitness.UNCHECKED
     assert world.claim(second) is None
     with world.db.transaction() as session:
@@ -271,7 +271,7 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
         job = world.claim(series_id)
         assert job is not None
         with world.db.transaction() as session:
-            service.release_series(session, job, "w1", "dirty-box", "", {})
+            service.release_series(session, job, "w1", Failure("dirty-box"))
         world.clock.turn(world.settings.retry_seconds * number - 1)
         assert sweep(world).series_ids == []
         world.clock.turn(1)

@@ -9,12 +9,12 @@ from engine.games import GAMES
 from engine.unfinished import unfinished
 from league import service
 from league.errors import NotFound
-from league.jobs import SeriesJob
+from league.jobs import Failure, SeriesJob
 from league.service import live
 from league.service.live import Watched
 from league.service.news import running_series
 from league.states import MatchState, SeriesState
-from tests.league.world import World
+from tests.league.world import World, void
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 6)}
 BIDS = {0: Reply("BID A 100", 7), 1: Reply("BID B 200", 8)}
@@ -28,9 +28,9 @@ def running(world: World) -> SeriesJob:
     return job
 
 
-def show(world: World, job: SeriesJob, *replies: dict[int, Reply], voids: int = 0, cause: str = "") -> bool:
+def show(world: World, job: SeriesJob, *replies: dict[int, Reply]) -> bool:
     with world.db.transaction() as session:
-        return live.show(session, job, job.matches[0].match_id, voids, cause, replies)
+        return live.show(session, job, job.matches[0].match_id, replies)
 
 
 def watch(world: World, match_id: int) -> Watched:
@@ -56,13 +56,18 @@ def test_a_running_match_is_shown_as_far_as_it_has_come(world: World) -> None:
     assert watch(world, job.matches[1].match_id).match is None, "only one match of a series is played at a time"
 
 
-def test_spectators_hear_of_an_attempt_that_failed(world: World) -> None:
+def test_spectators_hear_of_an_attempt_that_failed_and_see_the_other_dice(world: World) -> None:
     job = running(world)
-    assert show(world, job, READY, BIDS)
-    assert show(world, job, voids=1, cause="host-starved")
+    assert show(world, job, READY)
+    first = watch(world, job.matches[0].match_id)
+    assert first.match is not None and first.voids == 0
+    assert world.finish(job, [void(job.matches[0])])
+    again = world.claim(job.series_id)
+    assert again is not None
+    assert show(world, again, READY)
     seen = watch(world, job.matches[0].match_id)
-    assert (seen.voids, seen.cause) == (1, "host-starved")
-    assert seen.match is not None and not list(seen.match.events())
+    assert seen.match is not None and seen.voids == 1
+    assert list(seen.match.events()) != list(first.match.events())
 
 
 def test_nothing_is_left_when_the_series_ends(world: World) -> None:
@@ -80,7 +85,7 @@ def test_nothing_is_left_of_a_series_that_waits_again(world: World, how: str) ->
     assert show(world, job, READY)
     if how == "given back":
         with world.db.transaction() as session:
-            service.release_series(session, job, "w1", "container-died", "it went away", {})
+            service.release_series(session, job, "w1", Failure("container-died", "it went away"))
     else:
         world.clock.turn(world.settings.lease_seconds + 1)
         with world.db.transaction() as session:
@@ -111,12 +116,19 @@ def test_replies_that_the_rules_here_do_not_know_are_not_shown(world: World) -> 
 
 def test_hands_and_seeds_stay_hidden(world: World) -> None:
     world.season(game="liars-dice", series_length=2, games_per_pair=2)
-    (series_id,) = world.tick()
-    job = world.claim(series_id)
-    assert job is not None
-    assert show(world, job, READY)
+    first, second = (world.claim(series_id) for series_id in world.tick())
+    assert first is not None and second is not None and first.matches[0].seed == second.matches[0].seed
+    for job in (first, second):
+        assert show(world, job, READY)
+    for job in (first, second):
+        seen = watch(world, job.matches[0].match_id)
+        assert seen.held and seen.match is None, "the other rotation of the deal is being played"
+    with world.db.reading() as session:
+        assert [series.live_match_id for series in running_series(session, 10)] == [None, None]
+    assert world.finish(second)
+    job = first
     seen = watch(world, job.matches[0].match_id)
-    assert seen.match is not None
+    assert seen.match is not None, "no other match with these dice is to be played any more"
     assert [event["type"] for event in seen.match.events()] == ["round"]
     whole = unfinished(GAMES["liars-dice"], 2, job.matches[0].seed, [READY])
     assert [event["type"] for event in whole.events()] == ["round", "hand", "hand"]

@@ -29,6 +29,7 @@ def detail(transcript: Transcript, sha256: str) -> MatchDetail:
         rated=True,
         commitment="",
         seed=transcript.seed.hex(),
+        attempt=1,
         transcript_sha256=sha256,
         created_at=START,
         finished_at=START,
@@ -36,7 +37,7 @@ def detail(transcript: Transcript, sha256: str) -> MatchDetail:
         uncounted=None,
         repeats_id=None,
     )
-    return MatchDetail(match, "", (AttemptInfo(1, "played", "", {"stolen_ms": 0}, START, START),), ())
+    return MatchDetail(match, "", (AttemptInfo(1, 1, None, "played", "", {"stolen_ms": 0}, START, START),), ())
 
 
 @pytest.mark.parametrize("name", NAMES)

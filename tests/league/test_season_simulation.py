@@ -13,13 +13,13 @@ import pytest
 from sqlmodel import Session, col, select
 
 from league import errors, service
-from league.jobs import MatchJob, MatchOutcome, SeriesJob
+from league.jobs import Failure, MatchJob, MatchOutcome, SeriesJob
 from league.service.challenges import GateTerms
 from league.service.entries import Gate
 from league.service.users import Person
 from league.states import UNFINISHED, ChallengeState, FinalsFormat, Purpose, SeasonState
 from league.tables import Challenge, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
-from tests.league.world import World, abandoned, forfeited, settings, won
+from tests.league.world import World, forfeited, settings, void, won
 
 STEPS = 250
 BOTS = 6
@@ -54,7 +54,7 @@ class Chaos:
 
     def run(self) -> None:
         actions = [self.tick, self.claim, self.claim, self.claim, self.finish, self.finish, self.finish, self.wait]
-        people = [self.upload, self.choose, self.disqualify, self.turn, self.release, self.void]
+        people = [self.upload, self.choose, self.disqualify, self.turn, self.release, self.void, self.answer]
         for _ in range(STEPS):
             self.chance.choice([*actions, *actions, *people])()
             self.remember()
@@ -94,13 +94,19 @@ class Chaos:
     def outcome(self, match: MatchJob) -> MatchOutcome:
         seat = self.chance.randrange(2)
         return self.chance.choice(
-            [*[won(match, seat)] * 6, forfeited(match, seat), forfeited(match, 0, 1), abandoned(match)]
+            [
+                *[won(match, seat)] * 6,
+                forfeited(match, seat),
+                forfeited(match, 0, 1),
+                void(match),
+                void(match, seat=seat),
+            ]
         )
 
     def release(self) -> None:
         if self.held:
             with self.world.db.transaction() as session:
-                service.release_series(session, self.chance.choice(self.held), "w", "dirty-box", "", {})
+                service.release_series(session, self.chance.choice(self.held), "w", Failure("dirty-box"))
 
     def wait(self) -> None:
         """Time passes; the sweeper and the rankings come by."""
@@ -137,6 +143,21 @@ class Chaos:
             verb = self.chance.choice([service.void_match, service.rejudge_match])
             self.try_to(lambda session, *_: verb(session, self.world.boss, match_id, "chaos"))
 
+    def answer(self) -> None:
+        """An organiser looks at a match at which we failed too often."""
+        with self.world.db.reading() as session:
+            found = service.held_matches(session, self.world.boss)
+        if found:
+            match_id, loser = self.chance.choice(found).match.id, self.chance.randrange(2)
+            verb: Callable[[Session], object] = self.chance.choice(
+                [
+                    lambda session: service.rejudge_match(session, self.world.boss, match_id, "chaos"),
+                    lambda session: service.decide_match(session, self.world.boss, match_id, loser, "chaos"),
+                    lambda session: service.leave_match(session, self.world.boss, match_id, "chaos"),
+                ]
+            )
+            self.try_to(lambda session, *_: verb(session))
+
     def turn(self) -> None:
         """An organiser goes on, or back to open; seldom, or the season would be over at once."""
         if self.chance.random() < 0.3:
@@ -167,6 +188,7 @@ class Chaos:
                 job = self.world.claim(series_id)
                 if job is not None:
                     assert self.world.finish(job)
+            self.answer()
             self.wait()
             self.remember()
             with self.world.db.reading() as session:

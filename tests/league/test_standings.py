@@ -103,7 +103,7 @@ def test_matches_that_both_spoiled_or_nobody_played_are_not_rated(world: World) 
         "matches": 3,
         "abandoned": 1,
         "voids": 5,
-        "causes": {"host-starved": 3, "referee-late": 2},
+        "causes": {"host-unknown": 3, "referee-late": 2},
         "timeouts": 3,
         "other_faults": 0,
     }

@@ -10,7 +10,7 @@ import pytest
 from sqlmodel import select
 
 from league import service
-from league.jobs import AttemptRecord
+from league.jobs import AttemptRecord, Failure, MatchOutcome
 from league.service.builds import release_build
 from league.service.play import BLAMELESS
 from league.service.sweep import LEASE_EXPIRED
@@ -98,7 +98,8 @@ def test_an_attempt_is_told_without_inner_words_and_the_ledger_has_them(world: W
     match = job.matches[0].match_id
     void = AttemptRecord(1, 2, "engine", INNER, {"stolen_ns": 5})
     with world.db.transaction() as session:
-        service.release_series(session, job, "w3.example:41", "OperationalError", INNER, {}, [(match, void)])
+        tried = [MatchOutcome(match, None, None, (), (), (), (void,))]
+        service.release_series(session, job, "w3.example:41", Failure("OperationalError", INNER), tried)
     with world.db.reading() as session:
         shown = service.match_detail(session, match).attempts
         kept = session.exec(select(Attempt.detail).where(Attempt.series_id == series)).all()

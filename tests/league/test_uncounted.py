@@ -129,7 +129,7 @@ def test_a_match_that_was_not_played_says_why_not(world: World) -> None:
         service.set_season_state(session, world.boss, third, SeasonState.CLOSED, force=True)
     with world.db.reading() as session:
         ids = {match.season_id: match.id for match in service.matches(session, state=MatchState.ABANDONED)}
-    assert detail(world, ids[first]).not_played == "The service failed at every attempt, the last time by host-starved."
+    assert detail(world, ids[first]).not_played == "The service failed at every attempt, the last time by host-unknown."
     again = rule(world, service.rejudge_match, ids[first], "the host is well again")
     assert detail(world, ids[first]).not_played.endswith(f"It is played again as match {again}.")
     assert detail(world, again).match.repeats_id == ids[first]

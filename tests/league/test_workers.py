@@ -6,11 +6,11 @@ import pytest
 from sqlmodel import col, select
 
 from league import service
-from league.jobs import Host, SeriesJob
+from league.jobs import Failure, Host, SeriesJob
 from league.service.workers import FORGET_DAYS, HostInfo, unfit_reasons
 from league.states import Fitness, MatchState, SeriesState
 from league.tables import Attempt, Match, Series
-from tests.league.world import World, attempt, forfeited, settings, won
+from tests.league.world import World, forfeited, settings, void, won
 
 OTHER = Host("other", "boot")
 WRONG = {"told": "a bot that was in time was convicted", "elapsed_ns": 1}
@@ -213,11 +213,11 @@ def test_what_was_played_while_its_machine_was_found_unfit_is_played_again(
     canary(world, world.host, WRONG)
     if again:
         arrive(world, world.host)
-    outcomes = [forfeited(match, 1) for match in job.matches]  # each after one void attempt
+    outcomes = [*(forfeited(match, 1) for match in job.matches[:-1]), void(job.matches[-1])]
     assert not world.finish(job, outcomes)
     assert state(world, series) is SeriesState.QUEUED
     causes = [(cause, of_match) for cause, of_match, _ in ledger(world, series)]
-    assert causes == [("host-unfit", False), ("referee-late", True), ("referee-late", True)]
+    assert causes == [("host-memory", True), ("host-unfit", False)]
     arrive(world, world.host)
     world.clock.turn(1)
     job = claim(world, series, world.host)
@@ -231,20 +231,19 @@ def test_what_was_played_while_its_machine_was_found_unfit_is_played_again(
 def test_void_attempts_of_a_series_that_is_given_back_stay_in_the_ledger(world: World, series: int) -> None:
     job = claim(world, series, world.host)
     assert job is not None
-    first, second = (match.match_id for match in job.matches)
-    tried = [(first, attempt("host-starved", stolen_ns=5)), (first, attempt()), (second, attempt("referee-late"))]
+    first = job.matches[0]
     with world.db.transaction() as session:
-        service.release_series(session, job, "w", "no-engine", "it is gone", {}, tried)
-    assert [cause for cause, _, _ in ledger(world, series)] == ["no-engine", "host-starved", "referee-late"]
+        service.release_series(session, job, "w", Failure("no-engine", "it is gone"), [void(first, stolen_ns=5)])
+    assert [cause for cause, _, _ in ledger(world, series)] == ["host-memory", "no-engine"]
     with world.db.reading() as session:
-        shown = service.match_detail(session, first).attempts
+        shown = service.match_detail(session, first.match_id).attempts
     assert [(row.match_id, row.cause, row.evidence) for row in shown] == [
+        (first.match_id, "host-memory", {"stolen_ns": 5}),
         (None, "no-engine", {}),
-        (first, "host-starved", {"stolen_ns": 5}),
     ]
     with world.db.transaction() as session:  # too late: another has it by now
-        service.release_series(session, job, "w", "no-engine", "again", {}, tried)
-    assert len(ledger(world, series)) == 3
+        service.release_series(session, job, "w", Failure("no-engine", "again"), [void(first)])
+    assert len(ledger(world, series)) == 2
 
 
 def test_an_operator_may_let_unfit_machines_judge_and_every_attempt_says_so(tmp_path) -> None:

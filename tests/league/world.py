@@ -175,8 +175,14 @@ class World:
         worker: str = "w1",
         db: Database | None = None,
     ) -> bool:
+        """Hand in outcomes, or first seats' wins; an organiser leaves unplayed what is `abandoned`."""
+        outcomes = outcomes or [won(match) for match in job.matches]
         with (db or self.db).transaction() as session:
-            return service.finish_series(session, job, worker, outcomes or [won(match) for match in job.matches])
+            taken = service.finish_series(session, job, worker, outcomes)
+            for outcome in outcomes:
+                if taken and outcome == abandoned(MatchJob(outcome.match_id, b"", ())):
+                    service.leave_match(session, self.boss, outcome.match_id, "we failed")
+        return taken
 
     def at_once(self, first: Callable[[Session], object], second: Callable[[Session], object]) -> None:
         """The second begins before the first is committed, and may wait for its locks; raises what the second raises.
@@ -259,7 +265,12 @@ def forfeited(match: MatchJob, *seats: int) -> MatchOutcome:
     )
 
 
+def void(match: MatchJob, cause: str = "host-memory", **evidence: object) -> MatchOutcome:
+    """The attempt came to nothing."""
+    return MatchOutcome(match.match_id, None, None, (), (), (), (attempt(cause, **evidence),))
+
+
 def abandoned(match: MatchJob) -> MatchOutcome:
-    """Every attempt was void."""
-    attempts = (attempt("host-starved", stolen_ms=1.5),) * 3
+    """We fail at it so often that it is held, and an organiser leaves it unplayed (see `World.finish`)."""
+    attempts = (attempt("host-unknown", stolen_ms=1.5, seat=0),) * 3
     return MatchOutcome(match.match_id, None, None, (), (), (), attempts)

@@ -37,6 +37,8 @@ ALL = "200 200 200 200 200"
 SIGNED = "401 200 200 200 200"
 OPEN = "409 409 409 409 409"
 REASON = {"reason": "because"}
+HELD = ("transcript", "replay", "verification")
+DEALS = {"season_id": "season of deals"}
 BOT = "/v1/bots/{bot_id}"
 SEASON = "/v1/seasons/{season_id}"
 MATCH = "/v1/matches/{match_id}"
@@ -116,9 +118,43 @@ TABLE: tuple[Line, ...] = (
     Line("GET", f"{MATCH}/replay", "409 409 409 409 409", params={"match_id": "waiting"}),
     Line("GET", f"{MATCH}/verification", ALL),
     Line("GET", f"{MATCH}/verification", "409 409 409 409 409", params={"match_id": "waiting"}),
+    # --- a match with whose dice others are still to be played: nobody sees more of it than who won
+    Line("GET", MATCH, ALL, params={"match_id": "held"}),
+    Line("GET", "/v1/matches", ALL, query="?limit=200"),
+    Line("GET", f"{MATCH}/live", ALL, params={"match_id": "held"}),
+    *(Line("GET", f"{MATCH}/{what}", OPEN, params={"match_id": "held"}) for what in HELD),
+    Line("GET", f"{MATCH}/logs", "401 404 200 404 404", params={"match_id": "held"}),
+    Line("POST", f"{MATCH}/appeals", "401 404 409 404 404", {"text": "mine"}, params={"match_id": "held"}),
+    Line("GET", "/matches/{match_id}", ALL, params={"match_id": "held"}),
+    Line("GET", "/matches/{match_id}/mine", "in 404 200 404 404", params={"match_id": "held"}),
+    *(
+        Line(
+            "GET",
+            "/matches/{match_id}/mine/{seat}/stderr",
+            "in 404 404 404 404",
+            params={"match_id": "held", "seat": n},
+        )
+        for n in "012"
+    ),
+    Line("GET", "/matches/{match_id}/appeal", "in 200 200 200 200", params={"match_id": "held"}),
+    *(
+        Line("GET", route, ALL, params=DEALS)
+        for route in (SEASON, "/seasons/{season_id}", "/seasons/{season_id}/matches", "/seasons/{season_id}/matrix")
+    ),
+    *(
+        Line("GET", f"{SEASON}/export/{{table}}.{{form}}", ALL, params={"table": table, "form": "jsonl", **DEALS})
+        for table in Exported
+    ),
+    *(Line("GET", "/bots/{bot_id}", ALL, params={"bot_id": f"dice of {who}"}) for who in ("ada", "bob", "dave")),
+    *(Line("GET", "/bots/{bot_id}/matches", ALL, params={"bot_id": f"dice of {who}"}) for who in ("ada", "bob")),
+    Line("GET", "/games/{name}", ALL, params={"name": "liars-dice"}),
     Line("POST", f"{MATCH}/void", "401 403 403 200 200", REASON),
     Line("POST", f"{MATCH}/restore", "401 403 403 200 200", REASON),
     Line("POST", f"{MATCH}/rejudge", "401 403 403 201 201", REASON),
+    Line("GET", "/v1/held-matches", "401 403 403 200 200"),
+    Line("POST", f"{MATCH}/decide", "401 403 403 409 409", {**REASON, "seat": 0}),
+    Line("POST", f"{MATCH}/leave", "401 403 403 409 409", REASON),
+    Line("GET", f"{SEASON}/voids", "401 403 403 200 200"),
     Line("POST", f"{MATCH}/appeals", "401 404 409 404 404", {"text": "again"}),
     Line("GET", "/v1/appeals", SIGNED, shows=APPEALS),
     Line(
@@ -225,6 +261,7 @@ TABLE: tuple[Line, ...] = (
     Line("POST", "/desk/announcements", "in 403 403 303 303", form={"title": "t", "text": "t"}),
     Line("POST", "/desk/announcements/{announcement_id}/take-down", "in 403 403 303 303"),
     Line("POST", "/desk/matches", "in 403 403 303 303", form={"match": "1", "verb": "void", "reason": "because"}),
+    Line("POST", "/desk/held/{match_id}", "in 403 403 409 409", form={"answer": "leave", "reason": "because"}),
     Line("POST", "/desk/appeals/{appeal_id}", "in 403 403 303 303", form={"uphold": "false", "ruling": "no"}),
     Line("GET", "/desk/seasons/{season_id}", "in 403 403 200 200", shows=LIST),
     Line("POST", "/desk/seasons/{season_id}/state", "in 403 403 303 303", form={"state": "frozen"}),

@@ -76,14 +76,15 @@ class Arena:
         about: Mapping[str, object],
         between: Callable[[], None],
         *_listeners: object,
+        attempt: int = 1,
     ) -> Played:
         """As `sandbox.arena.Arena.play`; bots take chances, so no two attempts are alike."""
         for wait in (self.simulator.idle, self.simulator.idle, self.simulator.pause):  # harm at the end tells most
             between()
             wait(self.simulator.chance.uniform(0, 3))
-        self._maybe_void()
+        self._maybe_void(seating)
         players = [self._player(self.programs[player]) for player in seating]
-        return Played(run_match(game, len(seating), seed, MemoryTransport(players), about), {})
+        return Played(run_match(game, len(seating), seed, MemoryTransport(players), about, attempt), {})
 
     def play_beside(
         self,
@@ -101,14 +102,18 @@ class Arena:
         def exchange(messages: Sequence[Message]) -> Mapping[Seat, Reply]:
             with hold():
                 self.simulator.pause(0.5)
-            self._maybe_void()
+            self._maybe_void(range(seats))
             return bots.exchange(messages)
 
         return Played(run_match(game, seats, seed, beside(_Bots(exchange)), about), {})
 
-    def _maybe_void(self) -> None:
+    def _maybe_void(self, seating: Sequence[int]) -> None:
+        """Mostly while one seat is to answer; seldom it is the machine that has failed."""
+        chance = self.simulator.chance
         if self.simulator.happens(self.simulator.weather.void):
-            raise TransportError("host-starved", "simulated", stolen_ms=7)
+            cause = chance.choice(["host-unknown", "host-memory", "host-memory", "watch-ended"])
+            seat = chance.choice([None, *range(len(seating))])
+            raise TransportError(cause, "simulated", **({} if seat is None else {"seat": seat}))
 
     def _player(self, program: Program) -> Player:
         """The house's random bot. In a trial it does as its text says, elsewhere it sometimes falls silent."""

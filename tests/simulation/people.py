@@ -31,7 +31,7 @@ def organiser(now: Simulator) -> None:
     """Somebody who finds machines unfit, and matches worth another look."""
     while True:
         now.pause(10)
-        for action in (_find_unfit, _rule):
+        for action in (_find_unfit, _rule, _answer):
             if now.happens(now.weather.interfere + now.weather.unfit):
                 with now.task(), now.stage.database.transaction() as session:
                     action(now, session)
@@ -48,6 +48,18 @@ def _rule(now: Simulator, session: Session) -> None:
         verb = now.chance.choice([service.void_match, service.rejudge_match, service.restore_match])
         with contextlib.suppress(errors.WrongState):
             verb(session, BOSS, now.chance.choice(done), "storm")
+
+
+def _answer(now: Simulator, session: Session) -> None:
+    held = service.held_matches(session, BOSS)
+    if held:
+        match = now.chance.choice(held).match
+        if now.happens(0.4):
+            service.rejudge_match(session, BOSS, match.id, "storm")
+        elif now.happens(0.5):
+            service.decide_match(session, BOSS, match.id, now.chance.choice(match.seats).seat, "storm")
+        else:
+            service.leave_match(session, BOSS, match.id, "storm")
 
 
 def author(now: Simulator) -> None:

@@ -61,8 +61,9 @@ REDELIVERY_SECONDS = 60
 
 EXPLAINED = (
     "played",
-    "host-starved",
+    "host-unknown",
     "host-memory",
+    "watch-ended",
     "host-unfit",
     "lease-expired",
     "worker-stopped",

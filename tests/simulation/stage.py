@@ -81,7 +81,7 @@ class Stage:
     def __post_init__(self) -> None:
         self.settings = settings(
             self.folder / "run",
-            match_attempts=2,
+            match_attempts=3,
             series_attempts=20,
             refit_seconds=20,
             requeue_seconds=30,

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from league.service import builds, play
+from league.service import builds, outcomes, play
 from league.service.steps import move
 from league.tables import Attempt
 from tests.simulation.simulator import Simulator
 from tests.simulation.stage import Stage, StormyBlobs
-from tests.simulation.storm import ROUGH
+from tests.simulation.storm import ROUGH, Weather
 
 SEEDS = 60
 SEEDS_TO_FIND_A_BUG = 300
@@ -52,7 +52,7 @@ def _silence() -> Iterator[None]:
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 SWEEP = sys.modules["league.service.sweep"]  # the package has a function of that name
-write_results = play._write_results
+write_results = outcomes._write_results
 
 
 def late_results_are_taken(bug: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def results_come_in_a_second_transaction(bug: pytest.MonkeyPatch, stage: Stage) 
         stage.now.maybe_die()
         write_results(session, *what, **how)
 
-    bug.setattr(play, "_write_results", apart)
+    bug.setattr(outcomes, "_write_results", apart)
 
 
 def transcripts_are_promised_only(bug: pytest.MonkeyPatch) -> None:
@@ -112,6 +112,12 @@ def transcripts_are_promised_only(bug: pytest.MonkeyPatch) -> None:
 
 def the_log_grows_unnoticed(bug: pytest.MonkeyPatch) -> None:
     bug.setattr(play, "touch_log", lambda *_: None)
+
+
+def dice_are_thrown_again(bug: pytest.MonkeyPatch) -> None:
+    """A void attempt is played again with what may have been learnt in it."""
+    for module in (play, outcomes):
+        bug.setattr(module, "next_seed", lambda *_: None)
 
 
 def test_where_nothing_is_planted_the_same_search_finds_nothing(stage: Stage) -> None:
@@ -131,6 +137,7 @@ def test_where_nothing_is_planted_the_same_search_finds_nothing(stage: Stage) ->
         messages_are_sent_once,
         transcripts_are_promised_only,
         the_log_grows_unnoticed,
+        dice_are_thrown_again,
     ],
 )
 def test_a_planted_bug_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch, plant: Plant) -> None:
@@ -143,11 +150,16 @@ def test_results_that_are_not_written_at_once_are_found(stage: Stage, monkeypatc
     assert found_within(stage, SEEDS_TO_FIND_A_BUG)
 
 
-def found_within(stage: Stage, seeds: int) -> bool:
+def test_matches_that_nobody_is_asked_about_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(play, "_hold", lambda *_: None)
+    assert found_within(stage, SEEDS_TO_FIND_A_BUG, Weather(void=0.5))
+
+
+def found_within(stage: Stage, seeds: int, weather: Weather = ROUGH) -> bool:
     """Whether a storm ends badly: in a state that it should not, or with a task that stumbled over one."""
     for seed in range(seeds):
         try:
-            if Simulator(stage, seed, ROUGH).run():
+            if Simulator(stage, seed, weather).run():
                 return True
         except Exception:  # noqa: BLE001  a bug may show as any of them
             return True

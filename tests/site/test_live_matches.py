@@ -49,10 +49,10 @@ class Played:
             of_it = col(Match.id) == self.match_id
             session.exec(update(Match).where(of_it).values(seed=self.transcript.seed))
 
-    def show(self, exchanges: int, voids: int = 0, cause: str = "") -> None:
+    def show(self, exchanges: int) -> None:
         replies: list[dict[int, Reply]] = [dict(e.replies) for e in self.transcript.exchanges[:exchanges]]
         with self.world.db.transaction() as session:
-            assert live.show(session, self.job, self.match_id, voids, cause, replies)
+            assert live.show(session, self.job, self.match_id, replies)
 
     def finish(self) -> None:
         first, *others = (won(match) for match in self.job.matches)
@@ -74,8 +74,6 @@ def test_a_match_is_watched_while_it_is_played_and_becomes_its_replay(visit: Ope
     page.get_by_role("button", name="Back", exact=True).click()
     played.show(8)
     expect(page.locator("[data-part=where]")).to_contain_text(re.compile("move 10 of 1[2-9]"), timeout=10_000)
-    played.show(0, voids=1, cause="host-starved")
-    expect(page.locator("#told")).to_contain_text("We failed at it once (host-starved), no bot did", timeout=10_000)
     home = visit("/")
     home.get_by_role("link", name="watch live").first.click()
     assert re.search(rf"/matches/{played.match_id}$", home.url)

@@ -9,20 +9,18 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, select
 
-from engine.core import TransportError
 from engine.unfinished import Replies
 from league.jobs import SeriesJob
 from league.service import live as league_live
 from league.states import MatchState
 from league.tables import LiveMatch, Match
-from sandbox.arena import Arena, Played
 from tests.workers.conftest import PlayingWorld
-from workers import live, play
+from workers import live
 from workers.live import Broadcast
 from workers.play import play_series
 
-Told = list[tuple[int, int, str, int]]
-"""Match, void attempts, the last one's cause, exchanges."""
+Told = list[tuple[int, int]]
+"""Match, exchanges."""
 
 
 def queued(world: PlayingWorld, length: int = 2) -> int:
@@ -37,10 +35,10 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     found: Told = []
     really = league_live.show
 
-    def show(session: Session, job: SeriesJob, match_id: int, voids: int, cause: str, replies: Replies) -> bool:
-        taken = really(session, job, match_id, voids, cause, replies)
+    def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> bool:
+        taken = really(session, job, match_id, replies)
         assert taken
-        found.append((match_id, voids, cause, len(replies)))
+        found.append((match_id, len(replies)))
         return taken
 
     monkeypatch.setattr(league_live, "show", show)
@@ -67,7 +65,7 @@ def test_a_long_match_is_told_of_again_and_again_to_its_end(
     monkeypatch.setattr(live, "EVERY_SECONDS", 0.0)
     monkeypatch.setattr(live, "COST_SHARE", 0)
     play_series(world.context, queued(world))
-    first = [length for match_id, _, _, length in told if match_id == told[0][0]]
+    first = [length for match_id, length in told if match_id == told[0][0]]
     assert first == [*range(1, 27), 26], "each exchange, and the end"
     assert len({match_id for match_id, *_ in told}) == 2
     assert done(world)
@@ -81,26 +79,8 @@ def test_telling_takes_a_fiftieth_of_the_time_at_most(world: PlayingWorld, told:
     broadcast.begin(job.matches[0].match_id)
     for _ in range(120):
         broadcast.hear({})
-    lengths = [length for _, _, _, length in told]
+    lengths = [length for _, length in told]
     assert lengths == [1, 51, 101], "writing takes a second, so the next may begin fifty later"
-
-
-def test_spectators_are_told_of_an_attempt_that_we_failed(
-    world: PlayingWorld, told: Told, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    really, failures = Arena.play, iter([True, False])
-
-    def once(self: Arena, *arguments: object) -> Played:
-        if next(failures):
-            raise TransportError("referee-late", "not fit to judge")
-        return really(self, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Arena, "play", once)
-    monkeypatch.setattr(play, "VOID_PAUSE_SECONDS", 0.0)
-    series_id = queued(world, 1)
-    play_series(world.context, series_id)
-    assert [entry[1:] for entry in told] == [(1, "referee-late", 0), (1, "referee-late", 26)]
-    assert done(world)
 
 
 def test_a_match_is_played_though_nobody_can_be_told(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:

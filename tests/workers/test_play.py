@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from engine.replay import replay
 from engine.transcript import MAX_TRANSCRIPT_BYTES, decode
 from league import service
 from league.errors import BlobsAway
-from league.jobs import MatchOutcome, SeriesJob
+from league.jobs import SeriesJob
 from league.service.rules_played import rules_played
 from league.states import MatchState, SeriesState
 from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
@@ -30,9 +30,9 @@ from sandbox.slots import Slots
 from tests.league.world import GAME
 from tests.workers.conftest import PlayingWorld
 from tests.workers.victim import MOMENTS
-from workers import metrics, play
+from workers import metrics, play, stopping
 from workers.context import BOTS, Context
-from workers.play import Run, play_series
+from workers.play import play_series
 
 
 def queued(world: PlayingWorld, length: int = 3) -> int:
@@ -62,7 +62,7 @@ def assert_played_once(world: PlayingWorld, series_id: int) -> None:
         assert match.state is MatchState.DONE
         assert match.transcript_sha256 is not None
         transcript = decode(world.context.blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
-        assert transcript.seed == match.seed
+        assert (transcript.seed, transcript.attempt) == (match.seed, match.attempt)
         assert transcript.about["match"] == match.id
         with world.db.reading() as session:
             assert [one.rules_version for one in rules_played(session, [match.season_id])] == [transcript.rules_version]
@@ -111,9 +111,9 @@ def test_matches_are_counted_for_their_season_and_from_nothing_on(
     def counted(metric: str, **labels: str) -> float | None:
         return REGISTRY.get_sample_value(f"deadheat_{metric}_total", {"game": GAME, "season": season, **labels})
 
-    def run(*arguments: Any) -> list[Run]:
+    def run(*arguments: Any) -> None:
         seen.append((counted("matches", outcome="played"), counted("faults", command="", fault="timeout")))
-        return play_run(*arguments)
+        play_run(*arguments)
 
     play_run = play.run
     monkeypatch.setattr(play, "run", run)
@@ -169,18 +169,15 @@ def test_a_worker_that_was_given_up_changes_nothing_when_it_comes_back(
     series_id = queued(world)
     store = play.store
 
-    def meanwhile_somebody_else(
-        context: Context, runs: Sequence[Run], heartbeat: Callable[[], None]
-    ) -> list[MatchOutcome]:
+    def meanwhile_somebody_else(*arguments: Any) -> None:
         monkeypatch.undo()
-        outcomes = store(context, runs, heartbeat)
+        store(*arguments)
         world.clock.turn(world.settings.lease_seconds + 1)
         lost_ids(world)
         other = fresh(world)
         other.__dict__["slots"] = Slots(world.settings.data_dir / "another host's slots")
         play_series(other, series_id)
         other.database.close()
-        return outcomes
 
     monkeypatch.setattr(play, "store", meanwhile_somebody_else)
     play_series(world.context, series_id)
@@ -189,42 +186,68 @@ def test_a_worker_that_was_given_up_changes_nothing_when_it_comes_back(
     assert causes(world, series_id) == ["lease-expired", "played", "played", "played"]
 
 
-def void(times: int, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The first attempts fail by our doing; the seeds of all attempts."""
-    arena_play, seeds = Arena.play, []
+def void(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, *tries: int, **evidence: object) -> list[int]:
+    """These tries at matches, counted from 1, fail by our doing; which seed of its list each of them had."""
+    arena_play: Callable[..., Played] = Arena.play
+    seeds: list[int] = []
 
-    def failing(self: Arena, game: object, seating: object, seed: bytes, *rest: object) -> Played:
-        seeds.append(seed)
-        if len(seeds) <= times:
-            raise TransportError("referee-late", "for the test", late_ns=7)
-        return arena_play(self, game, seating, seed, *rest)  # type: ignore[arg-type]
+    def failing(*arguments: Any, attempt: int) -> Played:
+        seeds.append(attempt)
+        if len(seeds) in tries:
+            raise TransportError("host-memory", "for the test", **evidence)
+        return arena_play(*arguments, attempt=attempt)
 
     monkeypatch.setattr(Arena, "play", failing)
     return seeds
 
 
-def test_a_void_attempt_is_played_again_with_the_same_seed_and_stays_in_the_ledger(
+def test_a_void_match_is_played_again_with_other_dice_and_what_came_before_it_counts(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    series_id = queued(world, length=1)
-    seeds = void(2, monkeypatch)
+    series_id = queued(world)
+    seeds = void(world, monkeypatch, 2)
     play_series(world.context, series_id)
-    assert len(seeds) == 3
-    assert len(set(seeds)) == 1
-    assert causes(world, series_id) == ["referee-late", "referee-late", "played"]
+    first, second, third = matches(world, series_id)
+    assert (first.state, second.state, third.state) == ("done", "scheduled", "scheduled")
+    assert series(world, series_id).state is SeriesState.QUEUED
+    play_series(world.context, series_id)
+    assert seeds == [1, 1, 2, 1]
+    assert causes(world, series_id) == ["host-memory", "played", "played", "played"]
+    assert matches(world, series_id)[0].transcript_sha256 == first.transcript_sha256
     assert_played_once(world, series_id)
 
 
-def test_a_match_that_we_fail_three_times_is_abandoned_and_unrated(
+def test_a_match_that_fails_twice_while_one_seat_is_to_answer_is_held(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     series_id = queued(world, length=1)
-    void(3, monkeypatch)
+    void(world, monkeypatch, 1, 2, seat=1)
+    play_series(world.context, series_id)
+    assert series(world, series_id).state is SeriesState.QUEUED
     play_series(world.context, series_id)
     (match,) = matches(world, series_id)
-    assert (match.state, match.rated, match.transcript_sha256) == (MatchState.ABANDONED, False, None)
+    assert (match.state, match.rated, match.transcript_sha256) == (MatchState.HELD, False, None)
     assert series(world, series_id).state is SeriesState.DONE
-    assert causes(world, series_id) == ["referee-late"] * 3
+    assert causes(world, series_id) == ["host-memory"] * 2
+
+
+def test_a_worker_that_is_stopped_in_mid_series_hands_in_what_it_has_played(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series_id = queued(world)
+    seeds = void(world, monkeypatch)
+
+    def stop_in_the_second() -> None:
+        if len(seeds) == 2:
+            raise stopping.Stopping
+
+    monkeypatch.setattr(stopping, "look", stop_in_the_second)
+    play_series(world.context, series_id)
+    assert [match.state for match in matches(world, series_id)] == ["done", "scheduled", "scheduled"]
+    play_series(world.context, series_id)
+    assert seeds == [1, 1, 2, 2]
+    assert causes(world, series_id) == ["played", "worker-stopped", "played", "played"]
+    assert_played_once(world, series_id)
 
 
 def test_a_database_that_is_away_for_a_moment_does_not_end_the_series(
@@ -307,16 +330,16 @@ def test_an_engine_that_goes_away_in_the_middle_costs_no_match(
     series_id, open_boxes = queued(world), Arena.play
     matches_played: list[Arena] = []
 
-    def goes_away(self: Arena, *arguments: Any) -> Played:
+    def goes_away(self: Arena, *arguments: Any, **rest: Any) -> Played:
         if matches_played:
             raise SandboxError("engine", "no container could be started: connection refused")
         matches_played.append(self)
-        return open_boxes(self, *arguments)
+        return open_boxes(self, *arguments, **rest)
 
     monkeypatch.setattr(Arena, "play", goes_away)
     play_series(world.context, series_id)
     assert series(world, series_id).state is SeriesState.QUEUED
-    assert causes(world, series_id) == ["engine"]
+    assert causes(world, series_id) == ["played", "engine"]
     monkeypatch.undo()
     play_series(world.context, series_id)
     assert series(world, series_id).state is SeriesState.QUEUED  # this machine is to be checked first

@@ -1,0 +1,276 @@
+"""Void attempts: what they leave, when an organiser is asked, and whose matches fail more often than others'."""
+
+from __future__ import annotations
+
+import pytest
+from sqlmodel import select
+
+from league import service
+from league.errors import BadSetting, NotAllowed, Unsettled, WrongState
+from league.jobs import Failure, Host, SeriesJob
+from league.service.voids import Share, excesses
+from league.states import Fitness, MatchState, SeasonState, SeriesState
+from league.tables import Match, Participant, Series, WorkerHost
+from tests.league.world import World, void, won
+
+OTHER = Host("other", "boot")
+
+
+def begun(world: World, length: int = 3) -> SeriesJob:
+    world.season(2, series_length=length, games_per_pair=length)
+    (series_id,) = world.tick()
+    job = world.claim(series_id)
+    assert job is not None
+    return job
+
+
+def matches(world: World) -> list[Match]:
+    with world.db.reading() as session:
+        return list(session.exec(select(Match).order_by("id")))
+
+
+def states(world: World) -> list[MatchState]:
+    return [match.state for match in matches(world)]
+
+
+def claim(world: World, series_id: int, host: Host) -> SeriesJob | None:
+    with world.db.transaction() as session:
+        job = service.claim_series(session, series_id, f"{host.name}:1", host)
+        if job is None:
+            service.turn_away(session, series_id, host)
+    return job
+
+
+def due_in(world: World, series_id: int) -> float:
+    with world.db.reading() as session:
+        return (session.get_one(Series, series_id).nudge_at - world.clock.now).total_seconds()
+
+
+def held(world: World, length: int = 1) -> int:
+    """A match that waits for an organiser, as the only one of its series."""
+    job = begun(world, length)
+    assert world.finish(job, [void(job.matches[0], seat=0)])
+    again = world.claim(job.series_id)
+    assert again is not None
+    assert world.finish(again, [void(again.matches[0], seat=0)])
+    return job.matches[0].match_id
+
+
+def arrive(world: World, host: Host) -> None:
+    with world.db.transaction() as session:
+        service.host_arrives(session, host, "image")
+        service.record_check(session, host, {}, (), 0)
+
+
+def test_what_was_played_before_a_void_match_counts_and_the_rest_is_played_with_other_dice(world: World) -> None:
+    job = begun(world)
+    first, second, _ = job.matches
+    assert world.finish(job, [won(first), void(second)])
+    assert states(world) == ["done", "scheduled", "scheduled"]
+    again = world.claim(job.series_id)
+    assert again is not None
+    assert [(match.match_id, match.attempt) for match in again.matches] == [(second.match_id, 2), (3, 1)]
+    assert world.finish(again)
+    assert states(world) == ["done"] * 3
+    with world.db.reading() as session:
+        lines = service.match_detail(session, second.match_id).attempts
+    assert [(line.cause, line.seed_number) for line in lines] == [("host-memory", 1), ("played", 2)]
+
+
+def test_a_failure_of_the_whole_series_changes_the_dice_of_every_match_that_is_left(world: World) -> None:
+    job = begun(world)
+    with world.db.transaction() as session:
+        assert service.finish_series(session, job, "w1", [won(job.matches[0])], Failure("engine", "it went away"))
+        service.record_check(session, world.host, {}, (), 0)
+    again = world.claim(job.series_id)
+    assert again is not None
+    assert [match.attempt for match in again.matches] == [2, 2]
+    assert matches(world)[0].attempt == 1
+
+
+def test_another_machine_plays_what_one_has_failed_at_if_one_is_there(world: World) -> None:
+    arrive(world, OTHER)
+    job = begun(world)
+    assert world.finish(job, [void(job.matches[0])])
+    assert due_in(world, job.series_id) == 0
+    assert claim(world, job.series_id, world.host) is None
+    assert due_in(world, job.series_id) == world.settings.retry_seconds, "and it is told of again"
+    assert claim(world, job.series_id, OTHER) is not None
+
+
+@pytest.mark.parametrize("seconds", [0, 601])
+def test_where_no_other_machine_takes_it_the_same_one_plays_it(world: World, seconds: float) -> None:
+    if seconds:
+        arrive(world, OTHER)
+    job = begun(world)
+    assert world.finish(job, [void(job.matches[0])])
+    assert due_in(world, job.series_id) == (0 if seconds else world.settings.retry_seconds)
+    world.clock.turn(seconds)
+    with world.db.transaction() as session:
+        service.host_seen(session, OTHER)
+    assert claim(world, job.series_id, world.host) is not None
+
+
+def test_a_machine_on_which_a_watch_ended_is_unfit_until_its_check_passes_and_its_results_stay(world: World) -> None:
+    world.season(3, series_length=2, games_per_pair=2)
+    first, second, *_ = world.tick()
+    job, beside = world.claim(first), world.claim(second)
+    assert job is not None and beside is not None
+    assert world.finish(job, [won(job.matches[0]), void(job.matches[1], "watch-ended", seat=1)])
+    assert world.claim(first) is None
+    with world.db.transaction() as session:
+        assert session.get_one(WorkerHost, world.host.name).fitness is Fitness.UNFIT
+        assert service.due_check(session, world.host) is Fitness.UNFIT
+    assert world.finish(beside), "no verdict was wrong"
+    with world.db.transaction() as session:
+        service.record_check(session, world.host, {}, (), 0)
+    assert world.claim(first) is not None
+
+
+def test_a_second_void_attempt_while_the_same_seat_is_to_answer_is_an_organisers_matter(world: World) -> None:
+    job = begun(world, 1)
+    for seat, state in ((0, "scheduled"), (1, "scheduled"), (0, "held")):
+        again = (
+            job if job.matches[0].attempt == 1 and seat == 0 and state == "scheduled" else world.claim(job.series_id)
+        )
+        assert again is not None
+        assert world.finish(again, [void(again.matches[0], seat=seat)])
+        assert states(world) == [state]
+
+
+def test_so_is_the_fifth_void_attempt_of_whatever_seats(world: World) -> None:
+    job: SeriesJob | None = begun(world, 1)
+    for attempt in range(world.settings.match_attempts):
+        assert states(world) == ["scheduled"]
+        assert job is not None and job.matches[0].attempt == attempt + 1
+        assert world.finish(job, [void(job.matches[0])])
+        job = world.claim(job.series_id)
+    assert job is None
+    assert states(world) == ["held"]
+
+
+def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World) -> None:
+    match_id = held(world)
+    with world.db.reading() as session:
+        (found,) = service.held_matches(session, world.boss)
+    assert found.match.id == match_id
+    assert [(line.cause, line.seat, line.seed_number) for line in found.attempts] == [
+        ("host-memory", 0, 1),
+        ("host-memory", 0, 2),
+    ]
+    with pytest.raises(NotAllowed), world.db.reading() as session:
+        service.held_matches(session, world.author())
+
+
+def test_played_again_it_has_the_next_dice_and_is_another_match(world: World) -> None:
+    match_id = held(world)
+    with world.db.transaction() as session:
+        again = service.rejudge_match(session, world.boss, match_id, "the machine was full")
+        (series_id,) = service.sweep(session).series_ids
+    job = world.claim(series_id)
+    assert job is not None
+    assert [(match.match_id, match.attempt) for match in job.matches] == [(again, 3)]
+    assert world.finish(job)
+    assert states(world) == ["abandoned", "done"]
+
+
+def test_decided_against_a_seat_it_counts_like_a_forfeit(world: World) -> None:
+    match_id = held(world)
+    with pytest.raises(BadSetting), world.db.transaction() as session:
+        service.decide_match(session, world.boss, match_id, 2, "no such seat")
+    with world.db.transaction() as session:
+        service.decide_match(session, world.boss, match_id, 0, "its children fill the machine")
+    (match,) = matches(world)
+    assert (match.state, match.rated, match.transcript_sha256) == (MatchState.DECIDED, True, None)
+    with world.db.transaction() as session:
+        ranks = session.exec(select(Participant.rank, Participant.points).order_by("seat")).all()
+        assert list(ranks) == [(2, None), (1, None)]
+        assert service.refit(session, match.season_id)
+        assert service.leaderboard(session, match.season_id).standings["totals"]["rated"] == 1
+        assert service.void_match(session, world.boss, match_id, "too harsh")
+    with pytest.raises(WrongState), world.db.transaction() as session:
+        service.leave_match(session, world.boss, match_id, "it is decided")
+
+
+def test_left_unplayed_it_counts_for_nobody_and_the_reason_stands_in_the_audit_log(world: World) -> None:
+    match_id = held(world)
+    with world.db.transaction() as session:
+        service.leave_match(session, world.boss, match_id, "nobody can tell")
+    assert states(world) == ["abandoned"]
+    with world.db.reading() as session:
+        left, was_held = service.audit_log(session, subject=f"match/{match_id}")
+    assert (left.action, was_held.action) == ("match-left", "match-held")
+    assert "nobody can tell" in left.data
+
+
+def test_a_season_does_not_close_silently_over_a_held_match(world: World) -> None:
+    held(world)
+    (match,) = matches(world)
+    with pytest.raises(Unsettled, match="1 match held for an organiser"), world.db.transaction() as session:
+        service.set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED)
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED, force=True)
+    assert states(world) == ["abandoned"]
+
+
+def test_nothing_is_published_while_a_match_of_a_closed_season_is_held(world: World) -> None:
+    job = begun(world, 1)
+    assert world.finish(job, [void(job.matches[0], seat=0)])
+    again = world.claim(job.series_id)
+    assert again is not None
+    (match,) = matches(world)
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED, force=True)
+    assert world.finish(again, [void(again.matches[0], seat=0)])
+    with world.db.transaction() as session:
+        assert service.seasons_to_publish(session) == []
+        service.decide_match(session, world.boss, match.id, 0, "its own doing")
+        assert service.seasons_to_publish(session) == [match.season_id]
+
+
+def test_the_series_of_a_held_match_is_over(world: World) -> None:
+    held(world)
+    with world.db.reading() as session:
+        assert session.exec(select(Series.state)).all() == [SeriesState.DONE]
+
+
+# Whose matches fail more often ------------------------------------------------------------------------------------
+
+
+def test_whose_share_of_the_void_attempts_is_that_of_its_matches_is_not_shown_as_an_excess() -> None:
+    shares = [Share(version, 1, 100, 5) for version in range(4)]
+    assert not any(found.flagged for found in excesses(shares))
+    assert [found.expected for found in excesses(shares)] == pytest.approx([5.0] * 4)
+
+
+def test_who_has_nearly_all_of_them_is() -> None:
+    shares = [Share(1, 1, 100, 12), Share(2, 1, 100, 1), Share(3, 1, 200, 1)]
+    first, *others = excesses(shares)
+    assert (first.version_id, first.voids, first.flagged) == (1, 12, True)
+    assert first.expected == pytest.approx(100 * 2 / 300)
+    assert not any(found.flagged for found in others)
+
+
+def test_who_plays_on_the_bad_machine_is_not() -> None:
+    shares = [Share(1, 7, 100, 30), Share(2, 7, 100, 30), Share(3, 8, 1000, 0), Share(1, 8, 1000, 0)]
+    assert not any(found.flagged for found in excesses(shares))
+
+
+def test_few_are_too_few_and_no_field_is_no_evidence() -> None:
+    assert not any(found.flagged for found in excesses([Share(1, 1, 10, 2), Share(2, 1, 10000, 0)]))
+    (alone,) = excesses([Share(1, 1, 50, 20)])
+    assert alone.p_value == pytest.approx(1.0)
+    assert not alone.flagged
+
+
+def test_void_attempts_are_counted_by_the_version_that_was_to_answer(world: World) -> None:
+    job = begun(world, 2)
+    first, second = job.matches
+    with world.db.transaction() as session:
+        outcomes = [won(first), void(second, seat=1)]
+        assert service.finish_series(session, job, f"{world.host.name}:7", outcomes)
+    with world.db.reading() as session:
+        (found,) = service.season_voids(session, world.boss, 1)
+    excess = found.excess
+    assert (excess.version_id, excess.attempts, excess.voids) == (second.seats[1], 2, 1)
+    assert (excess.by_machine, found.match_ids) == ({1: 1}, (second.match_id,))
