@@ -266,7 +266,7 @@ class DockerBox:
             self._client.pause(container)
             self._resting = True
         except _EngineFailure as error:
-            log.warning("a container goes on while it should rest, it could not be paused: %s", error)
+            log.info("a container goes on while it should rest, it could not be paused: %s", error)
 
     def _wake(self, container: str) -> None:
         for tried in range(1, WAKING_TRIES + 1):
