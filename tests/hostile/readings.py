@@ -207,8 +207,8 @@ def _all_parts(ask: Callable[[str], str]) -> str:
 
 
 def remembered(series: Sequence[Mapping[str, object]], pushes: Sequence[bool]) -> dict[str, list[object]]:
-    """The readings by which a match after one that pushed differs from all that came after one that did not. Of a number
-    that moves anyway: by how far it moved.
+    """The readings by which a match after one that pushed differs from all that came after one that did not. A number
+    that moves anyway differs by how far it moved.
     """
     names = {name for readings in series for name in readings}
     return {name: values for name in sorted(names) if _differs(values := [row.get(name) for row in series], pushes)}
