@@ -362,8 +362,8 @@ def exceeded_quotas(session: Session) -> Iterator[str]:
 
 
 def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
-    """Matches that were begun and are held or abandoned: nothing where nobody may be given up on. (What was dropped before anybody
-    began it was not given up.) Not looked at are the seasons `poisoned`.
+    """Matches that were begun and are held or abandoned: nothing where nobody may be given up on. (What was dropped
+    before anybody began it was not given up.) Not looked at are the seasons `poisoned`.
     """
     found = []
     gone = (MatchState.ABANDONED, MatchState.HELD)
