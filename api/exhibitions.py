@@ -13,7 +13,7 @@ from engine.scenes import Scene, scenes
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from league.errors import BlobDamaged, BlobMissing
 from league.service.exhibiting import NO_WORKER
-from league.service.exhibitions import LEFT, ExhibitionInfo, Table
+from league.service.exhibitions import LEFT, RESIGNED, ExhibitionInfo, Table
 from league.states import ExhibitionState
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ def told_table(table: Table) -> str:
     if info.state is ExhibitionState.QUEUED:
         return f"{_failed(info)}You have a seat; the match begins as soon as a worker is free."
     if table.resigned:
-        return "You have resigned; the record is being written."
+        return "You have resigned; the record is being written. You may play on elsewhere."
     if table.prompt is not None:
         return f"{_failed(info)}It is your move."
     return f"{_failed(info)}{info.bot} is at work; this page goes on by itself."
@@ -37,6 +37,8 @@ def told_table(table: Table) -> str:
 def told_of(info: ExhibitionInfo) -> str:
     """How it ended."""
     if info.ranks is None:
+        if info.resigned or info.cause == RESIGNED:
+            return f"{info.person} resigned."
         whys = {LEFT: f"{info.person} left before it began.", NO_WORKER: "no worker was free for it."}
         why = whys.get(info.cause, f"we failed at it too often, the last time by {info.cause}.")
         return f"It was not played: {why}"

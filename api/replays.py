@@ -21,7 +21,7 @@ from league.service.matches import MatchInfo
 
 log = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 """Of what is made here: part of the ETag, so that browsers ask again when it changes."""
 
 

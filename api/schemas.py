@@ -728,7 +728,9 @@ class Uncounted(Output):
 
 
 class Match(Output):
-    """One playing. The seed is published with the result; its commitment, SHA-256(seed), from the start."""
+    """One playing. The commitment, SHA-256(seed), is published from the start; seed and transcript once this match and
+    all others with the same dice are over.
+    """
 
     id: int
     season_id: int

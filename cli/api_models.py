@@ -259,7 +259,9 @@ class Uncounted(Answer):
 
 
 class Match(Answer):
-    """One playing. `uncounted` None: it is in the log of results, or not done."""
+    """One playing. `uncounted` None: it is in the log of results, or not done. `seed` and `transcript_sha256` None: it,
+    or another match with its dice, is not over.
+    """
 
     id: int
     season_id: int
@@ -272,6 +274,11 @@ class Match(Answer):
     seats: list[SeatView]
     uncounted: Uncounted | None
     repeats_id: int | None
+
+    @property
+    def held(self) -> bool:
+        """It is done, and others with its dice are not."""
+        return self.state == "done" and self.seed is None
 
 
 class AttemptView(Answer):

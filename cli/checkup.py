@@ -352,8 +352,9 @@ def check_fitness(settings: Settings) -> Iterator[Finding]:
 def _image_recipe(variant: str) -> str | None:
     """The hash that deploy/images/build gives to this variant; None where its sources are not here."""
     folder = ROOT / "deploy" / "images"
-    lists = ["core.packages"] if variant == "core" else ["core.packages", f"{variant}.packages"]
-    sources = [folder / "build", *(folder / name for name in lists), ROOT / "sandbox" / "images" / "init.c"]
+    variants = ["core"] if variant == "core" else ["core", variant]
+    names = ["build", "play.py", *(f"{name}.packages" for name in variants), *(f"{name}.play" for name in variants)]
+    sources = [*(folder / name for name in names), ROOT / "sandbox" / "images" / "init.c"]
     if not all(path.is_file() for path in sources):
         return None
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()

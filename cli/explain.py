@@ -22,10 +22,22 @@ from cli.recorded import RECORDED
 from cli.replays import VIEWS
 from cli.transcripts import doubt, load, players, stderr_path
 from cli.watch import File
+from engine.chance import attempt_seed
 from engine.core import Fault, Reply, Seat
 from engine.figures import duration, limit, seat_number
 from engine.transcript import Exchange, Prompt, Transcript
-from engine.verdicts import VERDICTS, ending, hint, last_exchanges, shown_points, slowest, why
+from engine.verdicts import (
+    VERDICTS,
+    ending,
+    evidence_words,
+    hint,
+    last_exchanges,
+    past_deadline,
+    shown_points,
+    slowest,
+    used,
+    why,
+)
 from sandbox.box import STDERR_KEPT_BYTES
 
 SLOWEST = 5
@@ -89,15 +101,16 @@ def explained(
         "happened": VERDICTS[fault].happened if fault is not None else None,
         "why": why(transcript, seat) if fault is not None else None,
         "clock": hint(fault, prompt) if fault is not None and prompt else None,
+        "evidence": _evidence(prompt) if prompt else None,
         "cure": VERDICTS[fault].cure if fault is not None else None,
         "others": {str(other): found for other, found in result.faults.items() if other != seat},
         "slowest": [
             {
                 "exchange": slow.exchange,
                 "command": slow.message.command,
-                "elapsed_ns": slow.reply.elapsed_ns,
                 "limit_ns": slow.limit_ns,
                 "cpu_ns": slow.reply.cpu_ns,
+                **_times(slow.reply),
             }
             for slow in slowest(transcript, seat, SLOWEST)
         ],
@@ -106,13 +119,25 @@ def explained(
                 "exchange": number,
                 "sent": [message.line for message in transcript.exchanges[number].messages if message.seat == seat],
                 "replied": reply.line if (reply := transcript.exchanges[number].replies.get(seat)) else None,
-                "elapsed_ns": reply.elapsed_ns if reply else None,
+                **_times(reply),
             }
             for number in last_exchanges(transcript, seat, exchanges)
         ],
         "stderr": None if (written := _stderr(file, seat)) is None else last_lines(written, STDERR_LINES),
         "again": _again(file, transcript, seat),
     }
+
+
+def _times(reply: Reply | None) -> Mapping[str, object]:
+    if reply is None:
+        return {"elapsed_ns": None, "own_ns": None, "stolen_ns": None}
+    return {"elapsed_ns": reply.elapsed_ns, "own_ns": reply.own_ns, "stolen_ns": reply.stolen_ns}
+
+
+def _evidence(prompt: Prompt) -> str | None:
+    """What the counters beside a reply say, in words, if there is any."""
+    evidence = prompt.reply.evidence
+    return evidence_words({"limit_ns": prompt.limit_ns, **evidence.as_dict()}) if evidence else None
 
 
 def _verdict(transcript: Transcript, seat: Seat) -> Text:
@@ -153,6 +178,8 @@ def _show_fault(transcript: Transcript, seat: Seat, fault: Fault) -> None:
     prompt = transcript.last_prompt(seat)
     if prompt is not None and (told := hint(fault, prompt)):
         out.print(Text.assemble(("The clock      ", "bold"), told))
+    if prompt is not None and (shown := _evidence(prompt)):
+        out.print(Text.assemble(("The evidence   ", "bold"), f"{shown}."), soft_wrap=True)
     out.print(Text.assemble(("Cure           ", "bold"), f"{verdict.cure}."))
 
 
@@ -163,16 +190,21 @@ def _show_slowest(transcript: Transcript, seat: Seat) -> None:
     for heading in ("exchange", "took", "of", "limit", "CPU"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("asked", no_wrap=True)
-    for prompt in slowest(transcript, seat, SLOWEST):
+    prompts = slowest(transcript, seat, SLOWEST)
+    for prompt in prompts:
         table.add_row(
             str(prompt.exchange),
-            duration(prompt.reply.elapsed_ns),
-            f"{100 * prompt.reply.elapsed_ns / max(1, prompt.limit_ns):.1f} %",
+            duration(prompt.reply.own_ns),
+            f"{100 * used(prompt):.1f} %",
             limit(prompt.limit_ns),
             _cpu(prompt.reply),
             Text(_cropped(prompt.message.line)),
         )
     out.print(table)
+    for prompt in prompts:
+        if prompt.reply.stolen_ns:
+            late = "; past its deadline, and counted" if past_deadline(prompt) else ""
+            out.print(f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}.", soft_wrap=True)
 
 
 def _cropped(line: str) -> str:
@@ -184,12 +216,14 @@ def _show_lines(transcript: Transcript, seat: Seat, count: int) -> None:
     out.print()
     out.print(Text("Its last lines (<< to the bot, >> from it)", style="bold"))
     table = Table(box=None, pad_edge=False, show_edge=False)
-    for heading in ("", "took", "limit", "CPU"):
+    exchanges = [transcript.exchanges[number] for number in last_exchanges(transcript, seat, count)]
+    taken = any(seat in exchange.replies and exchange.replies[seat].stolen_ns for exchange in exchanges)
+    for heading in ("", "took", *(["host took"] if taken else []), "limit", "CPU"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("line", overflow="fold")
-    for number in last_exchanges(transcript, seat, count):
-        for row in _rows(transcript.exchanges[number], seat):
-            table.add_row(*row)
+    for exchange in exchanges:
+        for sign, took, host, *row in _rows(exchange, seat):
+            table.add_row(sign, took, *([host] if taken else []), *row)
     out.print(Padding(table, (0, 0, 0, 2)))
 
 
@@ -198,12 +232,13 @@ def _rows(exchange: Exchange, seat: Seat) -> list[tuple[RenderableType, ...]]:
     limit_ns = 0
     for message in exchange.messages:
         if message.seat == seat:
-            rows.append(("<<", "", "", "", Text(visible(message.line))))
+            rows.append(("<<", "", "", "", "", Text(visible(message.line))))
             limit_ns = message.limit_ns or limit_ns
     reply = exchange.replies.get(seat)
     if reply is not None:
         said = Text(visible(reply.line)) if reply.line is not None else Text(f"(no line: {reply.fault})", style="red")
-        rows.append((">>", duration(reply.elapsed_ns), limit(limit_ns), _cpu(reply), said))
+        host = duration(reply.stolen_ns) if reply.stolen_ns else "-"
+        rows.append((">>", duration(reply.own_ns), host, limit(limit_ns), _cpu(reply), said))
     return rows
 
 
@@ -235,7 +270,8 @@ def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
     name = players(transcript)[seat]
     mine = name if name.startswith(HOUSE) or Path(name).exists() else LOCAL_BOT
     bots = [mine if s == seat else f"{RECORDED}{file}#{seat_number(s)}" for s in range(transcript.seats)]
-    options = ["--seed", transcript.seed.hex(), "--matches", "1"]
+    seed = attempt_seed(transcript.seed, transcript.attempt)
+    options = ["--seed", seed.hex(), "--matches", "1"]
     if transcript.about.get("sandbox") == "local":
         options += ["--sandbox", "local"]
     return to_type("play", visible(transcript.game), *bots, *options)

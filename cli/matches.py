@@ -80,7 +80,7 @@ def _show(match: MatchDetail) -> None:
     if match.not_played:
         out.print(f"  [red]It was not played.[/] {plain(match.not_played)}", soft_wrap=True)
     if match.repeats_id:
-        out.print(f"  It is played in the place of match {match.repeats_id}: same dice, versions and seats.")
+        out.print(f"  It is played in the place of match {match.repeats_id}: same versions and seats, other dice.")
     for seat in match.seats:
         why = f": {seat.fault.why}" if seat.fault and seat.fault.why else ""
         who = plain(f"{seat.bot} v{seat.version} by {seat.author}{why}")
@@ -175,7 +175,7 @@ def _show_endings(endings: list[EndingView]) -> None:
         out.print(f"Seat {seat_number(ending.seat)}, {plain(ending.bot)} v{ending.version}: {how}{killed}")
         out.print(quoted(ending.stderr) if ending.stderr else "  (nothing on stderr)", soft_wrap=True)
     if not endings:
-        out.print("No bot of yours played in it.")
+        out.print("No bot of yours played in it, or the matches with its dice are not over.")
 
 
 def download(
@@ -207,13 +207,20 @@ def download(
         else:
             bot_id = find_bot(client, bot) if bot else 0
             chosen = list(client.matches(season=season, bot=bot_id, state="done", limit=limit))
+        untold = 0
         with Progress(*columns, console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
             for found in progress.track(chosen, description="matches"):
+                if found.held and not match:
+                    untold += 1
+                    continue
                 path = save(client, found, folder)
                 if as_json:
                     print_json({"match_id": found.id, "file": str(path), "sha256": found.transcript_sha256})
     if not as_json:
-        out.print(f"{counted(len(chosen), 'transcript')} in {plain(str(folder))}", soft_wrap=True)
+        out.print(f"{counted(len(chosen) - untold, 'transcript')} in {plain(str(folder))}", soft_wrap=True)
+        if untold:
+            told = f"{counted(untold, 'match', 'matches')} left out: others are still to be played with the same dice"
+            err.print(f"{told}; download them later.", soft_wrap=True)
 
 
 def local_file(file: Path, server: str, token: str) -> Path:

@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
+from sqlalchemy.exc import SQLAlchemyError
 
 from cli import organiser
 from cli.console import err, fail, out, plain
@@ -28,14 +29,18 @@ from league.config import Settings
 from league.safety import refusal
 from workers import stopping
 
+if TYPE_CHECKING:
+    from sandbox.fitness import Report
+    from workers.context import Context
+
 log = logging.getLogger(__name__)
 
 FINISH_SECONDS = 20
 """How long children may take to finish what they are doing after SIGTERM."""
 
 HAND_BACK_SECONDS = 25
-"""How long after that they may take to hand back what they have not finished: the longest exchange with its watch, ten
-seconds and some, and the end of the containers. Who takes longer is killed; its lease then runs out."""
+"""How long after that they may take to hand back what they have not finished: the longest exchange, ten seconds
+(the heartbeat ends a watch), and the end of the containers. Who takes longer is killed; its lease then runs out."""
 
 RESTART_SECONDS = 1.0
 PLAY = "play"  # the queue whose workers judge, see workers.queue
@@ -230,7 +235,10 @@ def check_host(
         bool, typer.Option("--quick", help="As a worker does when it starts: two seconds, not ten.")
     ] = False,
 ) -> None:
-    """Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot where it plays."""
+    """Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot where it plays.
+
+    If this machine plays in a league and is found unfit, the league is told and gives it nothing to play.
+    """
     from engine.core import TransportError
     from sandbox import check
     from sandbox.fitness import Level
@@ -253,7 +261,19 @@ def check_host(
                 out.print(f"        mend: {finding.mend}", soft_wrap=True)
         out.print("This machine is fit to judge." if report.fit else "[red]This machine is NOT fit to judge.[/]")
     if not report.fit:
+        _end_fitness(context, report)
         raise typer.Exit(1)
+
+
+def _end_fitness(context: Context, report: Report) -> None:
+    """Tell the league that this machine may not judge, until its keeper's next check says otherwise."""
+    from league.service import record_check
+
+    try:
+        with context.database.transaction() as session:
+            record_check(session, context.host, report.as_dict(), report.reasons, context.settings.recheck_seconds)
+    except SQLAlchemyError:
+        err.print("No league was told: its database does not answer, or there is none.")
 
 
 @dataclass

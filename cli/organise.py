@@ -65,7 +65,7 @@ def restore(match: Match, reason: Why, server: Server = "", token: Token = "", a
 
 @group.command()
 def rejudge(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Play a match again with the same seed, versions and seats: one that is then void, or one we failed to play."""
+    """Play a match again, same versions and seats, other dice: one that is then void, or one we failed to play."""
     with connect(server, token) as client:
         again = client.rejudge(match, reason)
     sentence = f"Match {match} does not count; match {again.match_id} is played in its place."

@@ -29,9 +29,10 @@ from cli.timing import Clock
 from cli.transcripts import stderr_path
 from engine.chance import SEED_BYTES
 from engine.core import NS_PER_MS, Game, Seat, TransportError
-from engine.figures import counted, duration, seat_number
+from engine.figures import counted, seat_number
 from engine.games import GAMES
 from engine.transcript import Transcript, encode, encode_result
+from engine.verdicts import took
 from sandbox.arena import Arena, Played
 from sandbox.box import Exit, Program, Sandbox, bot_limits
 
@@ -142,14 +143,14 @@ class Run:
             "players": [program.label for program in programs],
             "sandbox": self.sandbox.value,
         }
-        for attempt in range(MATCH_ATTEMPTS):
+        for voids in range(MATCH_ATTEMPTS):
             try:
-                return arena.play(self.game, range(len(programs)), seed, about, between), attempt
+                return arena.play(self.game, range(len(programs)), seed, about, between, attempt=voids + 1), voids
             except TransportError as error:
                 if error.cause in HOPELESS:
                     raise
                 why = plain(f"match {number}: {error.cause}: {error.detail}")
-                err.print(f"[magenta]void:[/] {why}; again with the same seed")
+                err.print(f"[magenta]void:[/] {why}; again with the next seed of its list")
         return None, MATCH_ATTEMPTS
 
     def _count(self, number: int, seed: bytes, played: Played | None, voids: int) -> None:
@@ -237,7 +238,7 @@ def _match_object(
                 "seat": seat,
                 "fault": fault.value,
                 "command": prompt.message.command if prompt else None,
-                "elapsed_ms": round(prompt.reply.elapsed_ns / NS_PER_MS, 3) if prompt else None,
+                "elapsed_ms": round(prompt.reply.own_ns / NS_PER_MS, 3) if prompt else None,
             }
         )
     return {
@@ -306,7 +307,7 @@ def _not_ready(bots: Sequence[str], played: Played) -> str | None:
         if prompt is None or prompt.message.command != "READY":
             continue
         event = next((e for e in transcript.events() if e.get("type") == "fault" and e.get("seat") == seat), {})
-        facts = [transcript.result.faults[seat].value, f"after {duration(prompt.reply.elapsed_ns)}"]
+        facts = [transcript.result.faults[seat].value, f"after {took(prompt.reply)}"]
         ended = played.exits.get(seat)
         stderr = b""
         if ended is not None:

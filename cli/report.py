@@ -119,7 +119,7 @@ def _show_faults(console: Console, bots: Sequence[str], score: Score) -> None:
 
 
 def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
-    if not clock.wall:
+    if not clock.own:
         return
     ascii_only = not console.encoding.lower().startswith("utf")
     console.print()
@@ -129,14 +129,16 @@ def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
         console.print()
         console.print(Text(f"seat {seat_number(seat)}  {short(name, 66)}"), no_wrap=True)
         console.print(Text(f"{'':10}{heads}  median     p99 slowest  limit"), no_wrap=True, crop=False)
-        for command, times in clock.wall.get(seat, {}).items():
+        for command, times in clock.own.get(seat, {}).items():
             console.print(_row(command, times, ascii_only), no_wrap=True, crop=False)
             cpu = clock.cpu.get(seat, {}).get(command)
             if cpu is not None:
                 console.print(_row("  CPU", cpu, ascii_only), no_wrap=True, crop=False)
     console.print()
-    if any(BANK in commands for commands in clock.wall.values()):
+    if any(BANK in commands for commands in clock.own.values()):
         console.print("bank: what a whole match took of its time bank")
+    if clock.taken.replies:
+        console.print(f"{clock.taken.sentence} Response times are the bots' own.", soft_wrap=True)
 
 
 def _row(label: str, times: Times, ascii_only: bool) -> Text:

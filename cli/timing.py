@@ -1,7 +1,7 @@
 """Response times of one bot by command, folded match by match into little memory.
 
-Of a prompt two ratios matter: time and CPU time, each as a share of the limit. They are counted in buckets that grow
-by 1, 2, 5: most bots use a hundredth of their limit, and the interesting ones nearly all of it.
+Of a prompt two ratios matter: own time and CPU time, each as a share of the limit. They are counted in buckets that
+grow by 1, 2, 5: most bots use a hundredth of their limit, and the interesting ones nearly all of it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from engine.core import NS_PER_MS, Fault, Seat
 from engine.transcript import Prompt, Transcript
+from engine.verdicts import Taken
 
 EDGES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """A bucket holds the shares of the limit up to its edge; one more bucket holds what was too late."""
@@ -73,10 +74,11 @@ class Times:
 
 @dataclass(slots=True)
 class Clock:
-    """Wall-clock and CPU times of all seats, by command in the order of their first prompt."""
+    """Own and CPU times of all seats, by command in the order of their first prompt, and what the host took."""
 
-    wall: dict[Seat, dict[str, Times]] = field(default_factory=dict)
+    own: dict[Seat, dict[str, Times]] = field(default_factory=dict)
     cpu: dict[Seat, dict[str, Times]] = field(default_factory=dict)
+    taken: Taken = field(default_factory=Taken)
 
     def add(self, transcript: Transcript) -> None:
         """Count every answered or missed prompt of a match."""
@@ -86,9 +88,10 @@ class Clock:
             if reply.line is None and not late:
                 continue  # the program was gone or spoke too early: nothing was timed
             command = prompt.message.command
-            _of(self.wall, seat, command).add(reply.elapsed_ns, prompt.limit_ns, late)
+            _of(self.own, seat, command).add(reply.own_ns, prompt.limit_ns, late)
             if reply.cpu_ns is not None:
                 _of(self.cpu, seat, command).add(reply.cpu_ns, prompt.limit_ns, late=False)
+        self.taken += Taken.of(transcript.prompts())
         self._add_banks(transcript)
 
     def _add_banks(self, transcript: Transcript) -> None:
@@ -99,14 +102,14 @@ class Clock:
         for seat, left_ns in enumerate(left):
             full_ns = max((prompt.limit_ns for prompt in _banked(transcript, seat)), default=0)
             if full_ns:
-                _of(self.wall, seat, BANK).add(full_ns - left_ns, full_ns, late=left_ns == 0)
+                _of(self.own, seat, BANK).add(full_ns - left_ns, full_ns, late=left_ns == 0)
 
     def as_dict(self, seat: Seat) -> dict[str, Any]:
         """For JSON: by command, CPU times inside."""
         cpu = self.cpu.get(seat, {})
         return {
             command: times.as_dict() | {"cpu": cpu[command].as_dict() if command in cpu else None}
-            for command, times in self.wall.get(seat, {}).items()
+            for command, times in self.own.get(seat, {}).items()
         }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 from cli.console import fail
@@ -50,7 +51,9 @@ def read(file: Path) -> Transcript:
 
 def _times(transcript: Transcript) -> Iterator[int]:
     for prompt in transcript.prompts():
-        yield from (prompt.limit_ns, prompt.reply.elapsed_ns, prompt.reply.cpu_ns or 0, prompt.reply.late_ns)
+        reply = prompt.reply
+        yield from (prompt.limit_ns, reply.elapsed_ns, reply.cpu_ns or 0, reply.late_ns, reply.stolen_ns)
+        yield from (value for value in asdict(reply.evidence).values() if value) if reply.evidence else ()
 
 
 def load(file: Path) -> Transcript:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,7 @@ from engine.games import GAMES
 from engine.replay import Diverged
 from engine.replay import replay as play_again
 from engine.transcript import Transcript, encode_result
+from engine.verdicts import Taken
 
 File = Annotated[Path, typer.Argument(help="A transcript (.jsonl or .jsonl.zst), or the number of a match.")]
 
@@ -54,6 +56,8 @@ def replay(
             shown += 1
     if not shown:
         fail(f"{file} has no round {round_number}", 2)
+    if (taken := Taken.of(transcript.prompts())).replies:
+        out.print(f"{taken.sentence} Response times are the bots' own; behind a plus is what the host took.")
 
 
 def verify(
@@ -74,13 +78,17 @@ def verify(
         fail(f"{file} is not what the rules say: {error}")
     except ValueError as error:
         fail(f"{file}: {error}")
+    taken, count = Taken.of(transcript.prompts()), len(transcript.exchanges)
     if as_json:
-        print(json.dumps({"verified": True, "exchanges": len(transcript.exchanges)} | encode_result(transcript.result)))
-    else:
-        out.print(
-            f"{plain(str(file))}: verified, {len(transcript.exchanges)} exchanges of {transcript.game}.", soft_wrap=True
-        )
-        out.print(_result_line(transcript))
+        told = {"verified": True, "exchanges": count, "attempt": transcript.attempt, "taken": asdict(taken)}
+        print(json.dumps(told | encode_result(transcript.result)))
+        return
+    out.print(f"{plain(str(file))}: verified, {count} exchanges of {transcript.game}.", soft_wrap=True)
+    out.print(_result_line(transcript))
+    if transcript.attempt > 1:
+        out.print(f"It was played at attempt {transcript.attempt}, with that attempt's dice.")
+    if taken.replies:
+        out.print(taken.sentence)
 
 
 def _result_line(transcript: Transcript) -> str:

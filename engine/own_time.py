@@ -16,9 +16,12 @@ lower bound that no bot can push up while anything of it runs, so a bot never co
   waited, the bot's other threads may have run: what they used (`cpu_ns` - `leader_cpu_ns`) is taken off, so they
   cannot make any of it either. This sees what is shorter than a tick, and serves where there is no pressure file; it
   does not see that children are kept waiting. A wait is added when it ends.
-* `steal_ns`: what the hypervisor took from this host's CPUs, in ticks. `frozen_ns` or `frozen`: the container was
-  stopped from outside; a bot can stop itself, but cannot freeze its control group.
-* `referee_ns`: time for which the referee kept the seat waiting: it waited for a CPU itself, or served another seat.
+* `steal_ns`: what the hypervisor certainly took from the box's CPUs, in whole ticks.
+* `frozen_ns` or `frozen`: the container was stopped from outside; a bot can stop itself, but cannot freeze its control
+  group.
+* `referee_ns`: for how long the referee itself waited for a CPU inside the write of the prompt.
+* `unseen_ns`: how long before it was read the answer may have been there, while the referee was kept from looking or
+  served another seat. The bot may have waited meanwhile as well, so this and the waits are not added up.
 * `throttled_ns` is in the waits too; it is our own configuration, so it stays the bot's time.
 
 The larger one of the first two counts, for they see the same waits.
@@ -48,6 +51,7 @@ class Evidence:
     steal_ns: int = 0
     frozen_ns: int = 0
     referee_ns: int = 0
+    unseen_ns: int = 0
     frozen: bool = False
 
     @property
@@ -59,14 +63,18 @@ class Evidence:
         return "+".join(found) or "none"
 
     @property
-    def stolen_ns(self) -> int:
-        """Time in which the bot wanted to run and could not, by no doing of its own."""
+    def waited_ns(self) -> int:
+        """Time in which the bot waited for a processor, all of it at once."""
         alone_ns = 0
         if None not in (self.delay_ns, self.cpu_ns, self.leader_cpu_ns):
             others_ns = max(0, (self.cpu_ns or 0) - (self.leader_cpu_ns or 0))
             alone_ns = (self.delay_ns or 0) - others_ns
-        waited_ns = max(0, max(self.full_ns or 0, alone_ns) - self.throttled_ns)
-        stolen_ns = waited_ns + self.steal_ns + self.frozen_ns + self.referee_ns
+        return max(0, max(self.full_ns or 0, alone_ns) - self.throttled_ns)
+
+    @property
+    def stolen_ns(self) -> int:
+        """Time in which the bot wanted to run and could not, by no doing of its own."""
+        stolen_ns = self.referee_ns + max(self.unseen_ns, self.waited_ns + self.steal_ns + self.frozen_ns)
         return min(self.wall_ns, stolen_ns) if stolen_ns > NOISE_NS else 0
 
     @property
@@ -76,4 +84,5 @@ class Evidence:
 
     def as_dict(self) -> dict[str, object]:
         """For the ledger of attempts and for the author."""
-        return {**asdict(self), "signal": self.signal, "stolen_ns": self.stolen_ns, "own_ns": self.own_ns}
+        made = {"signal": self.signal, "waited_ns": self.waited_ns}
+        return {**asdict(self), **made, "stolen_ns": self.stolen_ns, "own_ns": self.own_ns}

@@ -4,12 +4,12 @@ transcript tells of one seat. `deadheat explain` and the page of a match for its
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine import figures
-from engine.core import Fault, Points, Seat
-from engine.figures import duration, limit
+from engine.core import Fault, Points, Reply, Seat
+from engine.figures import counted, duration, limit
 from engine.transcript import Exchange, Prompt, Transcript
 
 
@@ -23,7 +23,7 @@ class Verdict:
 
 VERDICTS: Mapping[Fault, Verdict] = {
     Fault.TIMEOUT: Verdict(
-        "no complete line at the deadline, by your own doing",
+        "no complete line within the limit of your own time",
         "compute less; if your CPU time is small, you did not flush",
     ),
     Fault.EXITED: Verdict(
@@ -74,10 +74,81 @@ def why(transcript: Transcript, seat: Seat) -> str | None:
 
 
 def slowest(transcript: Transcript, seat: Seat, count: int = 5) -> list[Prompt]:
-    """A seat's slowest answers by share of their limits."""
+    """A seat's slowest answers by the share of their limits that was own time."""
     prompts = [p for p in transcript.prompts() if p.message.seat == seat]
-    prompts.sort(key=lambda p: p.reply.elapsed_ns / max(1, p.limit_ns), reverse=True)
+    prompts.sort(key=used, reverse=True)
     return prompts[:count]
+
+
+def used(prompt: Prompt) -> float:
+    """How much of its limit an answer used, by own time: more than 1 is too late."""
+    return prompt.reply.own_ns / max(1, prompt.limit_ns)
+
+
+def past_deadline(prompt: Prompt) -> bool:
+    """Whether an answer counted although it came after its deadline by the clock: its host had taken what was over."""
+    return prompt.reply.line is not None and prompt.reply.elapsed_ns > prompt.limit_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What the host took from bots: in all, from how many replies, and how many of these counted past the deadline."""
+
+    stolen_ns: int = 0
+    replies: int = 0
+    past_deadline: int = 0
+
+    def __add__(self, other: Taken) -> Taken:
+        return Taken(
+            self.stolen_ns + other.stolen_ns, self.replies + other.replies, self.past_deadline + other.past_deadline
+        )
+
+    @classmethod
+    def of(cls, prompts: Iterable[Prompt]) -> Taken:
+        """Add them up."""
+        found = [prompt for prompt in prompts if prompt.reply.stolen_ns]
+        return cls(sum(p.reply.stolen_ns for p in found), len(found), sum(map(past_deadline, found)))
+
+    @property
+    def sentence(self) -> str:
+        """For people; empty where nothing was taken."""
+        if not self.replies:
+            return ""
+        of = counted(self.replies, "reply", "replies")
+        return f"The host took {duration(self.stolen_ns)} from {of}; {self.past_deadline} counted past the deadline."
+
+
+def took(reply: Reply) -> str:
+    """An answer's own time, and what its host took beside it."""
+    taken = f" (the host took {duration(reply.stolen_ns)} more)" if reply.stolen_ns else ""
+    return f"{duration(reply.own_ns)}{taken}"
+
+
+_TAKEN_BY = {
+    "waited_ns": "it waited {} for a processor",
+    "steal_ns": "the hypervisor took {}",
+    "frozen_ns": "its container was stopped for {}",
+    "referee_ns": "the referee waited {} to write the prompt",
+    "unseen_ns": "the answer may have lain unseen for {}",
+}
+
+
+def evidence_words(evidence: Mapping[str, object]) -> str:
+    """The counters beside an answer, as `engine.own_time.Evidence.as_dict` or the ledger has them: how much of the time
+    was the bot's own, and who took the rest.
+    """
+    known = {key: value for key, value in evidence.items() if type(value) is int}
+    said = [f"limit {limit(known['limit_ns'])}"] if "limit_ns" in known else []
+    words = {
+        "wall_ns": "passed",
+        "own_ns": "of it your program's own",
+        "stolen_ns": "taken from it by the host",
+        "cpu_ns": "of CPU time used",
+    }
+    why = ", ".join(told.format(duration(known[key])) for key, told in _TAKEN_BY.items() if known.get(key))
+    if why and known.get("stolen_ns"):
+        words["stolen_ns"] += f" ({why})"
+    return ", ".join(said + [f"{duration(known[key])} {told}" for key, told in words.items() if key in known])
 
 
 def last_exchanges(transcript: Transcript, seat: Seat, count: int) -> list[int]:
@@ -95,13 +166,14 @@ def _speaks(exchange: Exchange, seat: Seat) -> bool:
 
 
 def hint(fault: Fault, prompt: Prompt) -> str | None:
-    """What wall-clock and CPU time of the last prompt say about the fault, None if nothing."""
+    """What own time and CPU time of the last prompt say about the fault, None if nothing."""
     reply = prompt.reply
     if fault is not Fault.TIMEOUT:
         return None
     if reply.cpu_ns is None:
         return f"no line within {limit(prompt.limit_ns)}; its CPU time was not measured."
-    spent = f"{duration(reply.cpu_ns)} of CPU time within {duration(reply.elapsed_ns)}"
+    taken = f", not counting {duration(reply.stolen_ns)} that the host took" if reply.stolen_ns else ""
+    spent = f"{duration(reply.cpu_ns)} of CPU time within {duration(reply.own_ns)}{taken}"
     if reply.cpu_ns >= COMPUTED * prompt.limit_ns:
         return f"{spent}: it was computing."
     return f"{spent}: it was waiting for something, or had answered without a newline or a flush."

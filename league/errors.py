@@ -133,6 +133,9 @@ class NotAdmitted(LeagueError):
         self.why = why
 
 
+HELD = "Other matches are still to be played with the same dice, so no dice, moves and logs of this one are shown yet."
+
+
 class WrongState(LeagueError):
     """What was asked for is impossible in the present `state`, e.g. entering a closed season. `said`: a sentence that
     tells how things are and what is possible, for somebody who knows no states.
@@ -153,6 +156,11 @@ class WrongState(LeagueError):
     def of_match(cls, state: str, possible: str) -> Self:
         """The same of a match that is not done."""
         return cls(state, f"The match {_WITHOUT.get(state, 'is not over yet')}; {possible}.")
+
+    @classmethod
+    def held(cls) -> Self:
+        """Of a match that is done and whose dice may not be told (`league.service.deals`)."""
+        return cls("held", f"{HELD} Come back when they are over.")
 
 
 _WITHOUT = {

@@ -1,4 +1,4 @@
-"""Response times against their limits, as counts in buckets that can be added up.
+"""Response times (own time, ruling C-03) against their limits, as counts in buckets that can be added up.
 
 Bucket k holds what used at most 2^(k/8 - 10) of its limit: eight to each doubling, so a share read from them is at most
 9 % too large, from a thousandth of the limit (bucket 0 and all below) to twice the limit (`LAST`, and all above).
@@ -18,11 +18,11 @@ Counts = Mapping[int, int]
 """How many answers by bucket; buckets without any are left out."""
 
 
-def bucket(elapsed_ns: int, limit_ns: int) -> int:
-    """Where an answer belongs."""
-    if elapsed_ns <= 0:
+def bucket(own_ns: int, limit_ns: int) -> int:
+    """Where an answer that took so much own time belongs."""
+    if own_ns <= 0:
         return 0
-    place = PER_DOUBLING * (log2(elapsed_ns / max(1, limit_ns)) + DOUBLINGS)
+    place = PER_DOUBLING * (log2(own_ns / max(1, limit_ns)) + DOUBLINGS)
     return min(max(ceil(place), 0), LAST)
 
 

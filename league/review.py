@@ -1,19 +1,20 @@
 """Looking at a match again: re-simulate its transcript and put together what speaks for or against the verdict.
 
-The re-simulation proves that rules, dice, result and every counted answer belong together. What it cannot prove is a
-measured time; for that the attempts' evidence stands beside it (see docs/authors.md on whose fault a missed deadline
-is).
+The re-simulation proves that rules, dice, result and every counted answer belong together, and that each verdict on
+time follows from the evidence beside it. What it cannot prove is that evidence (see docs/authors.md on own time).
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
-from engine.core import NS_PER_MS
+from engine.core import NS_PER_MS, Seat
 from engine.games import GAMES
 from engine.replay import Diverged, known_rules, replay, why_unknown
-from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Prompt, Transcript, decode
+from engine.verdicts import Taken, used
 from league.blobs import Blobs
 from league.errors import BlobDamaged, BlobMissing
 from league.service.matches import MatchDetail
@@ -26,7 +27,7 @@ def review(blobs: Blobs, detail: MatchDetail) -> dict[str, Any]:
 
     ``verified`` (null where nobody can tell), ``problem`` (a clause, where that is not true), ``exchanges``;
     ``faults``: for each seat that failed its fault, command and time; ``replies``: for each seat the number of its
-    answers and the slowest as a share of its limit; ``attempts``: cause and evidence of each try at the match.
+    answers, the slowest by own time and what the host took; ``attempts``: cause and evidence of each try at the match.
     """
     match = detail.match
     found: dict[str, Any] = {
@@ -68,14 +69,19 @@ def review(blobs: Blobs, detail: MatchDetail) -> dict[str, Any]:
 
 
 def _replies(transcript: Transcript) -> list[dict[str, Any]]:
-    """For each seat: how many answers, and the one that took the largest share of its limit."""
-    rows = [{"seat": seat, "answers": 0, "most_of_limit": 0.0, "slowest_ms": 0.0} for seat in range(transcript.seats)]
-    for exchange in transcript.exchanges:
-        limits = {message.seat: message.limit_ns for message in exchange.messages if message.limit_ns}
-        for seat, reply in exchange.replies.items():
-            row = rows[seat]
-            row["answers"] += reply.fault is None
-            if seat in limits:
-                row["most_of_limit"] = max(row["most_of_limit"], round(reply.elapsed_ns / limits[seat], 4))
-                row["slowest_ms"] = max(row["slowest_ms"], round(reply.elapsed_ns / NS_PER_MS, 3))
-    return rows
+    """For each seat, in order."""
+    prompts = list(transcript.prompts())
+    return [_replies_of(seat, [p for p in prompts if p.message.seat == seat]) for seat in range(transcript.seats)]
+
+
+def _replies_of(seat: Seat, prompts: Sequence[Prompt]) -> dict[str, Any]:
+    """How many answers, the slowest by own time, and what the host took."""
+    taken = Taken.of(prompts)
+    return {
+        "seat": seat,
+        "answers": sum(prompt.reply.fault is None for prompt in prompts),
+        "most_of_limit": round(max(map(used, prompts), default=0.0), 4),
+        "slowest_ms": round(max((prompt.reply.own_ns for prompt in prompts), default=0) / NS_PER_MS, 3),
+        "stolen_ms": round(taken.stolen_ns / NS_PER_MS, 3),
+        "past_deadline": taken.past_deadline,
+    }

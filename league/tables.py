@@ -441,9 +441,9 @@ class Match(SQLModel, table=True):
     The seed stands for a list of them, one for each attempt: `attempt` says which one it was played with, or is to be
     (`engine.chance.attempt_seed`).
 
-    Matches that share their dice (the rotations of one deal, or one played again after a ruling) have one seed, hence
-    one commitment: that is what ratings take for one cluster. The rotations of a deal are of one series, whose results
-    are written in one transaction, so no seed is shown while a match with it is still to be played for the first time.
+    Matches that share their dice (the rotations of one deal) have one seed, hence one commitment: that is what ratings
+    take for one cluster. They lie in different series, and nothing of their dice is told before all of them are over
+    (`league.service.deals`). `repeats_id`: the match in whose place this one is played by a ruling, with other dice.
     """
 
     __table_args__ = (
@@ -462,6 +462,18 @@ class Match(SQLModel, table=True):
             sqlite_where=text("state = 'held'"),
             postgresql_where=text("state = 'held'"),
         ),
+        Index(  # dice that are still to be played with
+            "ix_match_commitment_scheduled",
+            "commitment",
+            sqlite_where=text("state = 'scheduled'"),
+            postgresql_where=text("state = 'scheduled'"),
+        ),
+        Index(
+            "ix_match_repeats_id",
+            "repeats_id",
+            sqlite_where=text("repeats_id IS NOT NULL"),
+            postgresql_where=text("repeats_id IS NOT NULL"),
+        ),
     )
 
     id: int = Field(default=None, primary_key=True)
@@ -471,6 +483,7 @@ class Match(SQLModel, table=True):
     seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
     commitment: str = Field(max_length=SHA256_HEX)
     attempt: int = 1
+    repeats_id: int | None = Field(default=None, foreign_key="match.id")
     state: MatchState = Field(default=MatchState.SCHEDULED, sa_column=_word(MatchState, "state"))
     rated: bool = False
     transcript_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
@@ -712,17 +725,22 @@ class LiveMatch(SQLModel, table=True):
     at: datetime = Field(sa_type=UtcDateTime)
 
 
+SEATED = "(state IN ('queued', 'running') AND NOT resigned)"
+"""Of an exhibition: its person sits there."""
+
+
 class Exhibition(SQLModel, table=True):
     """A person's match against a bot, which has the other seats (see `league.service.exhibitions`). It is in no season.
 
-    `open_user_id` and `open_place` are set while it is open: one of a person, and no two in one of the deployment's
-    places. `turn` counts what the person was asked; `answer` is that to the newest.
+    `open_user_id` and `open_place` are set while its person sits there: one of a person, and no two in one of the
+    deployment's places. Who resigns is free at once, while a worker may still write the record. `turn` counts what the
+    person was asked; `answer` is that to the newest.
     """
 
     __table_args__ = (
         CheckConstraint("(state = 'running') = (lease_until IS NOT NULL)", name="lease"),
-        CheckConstraint("(state IN ('queued', 'running')) = (open_user_id IS NOT NULL)", name="open_user"),
-        CheckConstraint("(state IN ('queued', 'running')) = (open_place IS NOT NULL)", name="open_place"),
+        CheckConstraint(f"{SEATED} = (open_user_id IS NOT NULL)", name="open_user"),
+        CheckConstraint(f"{SEATED} = (open_place IS NOT NULL)", name="open_place"),
         CheckConstraint("(state = 'done') = (transcript_sha256 IS NOT NULL)", name="transcript"),
         CheckConstraint("seats >= 2", name="seats"),
         CheckConstraint("seat >= 0 AND seat < seats", name="seat"),
@@ -770,8 +788,8 @@ class Exhibition(SQLModel, table=True):
 class VoidedMatch(SQLModel, table=True):
     """A finished match that an organiser took out of the log of results. Restoring it removes the row.
 
-    `rejudged_id`: the match with the same seed and seats that is played in its place, if one is; that may also be in
-    the place of an abandoned match, which never counted.
+    `rejudged_id`: the match with the same versions and seats that is played in its place, if one is; that may also be
+    in the place of an abandoned match, which never counted.
     """
 
     __tablename__ = "voided_match"

@@ -53,7 +53,12 @@ class Counters:
     frozen: bool = False
 
 
-def between(before: Counters, after: Counters, wall_ns: int, referee_ns: int = 0) -> Evidence:
+STEAL_TICK_NS = 10_000_000
+"""What the hypervisor takes is told in ticks of /proc/stat, by CPU: where one more has been counted, next to nothing
+need have been taken since. Only the ticks beyond the first one certainly were."""
+
+
+def between(before: Counters, after: Counters, wall_ns: int, referee_ns: int = 0, unseen_ns: int = 0) -> Evidence:
     """The evidence of an interval, from the readings at its ends."""
     return Evidence(
         wall_ns=wall_ns,
@@ -62,9 +67,10 @@ def between(before: Counters, after: Counters, wall_ns: int, referee_ns: int = 0
         leader_cpu_ns=_grown(before.leader_cpu_ns, after.leader_cpu_ns),
         delay_ns=_grown(before.delay_ns, after.delay_ns),
         throttled_ns=max(0, after.throttled_ns - before.throttled_ns),
-        steal_ns=max(0, after.steal_ns - before.steal_ns),
+        steal_ns=max(0, after.steal_ns - before.steal_ns - STEAL_TICK_NS),
         frozen_ns=max(0, after.frozen_ns - before.frozen_ns),
         referee_ns=referee_ns,
+        unseen_ns=unseen_ns,
         frozen=after.frozen,
     )
 

@@ -43,7 +43,7 @@ class Limits:
     open_files: int = 256
     file_bytes: int = 64 * 1024 * 1024
     cpus: str = ""
-    file_locks: bool = False  # a channel between boxes, see `sandbox.seccomp`
+    building: bool = False  # with the image's compilers and what they need of the kernel; no match is played there
     scratch: Mapping[str, str] = field(default_factory=dict)  # further tmpfs mounts: path -> options
 
     @property
@@ -144,7 +144,8 @@ class Box(Protocol):
         """Let it go before boxes that are not favoured, where it shares a processor with them; each box is at first."""
 
     def rest(self, yes: bool) -> None:
-        """Let nothing of it run until it is told the opposite; raises SandboxError.
+        """Let nothing of it run, if that can be had, until it is told the opposite; where it cannot, it runs on behind
+        all that is favoured. Raises SandboxError: it cannot be made to run again.
 
         Not while a prompt is open: it takes tens of milliseconds.
         """

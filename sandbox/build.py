@@ -32,7 +32,7 @@ BUILD_LIMITS = Limits(
     memory_bytes=1024 * 1024 * 1024,
     processes=128,
     file_bytes=MAX_PROGRAM_BYTES,
-    file_locks=True,  # Go insists on them
+    building=True,
     scratch={"/build": f"size={BUILD_SCRATCH_BYTES},nr_inodes=20000,mode=1777,nosuid,nodev,exec"},
 )
 

@@ -161,18 +161,27 @@ class Cgroup:
             delay_ns=delay_ns,
         )
 
-    def follow_leader(self) -> int | None:
-        """Find the bot's first process: the oldest one but the container's own first. Its process id on this host."""
+    def follow_leader(self, generation: int = 1) -> int | None:
+        """Find the bot's first process, which is so many generations below the container's own first. Its process id
+        on this host; None: it has ended already.
+        """
         if self._leader is not None:
             self._leader.close()
-        try:  # init's child; without CONFIG_PROC_CHILDREN the oldest process but init
-            children = (self._proc / f"{self._pid}/task/{self._pid}/children").read_text().split()
-            found = [int(pid) for pid in children]
-        except OSError:
-            found = [pid for pid in self._pids() if pid != self._pid]
-        leader = min(found, default=None)
+        leader: int | None = self._pid
+        for _ in range(generation):
+            leader = None if leader is None else self._first_child(leader)
         self._leader = None if leader is None else Leader(leader, self._proc)
         return leader
+
+    def _first_child(self, pid: int) -> int | None:
+        """The first in the kernel's list is the oldest. Without CONFIG_PROC_CHILDREN: the oldest process that came
+        after this one.
+        """
+        try:
+            found = [int(word) for word in (self._proc / f"{pid}/task/{pid}/children").read_text().split()]
+        except OSError:
+            found = sorted(other for other in self._pids() if other > pid)
+        return found[0] if found else None
 
     def _slow_counters(self, fresh: bool) -> Counters:
         now_ns = time.monotonic_ns()

@@ -100,7 +100,7 @@ def check_host(
             convicted=tried.seen["innocent", "timeout"],
             acquitted=tried.seen["guilty", "in time"],
             disturbed=tried.seen["innocent", "void"],
-            escaped=tried.seen["guilty", "void"],
+            escaped=tried.seen["guilty", "void"] + tried.seen["guilty", "doubt"],
             late_ns=percentiles(tried.late_ns),
             trip_ns=percentiles(tried.trip_ns),
             steal_share=stolen,
@@ -137,7 +137,9 @@ class Trial:
                     self._chat()
 
     def _ask(self, order: str) -> str:
-        """``in time``, ``timeout`` or ``void``."""
+        """``in time``, ``doubt``, ``timeout`` or ``void``. In doubt is what counted while this host by its own word
+        stood still: the hypervisor took ticks from it, or the referee did not look.
+        """
         self.between()
         try:
             reply = self._exchange(order, LIMIT_MS * NS_PER_MS)
@@ -147,7 +149,8 @@ class Trial:
             self._fresh()
             return "void"
         if reply.fault is None:
-            return "in time"
+            shown = reply.evidence
+            return "doubt" if shown is not None and shown.steal_ns + shown.unseen_ns > 0 else "in time"
         self.late_ns.append(reply.late_ns)
         self._fresh()  # its late answer must not be taken for the next one's
         return "timeout"

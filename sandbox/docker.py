@@ -18,12 +18,18 @@ removed by the machine's keeper (`DockerSandbox.sweep`): a pool that lives on ma
 
 *Each box has its own copy of the program.* A file shared between containers could be locked by one and probed by
 the other: a channel between opponents.
+
+*A match remembers nothing.* What bots play in is a tree in memory (`sandbox.resident`) and none of the kernel's own file
+systems; init makes /tmp and the process numbers anew for each run. For that it mounts, which AppArmor's usual profile
+forbids, so there is none on a box: it would guard /proc and /sys, and a bot sees neither. Builds and gVisor know no such
+tree: a build's box serves one run only, and so does a match's under gVisor (`DockerBox.start` opens another container).
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 import re
 import secrets
@@ -46,14 +52,23 @@ from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
 from sandbox.cgroup import Cgroup, join_unified, sweep_unified
 from sandbox.environment import Image
 from sandbox.folders import LockedFolder, is_locked
+from sandbox.resident import resident_tree
 from sandbox.runtimes import Runtime, find_runtime, refuse_user_namespaces
+
+log = logging.getLogger(__name__)
 
 ENGINE_TIMEOUT_S = 30
 ACK_TIMEOUT_S = 10
 """How long init may take to acknowledge an order beyond the time that the order itself gives. It does so within
 a millisecond on an idle host; ten seconds mean that something of the container cannot be killed."""
 
+WAKING_TRIES, WAKING_PAUSE_S = 5, 0.1
+"""How often the engine is asked to resume a container, with pauses that double: three seconds together. A busy engine
+fails at it for a moment, and a person waits for this box."""
+
 INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # init's alone; it drops them all before the bot starts
+PLAYING_CAPABILITIES = [*INIT_CAPABILITIES, "SYS_ADMIN"]  # to mount, and to make process namespaces
+PAGE_BYTES = 4096
 PIPE_BYTES = 64 * 1024  # the kernel's own default
 MASKED = """
 /proc/acpi /proc/asound /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug /proc/scsi /proc/timer_list
@@ -69,6 +84,9 @@ MASKED = """
 over the whole host, where one bot can count in front of another: /proc/locks shows even the byte ranges of locks that
 are held in other containers. (Runtimes need /proc/stat and /proc/meminfo; those remain.) Last, terminals: a host has
 4096 for all."""
+
+GENERATION = 2
+"""The bot's first process is a child of its warden, which is init's child (images/init.c)."""
 
 FIFOS = ("ctl", "ack", "in", "out", "err")
 LABEL = "deadheat.box"
@@ -180,6 +198,7 @@ class DockerBox:
     ) -> None:
         self._client = client
         self._runtime = runtime
+        self._plays = not (limits.building or runtime.gvisor)
         self._fds: dict[str, int] = {}
         self._container: str | None = None
         self._cgroup: Cgroup | None = None
@@ -187,7 +206,8 @@ class DockerBox:
         self._cpu_ns: int | None = None
         self._stop_timeout_s = 0.0
         self._acknowledged = b""
-        self._resting = False
+        self._favoured = True
+        self._resting: bool | None = False  # None: the engine failed at it, and nobody knows
         self._folder = LockedFolder(run_dir, "box")
         self._directory = self._folder.path
         try:
@@ -210,8 +230,9 @@ class DockerBox:
         self._cpu_ns = cgroup.cpu_ns()
         self._order(b"start\n")
         self._await(rb"started\n", ACK_TIMEOUT_S)
-        leader = None if self._runtime.gvisor else cgroup.follow_leader()
-        if leader is not None:
+        if self._plays:
+            cgroup.follow_leader(GENERATION)
+        elif not self._runtime.gvisor and (leader := cgroup.follow_leader()) is not None:
             _to_be_killed_first(leader)
         return Channel(
             self._fds["in"],
@@ -222,21 +243,50 @@ class DockerBox:
 
     def favour(self, yes: bool) -> None:
         """See `sandbox.box.Box`."""
+        self._favoured = yes
         if self._cgroup is not None:
             self._cgroup.favour(yes)
 
     def rest(self, yes: bool) -> None:
-        """See `sandbox.box.Box`."""
+        """See `sandbox.box.Box`. An engine that cannot freeze it now is asked again the next time."""
         if yes == self._resting:
             return
         assert self._container is not None
+        if yes:
+            self._try_to_freeze(self._container)
+        else:
+            self._wake(self._container)
+            self._resting = False
+        if self._cgroup is not None:  # what cannot be frozen runs on behind whatever else its processors do
+            self._cgroup.favour(self._favoured and not yes)
+
+    def _try_to_freeze(self, container: str) -> None:
+        self._resting = None
         try:
-            (self._client.pause if yes else self._client.unpause)(self._container)
+            self._client.pause(container)
+            self._resting = True
         except _EngineFailure as error:
-            raise SandboxError(
-                "engine", f"the container could not be {'paused' if yes else 'resumed'}: {error}"
-            ) from error
-        self._resting = yes
+            log.warning("a container goes on while it should rest, it could not be paused: %s", error)
+
+    def _wake(self, container: str) -> None:
+        for tried in range(1, WAKING_TRIES + 1):
+            try:
+                self._client.unpause(container)
+                return
+            except _EngineFailure as error:
+                if self._runs(container):  # the engine refuses to wake what does not rest
+                    return
+                if tried == WAKING_TRIES or isinstance(error, NotFound):
+                    raise SandboxError("engine", f"the container could not be resumed: {error}") from error
+            time.sleep(WAKING_PAUSE_S * 2**tried)
+
+    def _runs(self, container: str) -> bool:
+        """Whether the engine says that it runs and is not frozen."""
+        try:
+            state = self._client.inspect_container(container)["State"]
+        except _EngineFailure:
+            return False
+        return bool(state["Running"] and not state["Paused"])
 
     def stderr_so_far(self) -> bytes:
         """See `sandbox.box.Box`."""
@@ -303,19 +353,21 @@ class DockerBox:
             os.utime(self._fds[name], ns=(0, 0))
 
     def _start_container(self, image: str, program: Program, limits: Limits) -> None:
+        config = host_config(self._client, self._directory, limits, self._runtime)
+        told = {"JUDGE_UID": str(LOWEST_UID + secrets.randbelow(UIDS))}
+        if self._plays:
+            image = self._client.inspect_image(image)["Id"]
+            config["Mounts"].append(resident_tree(self._client, image))
+            told["JUDGE_TMP"] = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777"
         self._container = self._client.create_container(
             image,
             command=["/sbin/judge-init", *program.command],
-            environment={
-                **ENVIRONMENT,
-                **self._runtime.environment,
-                "JUDGE_UID": str(LOWEST_UID + secrets.randbelow(UIDS)),
-            },
+            environment={**ENVIRONMENT, **self._runtime.environment, **told},
             hostname="sandbox",
             network_disabled=True,
             working_dir="/",
             labels={LABEL: str(self._directory), "deadheat.owner": str(os.getpid())},
-            host_config=host_config(self._client, self._directory, limits, self._runtime),
+            host_config=config,
         )["Id"]
         self._client.start(self._container)
         pid = int(self._client.inspect_container(self._container)["State"]["Pid"])
@@ -379,19 +431,21 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         Mount("/judge", str(directory / "judge"), type="bind", read_only=True),
         Mount("/bot", str(directory / "program"), type="bind", read_only=True),
     ]
-    filter_of_calls = seccomp.profile(limits.file_locks, says_eperm=runtime.gvisor)
+    plays = not (limits.building or runtime.gvisor)
+    filter_of_calls = seccomp.profile(limits.building, says_eperm=runtime.gvisor, playing=plays)
     tmp = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777,nosuid,nodev,noexec"
+    memory_bytes = limits.memory_bytes + (_size_bytes(directory / "program") if plays else 0)  # its copy in memory
     config = client.create_host_config(
         network_mode="none",
         read_only=True,
         mounts=mounts,
         tmpfs={"/tmp": tmp, **limits.scratch},
         cap_drop=["ALL"],
-        cap_add=INIT_CAPABILITIES,
-        security_opt=["no-new-privileges:true", f"seccomp={filter_of_calls}"],
-        mem_limit=limits.memory_bytes,
-        memswap_limit=limits.memory_bytes,  # equal to the memory limit: no swap
-        pids_limit=limits.processes,
+        cap_add=PLAYING_CAPABILITIES if plays else INIT_CAPABILITIES,
+        security_opt=["no-new-privileges:true", f"seccomp={filter_of_calls}", *(["apparmor=unconfined"] * plays)],
+        mem_limit=memory_bytes,
+        memswap_limit=memory_bytes,  # equal to the memory limit: no swap
+        pids_limit=limits.processes + plays,  # the warden
         cpuset_cpus=limits.cpus or None,
         ipc_mode="none",
         sysctls={"kernel.shmmni": "0", "kernel.msgmni": "0", "kernel.sem": "0 0 0 0"},  # nothing outlives a match
@@ -406,15 +460,15 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         auto_remove=True,
     )
     # The library has no arguments for these.
-    config["ReadonlyPaths"] = ["/proc"]  # all of it, see `_to_be_killed_first`
+    config["ReadonlyPaths"] = [] if plays else ["/proc"]  # all of it, see `_to_be_killed_first`; who plays has none
     config["MaskedPaths"] = MASKED.split()
     runtime.adapt(config, limits)
     return config
 
 
 def _to_be_killed_first(pid: int) -> None:
-    """Out of memory, the kernel shall end the bot's first process before init, however small that makes itself: a dead
-    init looks like our failure. The bot cannot take it back, because its /proc is read-only.
+    """Out of memory, the kernel shall end a build's first process before init, however small that makes itself: a dead
+    init looks like our failure. It cannot take it back, because its /proc is read-only. Where it plays, init does this.
     """
     with contextlib.suppress(OSError):  # it has ended already
         Path(f"/proc/{pid}/oom_score_adj").write_text("1000", "ascii")
@@ -428,3 +482,9 @@ def copy_program(source: Path, target: Path) -> None:
         for name in files:
             path = Path(folder, name)
             path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)
+
+
+def _size_bytes(folder: Path) -> int:
+    """What the files below take in a file system in memory."""
+    sizes = (path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in sizes)

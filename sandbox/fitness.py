@@ -2,14 +2,17 @@
 
 Theory of operation
 -------------------
-The clock guards verdicts by itself: what a host takes from a bot is seen, the attempt is void and played again. So a
-busy, shared or slow machine judges as justly as a quiet one, only dearer, and what makes it dearer is a *remark*.
-*Unfit* is a host where that guard is missing, wrong, or has no end:
+The clock guards verdicts by itself: what a host takes from a bot is seen and given back. So a busy, shared or slow
+machine judges as justly as a quiet one, only slower, and what makes it slower is a *remark*. *Unfit* is a host where
+that guard is missing, wrong, or has no end:
 
 * nothing tells whether a bot was kept from running, so every missed deadline would end as unknown;
 * its clock counts in ticks, which are longer than what verdicts turn on;
-* the verdict over a reference bot was wrong;
-* more than `MAX_ESCAPE_SHARE` of those that were late got away, because the attempt was void.
+* the verdict over a reference bot was wrong, once: a host may stand still where none of its counters shows it (a
+  hypervisor's pauses of less than a tick, up to 29 ms together, were seen under mixed load), and then takes it for a
+  bot's own time;
+* more than `MAX_ESCAPE_SHARE` of those that were late got away, because the attempt was void or the host by its own
+  word stood still.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from engine.core import NS_PER_MS
 from sandbox.runtimes import MARGIN_MS
 
 MAX_ESCAPE_SHARE = 0.8
-"""A match has five attempts: from here on more than a third of those that a late bot should lose would be abandoned."""
+"""From here on a bot that is late gets away more often than not, move after move."""
 
 BUSY_VOID_SHARE = 0.05
 MAX_STEAL_SHARE = 0.02
@@ -55,8 +58,8 @@ class Facts:
     """What was found out about a host. The defaults are those of a host with which nothing is wrong.
 
     `innocent` and `guilty` count the prompts to reference bots that are in time and too late. Of the first `convicted`
-    came out wrong and `disturbed` void; of the second `acquitted` wrong and `escaped` void. `signals` are the counters
-    that speak for waiting (see `sandbox.attribution`).
+    came out wrong and `disturbed` void; of the second `acquitted` wrong and `escaped` void or in doubt. `signals` are
+    the counters that speak for waiting (see `engine.own_time`).
     """
 
     cgroups: str = "2"  # or "1", or "1+2": version 1 with a unified hierarchy beside it
@@ -192,7 +195,7 @@ def _of_verdicts(facts: Facts) -> Iterator[Finding]:
         )
         yield Finding(Level.UNFIT, text, mend)
     elif voids > BUSY_VOID_SHARE * prompts:
-        text = f"{voids} of {prompts} known verdicts were void: bots are kept from running"
+        text = f"{voids} of {prompts} known verdicts were void or in doubt: bots are kept from running"
         yield Finding(Level.REMARK, f"{text} (CPUs busy for {100 * facts.busy_share:.0f} %).", mend)
 
 

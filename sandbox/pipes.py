@@ -21,9 +21,10 @@ bot which aims there gains less than NOISE_NS unless this host really stood stil
 *No bot can hold us at another's cost.* Descriptors are non-blocking, a line is at most MAX_LINE_BYTES, one read takes
 at most READ_BYTES. Yet a bot can make a call of ours slow: hundreds of thousands of waiters on its pipe are woken one
 by one inside our ``write``, and the pipe's lock is held while its other end copies from memory that is not there. Such
-time is its own: its clock runs, and only what we waited for a CPU is taken off. Every other seat gets it back, because
-whatever is found ready after we were away may have been ready all the while. And whoever was slow to write to is
-written to first from then on, before any other clock runs.
+time is its own: its clock runs, only what we waited for a CPU is taken off, and what is stolen counts from the end of
+such a write. Every other seat gets it back, because whatever is found ready after we were away may have been ready all
+the while. What needs no answer is written before any clock runs, and whoever was slow to write to comes next from then
+on. Whoever is silent is asked about by ``poll``, which needs no lock of the pipe.
 
 *Early output* is looked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once
 (C-05). A reply is decided alone; `exchange` returns when every prompted seat is decided (C-01).
@@ -86,11 +87,11 @@ class _Open:
     def deadline_ns(self) -> int:
         return self.started_ns + self.limit_ns
 
-    def evidence(self, at_ns: int, kept_waiting_ns: int = 0) -> Evidence:
-        """What happened to the seat until now; `kept_waiting_ns`: by us, beside its write."""
+    def evidence(self, at_ns: int, unseen_ns: int = 0) -> Evidence:
+        """What happened to the seat until now, when its answer may have been there for `unseen_ns`."""
         meter, wall_ns = self.channel.meter, at_ns - self.started_ns
         after = meter.counters(fresh=at_ns > self.deadline_ns)
-        return between(meter.marked(), after, wall_ns, self.referee_ns + kept_waiting_ns)
+        return between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +152,10 @@ class PipeTransport:
         return replies
 
     def _in_order(self, batches: Sequence[tuple[Seat, Sequence[Message]]]) -> Sequence[tuple[Seat, Sequence[Message]]]:
-        """Whoever was slow to write to comes first: nobody else's clock runs yet."""
-        if not self._slow or len(batches) == 1:
+        """Whoever is only told something comes first, then whoever was slow to write to: no clock runs yet."""
+        if len(batches) == 1:
             return batches
-        return sorted(batches, key=lambda batch: -self._slow.get(batch[0], 0))
+        return sorted(batches, key=lambda batch: (_asks(batch[1]), -self._slow.get(batch[0], 0)))
 
     def _send(self, seat: Seat, batch: Sequence[Message], replies: dict[Seat, Reply], waiting: list[_Open]) -> None:
         channel, ear = self._channels[seat], self._ears[seat]
@@ -175,17 +176,19 @@ class PipeTransport:
         started_ns = monotonic_ns()
         _flush(channel)
         write_ns = monotonic_ns() - started_ns
-        referee_ns = 0
+        referee_ns, silent_ns = 0, started_ns
         if write_ns > NOISE_NS:
             self._slow[seat] = write_ns
             referee_ns = min(write_ns, self._waited_ns())
+            channel.meter.mark()
+            silent_ns += write_ns
         wake_ns = started_ns + limit_ns - LOOK_NS
-        waiting.append(_Open(seat, channel, ear, started_ns, limit_ns, wake_ns, write_ns, referee_ns, started_ns))
+        waiting.append(_Open(seat, channel, ear, started_ns, limit_ns, wake_ns, write_ns, referee_ns, silent_ns))
 
     def _listen(self, waiting: Sequence[_Open]) -> _Round:
         """Wait until something is ready or a seat is to be looked at."""
         now_ns = monotonic_ns()
-        if len(waiting) > 1 and any(now_ns - prompt.silent_ns > NOISE_NS for prompt in waiting):
+        if any(now_ns - prompt.silent_ns > NOISE_NS for prompt in waiting):
             found = dict(_listening(prompt.channel.stdout_fd for prompt in waiting).poll(0))
             for prompt in waiting:
                 if prompt.channel.stdout_fd not in found:
@@ -209,23 +212,36 @@ class PipeTransport:
             prompt.silent_ns = max(prompt.silent_ns, heard.woke_ns - heard.delay_ns)
             return None
         began_ns = monotonic_ns()
+        if channel.stdout_fd not in heard.ready and not prompt.ear.poll(0):  # a read would wait for the pipe's lock
+            prompt.silent_ns = began_ns
+            return self._silent(prompt, began_ns)
         ended = _read(channel)
         stamp_ns = monotonic_ns()
         end = channel.unread.find(b"\n")
         if not ended and end < 0 and len(channel.unread) <= MAX_LINE_BYTES:
-            prompt.silent_ns = began_ns
+            prompt.silent_ns = stamp_ns - self._paused_ns(prompt.seat, stamp_ns - began_ns)
             return self._silent(prompt, stamp_ns)
-        kept_waiting_ns = heard.delay_ns + began_ns - heard.woke_ns
+        unseen_ns = heard.delay_ns + began_ns - heard.woke_ns
         if channel.stdout_fd in heard.found:
-            kept_waiting_ns += heard.woke_ns - prompt.silent_ns
-        if stamp_ns > prompt.deadline_ns and stamp_ns - prompt.silent_ns > NOISE_NS:
-            kept_waiting_ns = max(kept_waiting_ns, stamp_ns - prompt.silent_ns)
-        return self._decided(prompt, stamp_ns, ended, end, kept_waiting_ns)
+            unseen_ns += heard.woke_ns - prompt.silent_ns
+        if stamp_ns > prompt.deadline_ns:
+            unseen_ns = max(unseen_ns, began_ns - prompt.silent_ns + self._paused_ns(prompt.seat, stamp_ns - began_ns))
+        return self._decided(prompt, stamp_ns, ended, end, unseen_ns if unseen_ns > NOISE_NS else 0)
 
-    def _decided(self, prompt: _Open, stamp_ns: int, ended: bool, end: int, kept_waiting_ns: int) -> Reply:
+    def _paused_ns(self, seat: Seat, read_ns: int) -> int:
+        """How much of a read may have been this host's doing. A read that lasts says that we stood still, or that the
+        bot holds the pipe: from its second time on it is the bot.
+        """
+        if read_ns > NOISE_NS and seat in self._slow:
+            return min(read_ns, self._waited_ns())
+        if read_ns > NOISE_NS:
+            self._slow[seat] = read_ns
+        return read_ns
+
+    def _decided(self, prompt: _Open, stamp_ns: int, ended: bool, end: int, unseen_ns: int) -> Reply:
         """A line, or the end of all lines, is here: time first (ruling C-02), then what it is."""
         channel, elapsed_ns = prompt.channel, stamp_ns - prompt.started_ns
-        evidence = prompt.evidence(stamp_ns, kept_waiting_ns) if elapsed_ns > NOISE_NS else None
+        evidence = prompt.evidence(stamp_ns, unseen_ns) if elapsed_ns > NOISE_NS else None
         if ended and (fault := _gone(channel, prompt.seat)) is Fault.MEMORY:  # its own doing, whatever the time
             return self._failed(prompt, stamp_ns, fault, evidence)
         if evidence is not None and evidence.own_ns > prompt.limit_ns:
@@ -297,6 +313,10 @@ def _by_seat(messages: Sequence[Message]) -> Sequence[tuple[Seat, Sequence[Messa
     for message in messages:
         batches.setdefault(message.seat, []).append(message)
     return list(batches.items())
+
+
+def _asks(batch: Sequence[Message]) -> bool:
+    return any(message.limit_ns is not None for message in batch)
 
 
 def _early(channel: Channel, seat: Seat) -> Fault | None:

@@ -8,7 +8,7 @@ budget; here none of them remains. Left out on purpose:
 * ways out and ways in: namespaces, mounts, chroot, ptrace and reading other processes' memory, kernel modules, kexec,
   bpf, perf, userfaultfd, handles to files, quotas, swap, accounting, ports;
 * what outlives a match or crosses containers: System V and POSIX message queues, shared segments and semaphores, keys,
-  asynchronous I/O, fanotify, inotify, and (but in a build, which has no opponent) locks: all event descriptors of a
+  asynchronous I/O, fanotify, inotify, and (but in a build) locks: all event descriptors of a
   host are one file to the kernel, and a lock on one of them is felt, byte by byte, by whoever holds another;
 * memory that belongs to no process (memfd_create, beyond what /tmp, pipes and sockets can hold): out of memory, the
   kernel must find a process of the bot that is larger than init;
@@ -23,7 +23,13 @@ Arguments of 32 bits are compared as 64: so what is allowed is named by its valu
 different from one, or a set upper half would slip through.
 
 init (images/init.c) runs under the same filter before it becomes the bot, so what it needs is here too: setuid,
-setgid, setgroups, capset and prctl. Without capabilities they are of no use to a bot.
+setgid, setgroups, capset and prctl. Without capabilities they are of no use to a bot. Where it plays, it also mounts and
+makes process namespaces; it forbids both to the bot by a second filter of its own.
+
+A build is another thing: it has no opponent, and its tools insist on locks (Go) and ask how much memory there is. In a
+match nothing is told that is counted over the whole host: what is free of its memory and how many processes it has
+(sysinfo), the numbers that it gives to processes (pidfd_open, CLONE_PIDFD, SO_PEERPIDFD, SO_PASSPIDFD) and to sockets
+(SO_COOKIE, SO_NETNS_COOKIE).
 """
 
 from __future__ import annotations
@@ -48,10 +54,10 @@ _PROCESSES = """
 arch_prctl capget capset execve execveat exit exit_group fork futex futex_requeue futex_wait futex_waitv futex_wake
 get_robust_list getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority getresgid getresuid
 getrlimit getrusage getsid gettid getuid kill landlock_add_rule landlock_create_ruleset landlock_restrict_self
-pidfd_open pidfd_send_signal restart_syscall sched_get_priority_max sched_get_priority_min sched_getaffinity
+pidfd_send_signal restart_syscall sched_get_priority_max sched_get_priority_min sched_getaffinity
 sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam
 sched_setscheduler sched_yield seccomp set_robust_list set_tid_address setfsgid setfsuid setgid setgroups setpgid
-setpriority setregid setresgid setresuid setreuid setsid setuid sysinfo tgkill times tkill uname vfork wait4 waitid
+setpriority setregid setresgid setresuid setreuid setsid setuid tgkill times tkill uname vfork wait4 waitid
 """
 _SIGNALS_AND_TIME = """
 alarm clock_getres clock_gettime clock_nanosleep getitimer gettimeofday nanosleep pause rt_sigaction rt_sigpending
@@ -61,12 +67,15 @@ timerfd_gettime timerfd_settime
 """
 _WAITING_AND_LOCAL_SOCKETS = """
 accept accept4 bind connect epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2
-getpeername getrandom getsockname getsockopt listen pipe pipe2 poll ppoll pselect6 recvfrom recvmmsg recvmsg select
-sendmmsg sendmsg sendto setsockopt shutdown
+getpeername getrandom getsockname listen pipe pipe2 poll ppoll pselect6 recvfrom recvmmsg recvmsg select
+sendmmsg sendmsg sendto shutdown
 """
 
 _AF_UNIX = 1
 _NAMESPACES = 0x7E02_0080  # every CLONE_NEW* flag
+_CLONE_NEWPID, _CLONE_PIDFD = 0x2000_0000, 0x1000
+_SO_PASSPIDFD, _SO_LAST = 76, 96
+_SO_COOKIES = (57, 71, 77)  # of sockets and of their namespace, and their peers' processes
 _PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFF_FFFF)  # Linux, its 32-bit and legacy variants, and "tell me"
 _EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
 
@@ -87,19 +96,21 @@ setdomainname sethostname setns settimeofday swapoff swapon syslog umount2 unsha
 
 
 @cache
-def profile(file_locks: bool = False, says_eperm: bool = False) -> str:
+def profile(building: bool = False, says_eperm: bool = False, playing: bool = False) -> str:
     """The filter as the engine takes it (``--security-opt seccomp=...``): JSON. Foreign architectures' calls kill.
 
-    `says_eperm`: who carries it out refuses with EPERM only. The C library needs ENOSYS to do without clone3; a kernel
+    `playing`: init makes each match's surroundings, and forbids the bot what it needs for that. `says_eperm`: who carries it out refuses with EPERM only. The C library needs ENOSYS to do without clone3; a kernel
     that does not have that call (gVisor's) must be let say so itself.
     """
     allowed = " ".join((_FILES, _MEMORY, _PROCESSES, _SIGNALS_AND_TIME, _WAITING_AND_LOCAL_SOCKETS)).split()
     absent: list[str] = []
-    (allowed if file_locks else absent).append("flock")
+    (allowed if building else absent).extend(("flock", "sysinfo", "pidfd_open"))
     (allowed if says_eperm else absent).append("clone3")
+    of_init = {"mount", "umount2", "pivot_root"} if playing else set()
+    clone_flags = _NAMESPACES & ~_CLONE_NEWPID if playing else _NAMESPACES
     rules: list[dict[str, object]] = [
-        {"names": sorted(allowed), "action": "SCMP_ACT_ALLOW"},
-        {"names": sorted(_REFUSED.split()), "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM},
+        {"names": sorted({*allowed, *of_init}), "action": "SCMP_ACT_ALLOW"},
+        {"names": sorted({*_REFUSED.split()} - of_init), "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM},
         _if_argument(["socket", "socketpair"], 0, _AF_UNIX, "SCMP_CMP_EQ"),
         {
             **_if_argument(["socket", "socketpair"], 0, _AF_UNIX, "SCMP_CMP_NE"),
@@ -110,17 +121,19 @@ def profile(file_locks: bool = False, says_eperm: bool = False) -> str:
         {
             "names": ["clone"],
             "action": "SCMP_ACT_ALLOW",
-            "args": [{"index": 0, "value": _NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}],
+            "args": [{"index": 0, "value": clone_flags | _CLONE_PIDFD, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}],
         },
         {"names": absent, "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
     ]
     rules += _only("personality", 0, 0, *_PERSONALITIES)
-    rules += _only("fcntl", 1, _F_GETLK, *_FCNTL_BUT_LOCKS, *(_FCNTL_LOCKS if file_locks else ()))
+    rules += _only("fcntl", 1, _F_GETLK, *_FCNTL_BUT_LOCKS, *(_FCNTL_LOCKS if building else ()))
     rules += _only("fadvise64", 3, _FADV_DONTNEED, _FADV_NOREUSE)
     rules += _only("madvise", 2, _MADV_MERGEABLE, *range(_MADV_MERGEABLE + 1, _MADV_LAST + 1))
     rules += _only("setrlimit", 0, _RLIMIT_CORE, *range(_RLIMIT_CORE + 1, _RLIMITS))
     rules += _only("prlimit64", 1, _RLIMIT_CORE, *range(_RLIMIT_CORE + 1, _RLIMITS))
     rules.append(_if_argument(["prlimit64"], 2, 0, "SCMP_CMP_EQ"))  # it only asks
+    rules += _only("getsockopt", 2, 0, *(option for option in range(_SO_LAST) if option not in _SO_COOKIES))
+    rules += _only("setsockopt", 2, _SO_PASSPIDFD, *range(_SO_PASSPIDFD + 1, _SO_LAST))
     rules += _only("prctl", 0, _PR_SCHED_CORE, _PR_GET_AUXV, _PR_SET_VMA)
     return json.dumps(
         {

@@ -178,7 +178,8 @@ stop_engine() {
 
 stop_own_engine() {
     if [ -z "$engine_started" ]; then return 0; fi
-    if [ -n "$(timeout 20 docker ps --quiet 2>/dev/null)" ]; then
+    # Keepers of the tree that bots play in have no owner (sandbox/resident.py).
+    if timeout 20 docker ps --format '{{.Label "deadheat.resident"}}' 2>/dev/null | grep -q '^$'; then
         say "Leaving the Docker Engine running: someone else has containers on it (./scripts/bootstrap --stop-engine)"
         return 0
     fi

@@ -15,10 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from engine.chance import SEED_BYTES
-from engine.core import NS_PER_MS, Fault, Game, Seat, TransportError
+from engine.core import Fault, Game, Seat, TransportError
 from engine.figures import seat_number
 from engine.games import GAMES
 from engine.transcript import encode
+from engine.verdicts import took
 from league.jobs import BuildJob, BuildOutcome
 from league.service import claim_next_build, finish_build, release_build, renew_build
 from league.service.play import HANDED_BACK
@@ -213,7 +214,7 @@ def _report(played: Played, seat: Seat) -> str:
     for prompt in own[-SHOWN_PROMPTS:]:
         lines.append(f"<< {prompt.message.line}")
         answer = prompt.reply.line if prompt.reply.line is not None else f"({prompt.reply.fault})"
-        lines.append(f">> {answer.encode('unicode_escape').decode()}   {prompt.reply.elapsed_ns / NS_PER_MS:.1f} ms")
+        lines.append(f">> {answer.encode('unicode_escape').decode()}   {took(prompt.reply)}")
     end = played.exits.get(seat)
     if end is not None:
         how = f"exit code {end.exit_code}" if end.exit_code is not None else f"ended by signal {end.signal}"

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 
 from engine.chance import SEED_BYTES, Chance
 from engine.core import NS_PER_MS, Fault, Message, Reply, Result, Seat, Step, TransportError
+from engine.verdicts import took
 from league.service import record_canary, take_canary
 from sandbox.arena import Arena
 from sandbox.box import bot_limits
@@ -84,7 +85,7 @@ class Verdict:
         said = "called in time" if self.reply.fault is None else f"convicted ({self.reply.fault})"
         what = f"a bot that was {truth} ({self.order.line}, limit {self.order.limit_ms} ms) was {said}"
         return {
-            "told": f"{what} after {self.reply.elapsed_ns / NS_PER_MS:.1f} ms",
+            "told": f"{what} after {took(self.reply)}",
             "seat": self.seat,
             "order": asdict(self.order),
             "reply": asdict(self.reply),
@@ -156,7 +157,6 @@ def _play(context: Context, cpus: Sequence[int]) -> tuple[list[dict[str, object]
                     arena.play(game, (0, 1), os.urandom(SEED_BYTES), {"canary": context.host.name})
                 except TransportError as error:
                     log.info("canary: void: %s: %s", error.cause, error.detail)
-                    metrics.record_void(CanaryGame.name, error)
                     void = 1
                 wrong = [verdict.as_dict() for verdict in game.verdicts if not verdict.right]
                 if wrong or not void:

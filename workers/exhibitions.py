@@ -3,9 +3,10 @@
 Theory of operation
 -------------------
 The person takes minutes where a bot takes milliseconds, so what a match holds is given back meanwhile. Between two
-exchanges of the bots their boxes rest (nothing of them runs, `Box.rest`) and the slot of processors is free; it is
-taken again for every exchange, between two series of the league. So a person who thinks, or has gone, costs a frozen
-container and this process, whose queue is its own: a series never waits for a person.
+exchanges of the bots their boxes rest (`Box.rest`: nothing of them runs, or where the engine fails at that, nothing in
+front of anybody else) and the slot of processors is free; it is taken again for every exchange, between two series of
+the league. So a person who thinks, or has gone, costs a frozen container and this process, whose queue is its own: a
+series never waits for a person.
 
 `Seat` asks the person through the database and looks there for the answer a few times a second, keeping the lease.
 Bots that are asked in the same step answer first, under the limits of any match; nobody learns anything before all
@@ -14,14 +15,15 @@ have answered. READY is answered for the person.
 *The person's clock is not the game's.* An answer is recorded with 0 ns: the move's own limit is minutes
 (`exhibition_move_seconds`), a bank of time does not run, and the transcript verifies like any other. Who resigns is
 recorded as gone (`exited`), whose time is over as a `timeout`. What the rules would refuse never comes so far
-(`league.service.exhibitions`).
+(`league.service.exhibitions`). Who has resigned is free from that moment; the bots play on for the record.
 
-*A failure of ours* makes an attempt void, as always, and the match begins again with the same dice. The person's
-answers are given again for as long as the bots say what they said before, so mostly nobody notices; so is one that the
-person gave while nobody listened. The same makes
-a worker that is to stop let go of a match at once: another one goes on with it. A database that is away is waited for
-as with series (`insist`), and so is the store with a match that is over, for a bot may not play it again as it did:
-nothing runs meanwhile but a person's patience.
+*A failure of ours* makes an attempt void, as always, and the match begins again, here alone with the same dice: nothing
+is won by it, and it costs the person least. The person's answers are given again for as long as the bots say what they
+said before, so mostly nobody notices; so is one that the person gave while nobody listened. Voids are counted in the
+row, whatever their cause and whichever machine failed, and after as many as end a match of bots the person is told and
+free. A worker that is to stop lets go of a match at once, and another one goes on with it. A database that is away is
+waited for as with series (`insist`), and so is the store with a match that is over, for a bot may not play it again as
+it did: nothing runs meanwhile but a person's patience.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ from league.service.exhibiting import (
     release_exhibition,
     renew_exhibition,
 )
+from league.service.play import BLAMELESS
 from league.service.workers import turn_away_exhibition
 from league.telemetry import doing
 from sandbox.arena import Arena
@@ -107,8 +110,8 @@ def give_back(context: Context, job: ExhibitionJob, error: Exception) -> None:
     cause = cause_of(error)
     log.error("exhibition %d attempt %d failed: %s", job.exhibition_id, job.attempt, cause, exc_info=error)
     metrics.task_failures.labels("exhibition", cause).inc()
-    failed = (job.exhibition_id, job.attempt, cause, context.host)
-    insist(context, lambda session: release_exhibition(session, *failed))
+    failed, void = (job.exhibition_id, job.attempt, cause, context.host), isinstance(error, TransportError)
+    insist(context, lambda session: release_exhibition(session, *failed, void=void))
 
 
 def store(context: Context, transcript: Transcript, heartbeat: Callable[[], None]) -> str:
@@ -130,7 +133,7 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
 
     Raises:
         LeaseLost.
-        TransportError: too many attempts were void.
+        TransportError: too many attempts were void, or another machine may do better.
     """
     slots = context.slots
     cpus = slots.slots[job.exhibition_id % len(slots.slots)]
@@ -158,10 +161,8 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
                 except TransportError as error:
                     voids += 1
                     log.warning("exhibition %d is void: %s: %s", job.exhibition_id, error.cause, error.detail)
-                    metrics.record_void(job.game, error)
-                    person.told(error.cause)
-                    if voids >= context.settings.match_attempts:
-                        raise
+                    if error.cause in BLAMELESS or not person.told(error.cause):
+                        raise  # nothing can be played here, or it has failed too often
                     wait_for_quiet(voids, heartbeat)
 
 
@@ -182,10 +183,9 @@ class Person:
         self._now = []
         return _Table(bots, self)
 
-    def told(self, cause: str) -> None:
-        """That an attempt failed."""
-        if not insist(self._context, lambda session: note_void(session, self._job, cause)):
-            raise LeaseLost
+    def told(self, cause: str) -> bool:
+        """That an attempt failed, and whether there is to be another one."""
+        return insist(self._context, lambda session: note_void(session, self._job, cause))
 
     def happened(self, replies: Mapping[Seat, Reply]) -> None:
         """One exchange is over."""

@@ -7,11 +7,12 @@ prometheus_client), which `deadheat serve` and `deadheat worker` set.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from prometheus_client import Counter, Histogram
 
-from engine.core import NS_PER_S, Fault, TransportError
+from engine import verdicts
+from engine.core import NS_PER_S, Fault
 from engine.games import GAMES
 from engine.transcript import Transcript
 
@@ -20,10 +21,10 @@ _RATIOS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0, 1.05)
 _LATENESS = (0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.002, 0.005, 0.01, 0.1)
 
 reply_seconds = Histogram(
-    "deadheat_reply_seconds", "Wall time from prompt to reply.", ["game", "command"], buckets=_SECONDS
+    "deadheat_reply_seconds", "Own time from prompt to reply.", ["game", "command"], buckets=_SECONDS
 )
 deadline_used_ratio = Histogram(
-    "deadheat_deadline_used_ratio", "Reply time over its limit.", ["game", "command"], buckets=_RATIOS
+    "deadheat_deadline_used_ratio", "Own time over its limit.", ["game", "command"], buckets=_RATIOS
 )
 reply_cpu_seconds = Histogram(
     "deadheat_reply_cpu_seconds", "CPU time of the bot from prompt to reply.", ["game", "command"], buckets=_SECONDS
@@ -34,12 +35,20 @@ matches = Counter("deadheat_matches_total", "Finished matches by how they ended.
 attempts = Counter("deadheat_attempts_total", "Attempts at matches: played, or void by cause.", ["game", "cause"])
 stolen_seconds = Histogram(
     "deadheat_stolen_seconds",
-    "Time in which a bot that missed a deadline was kept from running, by whose fault that made it.",
-    ["game", "blame"],
+    "Time that the host took from a bot before its reply, of replies from which it took any.",
+    ["game", "command"],
     buckets=_SECONDS,
 )
+past_deadline = Counter(
+    "deadheat_replies_past_deadline_total",
+    "Replies that counted past the deadline of the clock: the host had taken what was over.",
+    ["game", "command"],
+)
 referee_late_seconds = Histogram(
-    "deadheat_referee_late_seconds", "How late the referee woke at deadlines that passed.", ["game"], buckets=_LATENESS
+    "deadheat_referee_late_seconds",
+    "How late the referee looked after deadlines that passed.",
+    ["game"],
+    buckets=_LATENESS,
 )
 sandbox_open_seconds = Histogram("deadheat_sandbox_open_seconds", "Time to open all boxes of a series.")
 queue_wait_seconds = Histogram(
@@ -55,7 +64,7 @@ turned_away = Counter("deadheat_turned_away_total", "Jobs left to another machin
 task_failures = Counter("deadheat_task_failures_total", "Tasks that failed by our doing.", ["task", "cause"])
 tasks_done = Counter("deadheat_tasks_done_total", "Scheduled tasks that were carried out.", ["task"])
 
-HOST_CAUSES = ("host-starved", "host-unknown", "host-memory", "referee-late")
+HOST_CAUSES = ("watch-ended", "host-unknown", "host-memory")
 """Why an attempt is void most often; others appear when they happen."""
 
 
@@ -73,8 +82,6 @@ def _appear() -> None:
     for game in GAMES:
         for cause in ("played", *HOST_CAUSES):
             attempts.labels(game, cause)
-        for blame in ("bot", "host"):
-            stolen_seconds.labels(game, blame)
         referee_late_seconds.labels(game)
     for outcome in ("right", "wrong", "void"):
         canaries.labels(outcome)
@@ -102,8 +109,13 @@ def record(transcript: Transcript, season_id: int) -> None:
     for prompt in transcript.prompts():
         command, reply = prompt.message.command, prompt.reply
         prompts.labels(game, command).inc()
-        reply_seconds.labels(game, command).observe(reply.elapsed_ns / NS_PER_S)
-        deadline_used_ratio.labels(game, command).observe(reply.elapsed_ns / max(1, prompt.limit_ns))
+        reply_seconds.labels(game, command).observe(reply.own_ns / NS_PER_S)
+        deadline_used_ratio.labels(game, command).observe(verdicts.used(prompt))
+        late, stolen = past_deadline.labels(game, command), stolen_seconds.labels(game, command)  # they begin at zero
+        if verdicts.past_deadline(prompt):
+            late.inc()
+        if reply.stolen_ns:
+            stolen.observe(reply.stolen_ns / NS_PER_S)
         if reply.fault is Fault.TIMEOUT:  # else nobody had to wake up at a certain instant
             referee_late_seconds.labels(game).observe(reply.late_ns / NS_PER_S)
         if reply.cpu_ns is not None:
@@ -113,26 +125,6 @@ def record(transcript: Transcript, season_id: int) -> None:
         faults.labels(game, season_id, last.message.command if last else "", fault.value).inc()
     outcome = "forfeit" if transcript.result.faults else "played"
     matches.labels(game, season_id, outcome).inc()
-
-
-def record_convictions(game: str, convictions: Iterable[Mapping[str, object]]) -> None:
-    """Count the evidence of time-outs that stand: see `sandbox.attribution.Evidence`."""
-    for evidence in convictions:
-        _record_stolen(game, "bot", evidence)
-
-
-def record_void(game: str, error: TransportError) -> None:
-    """Count the evidence of an attempt that is void: how late the referee was, or what was stolen from a bot."""
-    late_ns = error.evidence.get("late_ns")
-    if isinstance(late_ns, int):
-        referee_late_seconds.labels(game).observe(late_ns / NS_PER_S)
-    _record_stolen(game, "host", error.evidence)
-
-
-def _record_stolen(game: str, blame: str, evidence: Mapping[str, object]) -> None:
-    stolen_ns = evidence.get("stolen_ns")
-    if isinstance(stolen_ns, int):
-        stolen_seconds.labels(game, blame).observe(stolen_ns / NS_PER_S)
 
 
 def record_attempts(game: str, causes: Iterable[str]) -> None:

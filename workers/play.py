@@ -222,7 +222,6 @@ def play_match(
         if error.cause in BLAMELESS:
             raise  # nothing can be played here at all, and it is not this match's doing
         log.warning("match %d is void: %s: %s %s", match.match_id, error.cause, error.detail, error.evidence)
-        metrics.record_void(job.game, error)
         detail = error.detail[:MAX_DETAIL]
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), error.cause, detail, error.evidence))
     broadcast.end()
@@ -282,7 +281,6 @@ def finish(
         metrics.record_attempts(job.game, [item.attempt.cause])
         if item.played is not None:
             metrics.record(item.played.transcript, job.season_id)
-            metrics.record_convictions(job.game, item.played.convictions)
 
 
 def insist(context: Context, act: Callable[[Session], Told]) -> Told:
@@ -313,27 +311,27 @@ def cause_of(error: Exception) -> str:
 
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
-    """Where each fault was committed, and the game's own words for it."""
+    """Where each fault was committed, after how much own time, and the game's own words for it."""
     reasons = {event["seat"]: str(event["why"]) for event in transcript.events() if event.get("type") == "fault"}
     records = []
     for seat, fault in sorted(transcript.result.faults.items()):
         prompt = transcript.last_prompt(seat)
         command = prompt.message.command if prompt else ""
-        elapsed_ms = prompt.reply.elapsed_ns / NS_PER_MS if prompt else 0.0
+        elapsed_ms = prompt.reply.own_ns / NS_PER_MS if prompt else 0.0
         records.append(FaultRecord(seat, fault, command, elapsed_ms, reasons.get(seat, "")))
     return tuple(records)
 
 
 def latencies(transcript: Transcript) -> tuple[Latency, ...]:
-    """Response times by seat and command."""
+    """Response times by seat and command: own time, which is what limits bound."""
     times: dict[tuple[int, str], list[int]] = {}
     limits: dict[tuple[int, str], int] = {}
     counts: dict[tuple[int, str], Counter[int]] = {}
     for prompt in transcript.prompts():
         key = (prompt.message.seat, prompt.message.command)
-        times.setdefault(key, []).append(prompt.reply.elapsed_ns)
+        times.setdefault(key, []).append(prompt.reply.own_ns)
         limits[key] = max(limits.get(key, 0), prompt.limit_ns)
-        counts.setdefault(key, Counter())[bucket(prompt.reply.elapsed_ns, prompt.limit_ns)] += 1
+        counts.setdefault(key, Counter())[bucket(prompt.reply.own_ns, prompt.limit_ns)] += 1
     return tuple(
         Latency(*key, limits[key], len(taken), sum(taken), max(taken), counts[key])
         for key, taken in sorted(times.items())

@@ -7,9 +7,9 @@ of theirs (`service.own_seats`), organisers included.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
@@ -20,9 +20,9 @@ from engine.core import Fault
 from engine.figures import duration, limit, points, seat_number
 from engine.scenes import scenes
 from engine.transcript import Exchange, Prompt, Transcript
-from engine.verdicts import VERDICTS, Verdict, hint, last_exchanges, place, slowest
+from engine.verdicts import VERDICTS, Taken, Verdict, evidence_words, hint, last_exchanges, place, slowest, took
 from league import service
-from league.errors import NotFound
+from league.errors import HELD, NotFound
 from league.service.matches import AttemptInfo, EndingInfo, LatencyInfo, MatchDetail, MatchInfo, SeatInfo
 
 router = APIRouter(include_in_schema=False)
@@ -67,6 +67,7 @@ class OwnSeat:
     ending: EndingInfo | None
     latencies: tuple[LatencyInfo, ...]
     slowest: tuple[Prompt, ...]
+    taken: Taken
     lines: tuple[Line, ...]
 
 
@@ -92,6 +93,7 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
         None,
         match=detail.match,
         not_played=detail.not_played,
+        held=HELD,
         own=own,
         last_move=len(moves) - 1 if moves else None,
     )
@@ -136,6 +138,7 @@ def _own(
         ending=ending,
         latencies=tuple(row for row in detail.latencies if row.seat == number),
         slowest=tuple(slowest(transcript, number)) if transcript and failure is None else (),
+        taken=Taken.of(p for p in transcript.prompts() if p.message.seat == number) if transcript else Taken(),
         lines=tuple(_lines(transcript, number)) if transcript else (),
     )
 
@@ -159,20 +162,7 @@ def _convictions(attempts: Sequence[AttemptInfo], seat: int) -> Iterator[str]:
         found = attempt.evidence.get("timeouts") if attempt.cause == "played" else None
         for row in found if isinstance(found, list) else []:
             if isinstance(row, dict) and row.get("seat") == seat:
-                yield _evidence(row)
-
-
-def _evidence(row: Mapping[str, Any]) -> str:
-    """See "Verdicts and their cures" in docs/authors.md for what the counters are."""
-    known = {key: value for key, value in row.items() if isinstance(value, int)}
-    said = [f"limit {limit(known['limit_ns'])}"] if "limit_ns" in known else []
-    words = {
-        "wall_ns": "passed at the verdict",
-        "own_ns": "of it your program's own",
-        "stolen_ns": "taken from it by this host",
-        "cpu_ns": "of CPU time used",
-    }
-    return ", ".join(said + [f"{duration(known[key])} {told}" for key, told in words.items() if key in known])
+                yield evidence_words(row)
 
 
 def _lines(transcript: Transcript, seat: int) -> Iterator[Line]:
@@ -189,4 +179,4 @@ def _spoken(exchange: Exchange, seat: int) -> Iterator[Line]:
     reply = exchange.replies.get(seat)
     if reply is not None:
         cpu = "" if reply.cpu_ns is None else f", {duration(reply.cpu_ns)} of CPU time"
-        yield Line(False, reply.line, f"{duration(reply.elapsed_ns)} of {limit(limit_ns)}{cpu}", reply.fault)
+        yield Line(False, reply.line, f"{took(reply)} of {limit(limit_ns)}{cpu}", reply.fault)

@@ -85,7 +85,7 @@ def match_shape(found: MatchDetail) -> schemas.MatchDetail:
         200: {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"},
         304: {"description": "Not modified"},
         404: {},
-        409: {"description": "Not done yet: the transcript holds the seed"},
+        409: {"description": "This match, or another with the same dice, is not over: the transcript holds the seed"},
     },
 )
 def get_transcript(shared: Shared, match_id: Id, request: Request) -> Response:

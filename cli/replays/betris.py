@@ -88,7 +88,7 @@ def _bets(event: Mapping[str, Any], replies: Mapping[Seat, Reply], names: Sequen
         line.append(event["acquired"][seat], style="bold")
         paid = event["paid"][seat]
         line.append(f", pays {paid}", style="red" if paid else "green")
-        line.append(f", has {event['chips'][seat]:2d} chips{took(replies, seat):>10}")
+        line.append(f", has {event['chips'][seat]:2d} chips{took(replies, seat, 10)}")
         yield line
     if event["coin"]:
         yield BY_THE_COIN

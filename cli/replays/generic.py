@@ -12,8 +12,9 @@ from rich.text import Text
 
 from cli.console import visible
 from cli.replays.pages import Page, View, heading, stack
-from engine.figures import duration, seat_number
+from engine.figures import seat_number
 from engine.transcript import Exchange, Transcript
+from engine.verdicts import took
 
 
 def pages(transcript: Transcript) -> Iterator[Page]:
@@ -33,7 +34,7 @@ def _exchange(exchange: Exchange) -> Iterator[Text]:
         yield Text(f"  seat {seat_number(message.seat)} << {visible(message.line)}")
     for seat, reply in sorted(exchange.replies.items()):
         said = visible(reply.line) if reply.line is not None else f"({reply.fault})"
-        yield Text(f"  seat {seat_number(seat)} >> {said}   {duration(reply.elapsed_ns)}")
+        yield Text(f"  seat {seat_number(seat)} >> {said}   {took(reply)}")
 
 
 VIEW = View(pages)

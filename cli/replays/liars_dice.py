@@ -94,11 +94,11 @@ def _turn(event: Mapping[str, Any], replies: Mapping[Seat, Reply], names: Sequen
         case _:
             met = event["count"] >= event["quantity"]
             line.append(f"{f'calls {_bid(event)} a lie':37}")
-            line.append(f"{took(replies, seat):>10}\n")
+            line.append(f"{took(replies, seat, 10)}\n")
             line.append(f"{'':21}{_counted(event)}: {'met' if met else 'a lie'}, ")
             line.append(f"seat {seat_number(event['loser'])} loses a die", style="magenta")
             return line
-    return line.append(f"{took(replies, seat):>10}")
+    return line.append(took(replies, seat, 10))
 
 
 def _counted(event: Mapping[str, Any]) -> str:

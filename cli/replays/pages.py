@@ -89,9 +89,12 @@ def heading(text: str) -> Text:
     return Text(text, style="bold")
 
 
-def took(replies: Mapping[Seat, Reply], seat: Seat) -> str:
-    """How long a seat needed for what it did."""
-    return duration(replies[seat].elapsed_ns) if seat in replies else ""
+def took(replies: Mapping[Seat, Reply], seat: Seat, width: int = 0) -> str:
+    """How long a seat needed for what it did, right-justified, and behind a plus what its host took beside that."""
+    if seat not in replies:
+        return " " * width
+    taken = f" + {duration(replies[seat].stolen_ns)}" if replies[seat].stolen_ns else ""
+    return f"{duration(replies[seat].own_ns):>{width}}{taken}"
 
 
 def who(names: Sequence[str], seat: Seat) -> str:

@@ -99,7 +99,7 @@ def _auction(
         line = Text(f"  {who(names, seat)} wants {target} for {event['bids'][seat]:6d}, gets ")
         line.append(received, style="bold")
         line.append(f", {settled}", style="red" if change < 0 else "green")
-        yield line.append(f"{took(replies, seat):>10}")
+        yield line.append(took(replies, seat, 10))
     if event["coin"]:
         yield BY_THE_COIN
 
@@ -113,7 +113,7 @@ def _score(
     line = Text(f"  {who(names, seat)} {event['category']:14} {event['dice']} ")
     line.append(f"{event['points']:6d}", style="bold")
     line.append(f"  keeps {kept:5}" if kept else f"{'':13}")
-    return line.append(f"{took(replies, seat):>10}")
+    return line.append(took(replies, seat, 10))
 
 
 def _sheets(transcript: Transcript, own: Seat | None = None) -> Table:

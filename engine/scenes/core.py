@@ -20,11 +20,12 @@ MAX_SCENES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply as a viewer shows it beside its limit."""
+    """A reply as a viewer shows it beside its limit. `stolen_ms`: what of `elapsed_ms` the host took."""
 
     seat: Seat
     command: str
     elapsed_ms: float
+    stolen_ms: float
     limit_ms: float
     fault: str | None
 
@@ -34,6 +35,7 @@ class Answer:
             "seat": self.seat,
             "command": self.command,
             "elapsed_ms": self.elapsed_ms,
+            "stolen_ms": self.stolen_ms,
             "limit_ms": self.limit_ms,
             "fault": self.fault,
         }
@@ -97,6 +99,7 @@ def _answer(seat: Seat, command: str, limit_ns: int, reply: Reply) -> Answer:
         seat,
         command,
         round(reply.elapsed_ns / NS_PER_MS, 3),
+        round(reply.stolen_ns / NS_PER_MS, 3),
         limit_ns / NS_PER_MS,
         reply.fault.value if reply.fault else None,
     )

@@ -17,7 +17,7 @@ from league.pairing.ladder import (
 )
 from league.pairing.pairs import PairKey, pair_key, parts
 from league.pairing.rounds import NoRound, Round, berger, swiss
-from league.pairing.seating import Seating, seatings, whole_turns
+from league.pairing.seating import Seating, rotations, seatings, whole_turns
 from league.pairing.separation import Gap, share_out, unseparated
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "pair_key",
     "parts",
     "propose",
+    "rotations",
     "seatings",
     "share_out",
     "swiss",

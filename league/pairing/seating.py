@@ -1,44 +1,72 @@
-"""Who sits where in the matches of a series.
+"""Who sits where in the matches that the same versions play against each other.
 
 Everybody sits equally often in each seat: over two matches of two players, over n of n. A series that ends in between
 leaves a difference of one, which the next series of the same two makes good, for it begins with the other
 (`league.pairing.ladder`).
 
-Where hands are private, the n matches of such a turn are played with the same dice (a *group*): each bot then has had
-each hand, and luck with the dice cancels out. Where everybody plays with the same public dice, repeating them repeats
-the game and tells nothing new, so every match has dice of its own.
+Where everybody plays with the same public dice, repeating them repeats the game and tells nothing new, so every match
+has dice of its own, and the matches are one series. Where hands are private, each deal is played once from every seat
+(its *rotations*): each bot then has had each hand, and luck with the dice cancels out. A bot that remembered a deal
+from one match to the next would play the later rotation knowing every hand, so the rotations of a deal lie in as many
+different series, each in boxes of its own and each with the deals in an order of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from league.pairing.pairs import lot
 
 
 @dataclass(frozen=True, slots=True)
 class Seating:
-    """One match: its versions by seat, and the number of its group. Matches of one group share their dice."""
+    """One match: its versions by seat, and the number of its deal. Matches of one deal share their dice."""
 
     seats: tuple[int, ...]
-    group: int
+    deal: int
 
 
-def seatings(versions: Sequence[int], matches: int, *, same_deals: bool, seed: bytes) -> list[Seating]:
-    """The matches of a series in order. Of two versions the first begins.
+def seatings(versions: Sequence[int], matches: int, *, seed: bytes) -> list[Seating]:
+    """The matches of one series in order, each with dice of its own. Of two versions the first begins.
 
     At larger tables everybody moves on by one seat from match to match; in what order they sit, hence who follows
-    whom, is drawn anew after each turn round the table. With `same_deals` `matches` are whole turns (`whole_turns`).
+    whom, is drawn anew after each turn round the table.
     """
     size = len(versions)
-    assert not same_deals or matches % size == 0, "a group is never cut"
     found = []
     for number in range(matches):
         turn, step = divmod(number, size)
-        order = list(versions) if size == 2 else sorted(versions, key=lambda version: lot(seed, turn, version))
-        found.append(Seating((*order[step:], *order[:step]), turn if same_deals else number))
+        found.append(Seating(_rotated(_order(versions, turn, seed), step), number))
     return found
+
+
+def rotations(versions: Sequence[int], deals: int, *, seed: bytes) -> list[list[Seating]]:
+    """As many series as there are seats: each has every deal once, and no two of them have it with the same seats.
+
+    In each series everybody sits equally often in each seat, to one. The order of the deals is drawn for each series.
+    Of three deals and more none is the last of one series and the first of the next, which may be played at once after
+    it; with two, that would make all orders the same.
+    """
+    size = len(versions)
+    found: list[list[Seating]] = []
+    for series in range(size):
+        order = sorted(range(deals), key=partial(lot, seed, series, deals))
+        if deals > 2 and found and order[0] == found[-1][-1].deal:
+            order = [*order[1:], order[0]]
+        found.append([Seating(_rotated(_order(versions, deal // size, seed), series + deal), deal) for deal in order])
+    return found
+
+
+def _order(versions: Sequence[int], turn: int, seed: bytes) -> list[int]:
+    """How they sit at the beginning of a turn round the table. Two need no lot: they follow each other."""
+    return list(versions) if len(versions) == 2 else sorted(versions, key=lambda version: lot(seed, turn, version))
+
+
+def _rotated(order: Sequence[int], step: int) -> tuple[int, ...]:
+    step %= len(order)
+    return (*order[step:], *order[:step])
 
 
 def whole_turns(matches: int, seats: int) -> int:

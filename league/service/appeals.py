@@ -19,6 +19,7 @@ from league.errors import NotFound, TooMany, WrongState
 from league.service import rulings
 from league.service.audit import record
 from league.service.impartiality import judging
+from league.service.matches import must_be_told
 from league.service.steps import lock_season
 from league.service.storable import evidence_json, storable
 from league.service.teams import owned_by
@@ -59,7 +60,7 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
 
     Raises:
         NotFound: no such match, or none of the asker's bots is in it.
-        WrongState: the match is not finished, or its season is closed.
+        WrongState: the match is not finished, its dice are still played with, or its season is closed.
     """
     bots = (
         select(Participant.bot_id)
@@ -73,6 +74,7 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
         raise NotFound.own_match(match_id)
     if match.state is not MatchState.DONE:
         raise WrongState.of_match(match.state, "an appeal is against a result")
+    must_be_told(session, match)
     season = session.get_one(Season, match.season_id)
     if season.state is SeasonState.CLOSED:
         raise WrongState.of_season(season.state, "its results are final, and nobody can appeal any more")

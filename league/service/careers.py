@@ -18,6 +18,7 @@ from engine.core import Fault
 from league.errors import NotFound
 from league.service.bots import BotInfo, infos
 from league.service.counting import counts
+from league.service.deals import held
 from league.states import SeasonState, VersionState
 from league.tables import Bot, BotVersion, Entry, Match, Participant, Season, User
 
@@ -124,7 +125,7 @@ def opponents(session: Session, season_id: int, bot_id: int) -> list[Opponent]:
 def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
     """The newest first."""
     statement = (
-        select(Participant, BotVersion.number, Match.finished_at)
+        select(Participant, BotVersion.number, Match)
         .join(Match, col(Match.id) == Participant.match_id)
         .join(BotVersion, col(BotVersion.id) == Participant.version_id)
         .where(Participant.bot_id == bot_id, col(Participant.fault).is_not(None), Match.season_id == season_id)
@@ -132,10 +133,13 @@ def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
         .limit(MAX_FAULTS)
     )
     found = []
-    for row, number, at in session.exec(statement):
+    rows = session.exec(statement).all()
+    untold = held(session, [match for _, _, match in rows])
+    for row, number, match in rows:
         assert row.fault is not None, "asked for"
-        command, why = row.fault_command or "", row.fault_why or ""
-        found.append(Failure(row.match_id, number, row.fault, command, row.fault_elapsed_ms, why, at))
+        why = "" if match.id in untold else row.fault_why or ""
+        command, elapsed_ms = row.fault_command or "", row.fault_elapsed_ms
+        found.append(Failure(match.id, number, row.fault, command, elapsed_ms, why, match.finished_at))
     return found
 
 

@@ -184,7 +184,7 @@ def plan_challenges(session: Session, season: Season) -> list[int]:
         first, second = challenge.candidate_id, challenge.incumbent_id
         if challenge.games_planned % 2:  # seats change with every game, over all series
             first, second = second, first
-        made.append(
+        made.extend(
             add_series(
                 session,
                 season,

@@ -116,8 +116,12 @@ def renew_exhibition(session: Session, job: ExhibitionJob) -> bool:
 
 
 def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
-    """An attempt failed by our doing: the person is told, and nothing is asked until the next one asks."""
-    return _change(session, job, voids=Exhibition.voids + 1, cause=storable(cause, 64), asked_at=None)
+    """An attempt failed by our doing: the person is told, and nothing is asked until the next one asks. False: there
+    is to be no next one, for it is not the worker's any more, or was the last (`release_exhibition` counts that).
+    """
+    again = col(Exhibition.failures) + 1 < settings_of(session).match_attempts
+    counted = {"voids": Exhibition.voids + 1, "failures": Exhibition.failures + 1}
+    return _change(session, job, again, cause=storable(cause, 64), asked_at=None, **counted)
 
 
 def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, transcript_sha256: str) -> bool:
@@ -140,11 +144,13 @@ def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, tran
 
 
 def release_exhibition(
-    session: Session, exhibition_id: int, attempt: int, cause: str, host: Host | None = None
+    session: Session, exhibition_id: int, attempt: int, cause: str, host: Host | None = None, *, void: bool = False
 ) -> None:
-    """We failed: back to the queue, or abandoned after too many failures or too long; nothing where it is lost.
+    """We failed: back to the queue, or abandoned after as many failures as a match of bots or too long; nothing where
+    it is lost.
 
-    `host`: where it failed; one that could not even try is given nothing until it has been checked, as with series.
+    `void`: it had been begun, so that its person waited for nothing, and it counts whatever the cause. `host`: where it
+    failed; one that could not even try is given nothing until it has been checked, as with series.
     """
     if host is not None and cause in BROKEN_HOST:
         doubt_host(session, host)
@@ -153,8 +159,8 @@ def release_exhibition(
     row = session.exec(select(Exhibition).where(Exhibition.id == exhibition_id, mine)).first()
     if row is None:
         return
-    at, failures = now(session), row.failures + (cause not in BLAMELESS)
-    if failures >= settings.series_attempts or at > row.created_at + timedelta(seconds=settings.exhibition_seconds):
+    at, failures = now(session), row.failures + (void or cause not in BLAMELESS)
+    if failures >= settings.match_attempts or at > row.created_at + timedelta(seconds=settings.exhibition_seconds):
         if abandon(session, exhibition_id, ExhibitionState.RUNNING, storable(cause, 64), mine):
             log.error("exhibition %d abandoned after %d attempts: %s", exhibition_id, attempt, cause)
         return
@@ -217,8 +223,8 @@ def _row(session: Session, job: ExhibitionJob) -> Exhibition | None:
     return session.exec(select(Exhibition).where(*_held(job)).execution_options(populate_existing=True)).first()
 
 
-def _change(session: Session, job: ExhibitionJob, **values: Any) -> bool:
-    statement = update(Exhibition).where(*_held(job)).values(**values)
+def _change(session: Session, job: ExhibitionJob, *conditions: Any, **values: Any) -> bool:
+    statement = update(Exhibition).where(*_held(job), *conditions).values(**values)
     return session.exec(statement.execution_options(synchronize_session=False)).rowcount == 1
 
 

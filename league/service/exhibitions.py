@@ -48,8 +48,8 @@ PER_HOUR = 20
 sitting down and leaving again and again must not pay.
 """
 
-LEFT = "left"
-"""The cause of an exhibition whose person left before it began."""
+LEFT, RESIGNED = "left", "resigned"
+"""Causes of an exhibition whose person left while no worker had it: before it began, and after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class ExhibitionInfo:
     state: ExhibitionState
     user_id: int
     person: str
+    resigned: bool
     bot_id: int
     bot: str
     author: str
@@ -268,12 +269,16 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
 
 
 def resign(session: Session, person: Person, exhibition_id: int) -> None:
-    """Leave. Who leaves before a worker took it has not played at all. Raises NotFound."""
-    _own(session, person, exhibition_id)
-    if abandon(session, exhibition_id, ExhibitionState.QUEUED, LEFT):
+    """Leave; whatever a worker is doing, the person may sit down elsewhere at once. Raises NotFound.
+
+    Who leaves before a worker took it has not played at all. What a worker plays it plays to its end, for the record.
+    """
+    row = _own(session, person, exhibition_id)
+    cause = LEFT if row.started_at is None else RESIGNED
+    if abandon(session, exhibition_id, ExhibitionState.QUEUED, cause):
         return
-    still_open = (col(Exhibition.id) == exhibition_id, col(Exhibition.state).in_(OPEN))
-    session.exec(update(Exhibition).where(*still_open).values(resigned=True))
+    sits = (col(Exhibition.id) == exhibition_id, col(Exhibition.state).in_(OPEN), ~col(Exhibition.resigned))
+    session.exec(update(Exhibition).where(*sits).values(resigned=True, open_user_id=None, open_place=None))
 
 
 def abandon(session: Session, exhibition_id: int, before: ExhibitionState, cause: str, *conditions: Any) -> bool:
@@ -333,6 +338,7 @@ def _infos(session: Session, condition: Any, limit: int) -> list[ExhibitionInfo]
             state=row.state,
             user_id=row.user_id,
             person=names[row.user_id],
+            resigned=row.resigned,
             bot_id=bot.id,
             bot=bot.name,
             author=names[bot.owner_id],

@@ -1,4 +1,4 @@
-"""A season's matches as flat tables. A seed is told with its match's result, as everywhere."""
+"""A season's matches as flat tables. What is told of a match's dice is for `league.service.deals` to say."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 
 from sqlmodel import Session, col, select
 
+from league.service.deals import held
 from league.service.export_pages import Page, Scope
 from league.service.told import machine_numbers, told, told_evidence
 from league.service.uncounted import Uncounted, bearings
@@ -24,13 +25,14 @@ from league.tables import (
 
 
 def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """One row for each match; a seed is told with its match's result."""
+    """One row for each match."""
     statement = select(Match).where(Match.season_id == scope.season_id, Match.id > after, *scope.of(Match.id))
     found = session.exec(statement.order_by(col(Match.id)).limit(limit)).all()
     ids = [match.id for match in found]
     rulings = session.exec(select(VoidedMatch).where(col(VoidedMatch.match_id).in_(ids)))
     rejudged = {ruling.match_id: ruling.rejudged_id for ruling in rulings}
     known = bearings(session, found)
+    untold = held(session, found)
     rows = [
         {
             "match_id": match.id,
@@ -42,9 +44,9 @@ def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
             "voided": match.id in rejudged,
             "rejudged_as": rejudged.get(match.id),
             "commitment": match.commitment,
-            "seed": match.seed.hex() if match.state is MatchState.DONE else None,
+            "seed": match.seed.hex() if match.state is MatchState.DONE and match.id not in untold else None,
             "attempt": match.attempt,
-            "transcript_sha256": match.transcript_sha256,
+            "transcript_sha256": None if match.id in untold else match.transcript_sha256,
             "created_at": match.created_at.isoformat(),
             "finished_at": match.finished_at and match.finished_at.isoformat(),
         }
@@ -61,6 +63,7 @@ def _match_ids(session: Session, scope: Scope, after: int, limit: int) -> list[i
 def participants(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """One row for each seat of a match."""
     ids = _match_ids(session, scope, after, limit)
+    untold = held(session, session.exec(select(Match).where(col(Match.id).in_(ids))).all())
     statement = (
         select(Participant, Bot.name, User.name, BotVersion.number)
         .join(Bot, col(Bot.id) == Participant.bot_id)
@@ -83,7 +86,7 @@ def participants(session: Session, scope: Scope, after: int, limit: int) -> Page
             "fault": seat.fault and seat.fault.value,
             "fault_command": seat.fault_command,
             "fault_elapsed_ms": seat.fault_elapsed_ms,
-            "fault_why": seat.fault_why,
+            "fault_why": None if seat.match_id in untold else seat.fault_why,
         }
         for seat, bot, author, number in session.exec(statement)
     ]

@@ -50,7 +50,7 @@ from league.service.finals_played import (
     scores,
     times_sat,
 )
-from league.service.planning import add_series, whole_groups
+from league.service.planning import add_series, in_turns, series_at_once, whole_groups
 from league.service.season_states import turn_season
 from league.service.steps import touch_log
 from league.states import UNFINISHED, FinalsFormat, Purpose, SeasonState
@@ -135,8 +135,10 @@ def _plan_division(session: Session, season: Season, field: Field, finalists: in
     before = played(session, season.id, field)
     rounds = _next_tables(session, season, field, finalists, before)
     if rounds:
+        room = -(-room // series_at_once(season))
         wanted = rounds if season.finals is FinalsFormat.SWISS else rounds[:room]  # a Swiss round is planned whole
-        return [_add(session, season, versions, season.finals_games, number) for number, versions in wanted], False
+        games = whole_groups(season.game, season.seats, season.finals_games)
+        return in_turns([_add(session, season, versions, games, number) for number, versions in wanted]), False
     if not all(series.finished for series in before):
         return [], False
     return _extra_games(session, season, field, before)
@@ -193,8 +195,8 @@ def _extra_games(session: Session, season: Season, field: Field, before: Sequenc
     order = [version for version in rows if version in field]  # in the ranking's own order, which `gap_se` follows
     turn = whole_groups(season.game, season.seats, 1)
     shared = share_out(_gaps(order, rows, budget), budget, season.finals_games, turn)
-    ids = [_add(session, season, _neighbours(order, gap, season.seats), gap.games, None) for gap in shared]
-    return ids, not ids
+    made = [_add(session, season, _neighbours(order, gap, season.seats), gap.games, None) for gap in shared]
+    return in_turns(made), not made
 
 
 def _gaps(order: Field, rows: Mapping[int, Mapping[str, Any]], most_games: int) -> list[Gap]:
@@ -233,5 +235,5 @@ def _unfinished(session: Session, season_id: int, purpose: Purpose) -> int:
     return session.exec(waiting.where(col(Series.state).in_(UNFINISHED))).one()
 
 
-def _add(session: Session, season: Season, versions: Sequence[int], matches: int, number: int | None) -> int:
+def _add(session: Session, season: Season, versions: Sequence[int], matches: int, number: int | None) -> list[int]:
     return add_series(session, season, versions, matches, purpose=Purpose.FINALS, round_number=number)

@@ -5,8 +5,8 @@ There is one row for each running series, renewed about once a second, and only 
 who plays the match reads it never, and a row that is lost or late costs a spectator a moment.
 
 What is told is made here from the replies, the rules and the seed, which stays here; hands that the game has not
-revealed are left out (`engine.unfinished`). A bot has no network, so nothing that a spectator sees can reach one that
-is playing.
+revealed are left out (`engine.unfinished`). Of a match whose dice others are still to be played with nothing is shown
+(`league.service.deals`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from engine.unfinished import Replies, Unfinished, read_replies, unfinished, wri
 from league.database import now
 from league.errors import NotFound
 from league.jobs import SeriesJob
+from league.service.deals import held
 from league.states import MatchState, SeriesState
 from league.tables import LiveMatch, Match, Participant, Season, Series
 
@@ -35,7 +36,8 @@ MOST_SHOWN_BYTES = 512 * 1024
 class Watched:
     """A match as whoever watches may see it. `match` None: nothing of it can be shown now, or it is not being played.
 
-    `series`: the state of its series. `voids`: attempts that failed by our doing, so that it has other dice.
+    `series`: the state of its series. `held`: others with its dice are to be played. `voids`: attempts that failed
+    by our doing, so that it has other dice.
     `version` differs wherever anything else does.
     """
 
@@ -47,6 +49,7 @@ class Watched:
     at: datetime | None = None
     match: Unfinished | None = None
     version: str = ""
+    held: bool = False
 
 
 def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> bool:
@@ -91,6 +94,8 @@ def watch(session: Session, match_id: int) -> Watched:
         raise NotFound("match", match_id)
     row, game, state = found
     series = SeriesState(state)
+    if held(session, [row]):
+        return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}-held", held=True)
     live = session.exec(select(LiveMatch).where(LiveMatch.match_id == match_id)).first()
     if live is None or row.state is not MatchState.SCHEDULED:
         return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}")
@@ -102,8 +107,10 @@ def watch(session: Session, match_id: int) -> Watched:
 
 def live_matches(session: Session, series_ids: list[int]) -> dict[int, int]:
     """The match of each of these series that can be watched now."""
-    statement = select(LiveMatch.series_id, LiveMatch.match_id).where(col(LiveMatch.series_id).in_(series_ids))
-    return dict(session.exec(statement).all())
+    statement = select(LiveMatch.series_id, Match).join(Match, col(Match.id) == LiveMatch.match_id)
+    found = session.exec(statement.where(col(LiveMatch.series_id).in_(series_ids))).all()
+    untold = held(session, [match for _, match in found])
+    return {series_id: match.id for series_id, match in found if match.id not in untold}
 
 
 def _played(session: Session, match: Match, game: str, live: LiveMatch) -> Unfinished | None:

@@ -13,6 +13,7 @@ from sqlmodel import Session, col, select
 
 from engine.core import Fault
 from league.errors import BadCursor, NotFound, WrongState
+from league.service.deals import held
 from league.service.teams import owned_by
 from league.service.told import machine_numbers, told, told_evidence
 from league.service.uncounted import Bearing, Uncounted, bearings, why_not_played
@@ -57,8 +58,9 @@ class SeatInfo:
 
 @dataclass(frozen=True, slots=True)
 class MatchInfo:
-    """One line of a list. `seed` (hexadecimal) is None until the match is done. `attempt`: which seed of the list that
-    it stands for the match was played with, or is to be.
+    """One line of a list. `seed` (hexadecimal) and `transcript_sha256` are None until the match is done, and for as
+    long as another with the same dice is to be played (`league.service.deals`). `attempt`: which seed of the list that
+    `seed` stands for the match was played with, or is to be.
 
     `uncounted`: why a match that is done is not in the log of results; None: it is, or it is not done. `repeats_id`:
     the match that was ruled out and in whose place this one is played.
@@ -79,6 +81,11 @@ class MatchInfo:
     seats: tuple[SeatInfo, ...]
     uncounted: Uncounted | None
     repeats_id: int | None
+
+    @property
+    def held(self) -> bool:
+        """Whether it is done, and other matches with its dice are not."""
+        return self.state is MatchState.DONE and self.seed is None
 
     @property
     def names(self) -> list[str]:
@@ -200,9 +207,10 @@ def matches(
         if before is not None:
             statement = statement.where(number < before)
     rows = session.exec(statement.limit(limit)).all()
-    seats = _seats(session, [row.id for row, _ in rows])
+    untold = held(session, [row for row, _ in rows])
+    seats = _seats(session, [row.id for row, _ in rows], untold)
     known = bearings(session, [row for row, _ in rows])
-    return [_view(row, game, seats[row.id], known[row.id]) for row, game in rows]
+    return [_view(row, game, seats[row.id], known[row.id], row.id not in untold) for row, game in rows]
 
 
 def _another_seat(bot_id: int, where: Callable[[Any, Any], ColumnElement[bool]]) -> ColumnElement[bool]:
@@ -237,7 +245,8 @@ def match_detail(session: Session, match_id: int) -> MatchDetail:
     not_played = ""
     if row.state is MatchState.ABANDONED:
         not_played = why_not_played([(attempt.cause, attempt.detail) for attempt in attempts], bearing.rejudged_id)
-    view = _view(row, game, _seats(session, [row.id])[row.id], bearing)
+    untold = held(session, [row])
+    view = _view(row, game, _seats(session, [row.id], untold)[row.id], bearing, not untold)
     return MatchDetail(view, not_played, attempts, latencies)
 
 
@@ -263,7 +272,7 @@ def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[Attemp
 
 
 def transcript_of(session: Session, match_id: int) -> str:
-    """The name of a match's transcript in the blob store; it holds the seed, so only of one that is done.
+    """The name of a match's transcript in the blob store; it holds the seed, so only of one whose dice may be told.
 
     Raises:
         NotFound, WrongState.
@@ -273,7 +282,14 @@ def transcript_of(session: Session, match_id: int) -> str:
         raise NotFound("match", match_id)
     if row.transcript_sha256 is None:
         raise WrongState.of_match(row.state, "there is a transcript only of one that was played to its end")
+    must_be_told(session, row)
     return row.transcript_sha256
+
+
+def must_be_told(session: Session, match: Match) -> None:
+    """Raises WrongState: another match with the same dice is not over."""
+    if held(session, [match]):
+        raise WrongState.held()
 
 
 def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple[str, int]]:
@@ -296,8 +312,14 @@ def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple
 
 
 def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
-    """How the asker's own bots' processes ended, with their stderr. Raises NotFound, as `own_seats` does."""
+    """How the asker's own bots' processes ended, with their stderr; nothing while the dice are still played with.
+
+    Raises:
+        NotFound: as `own_seats` does.
+    """
     seated = own_seats(session, owner, match_id)
+    if held(session, [session.get_one(Match, match_id)]):
+        return []
     chosen = (Ending.match_id == match_id, col(Ending.seat).in_(list(seated)))
     return [
         EndingInfo(
@@ -315,7 +337,8 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
     ]
 
 
-def _seats(session: Session, match_ids: Sequence[int]) -> dict[int, tuple[SeatInfo, ...]]:
+def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatInfo, ...]]:
+    """By match. The words of a fault may tell a bid, so those of `untold` matches are left out."""
     statement = (
         select(Participant, Bot.name, User.name, BotVersion.number)
         .join(Bot, col(Bot.id) == Participant.bot_id)
@@ -328,12 +351,13 @@ def _seats(session: Session, match_ids: Sequence[int]) -> dict[int, tuple[SeatIn
     for row, bot, author, number in session.exec(statement):
         fault = None
         if row.fault is not None:
-            fault = FaultInfo(row.fault, row.fault_command or "", row.fault_elapsed_ms, row.fault_why or "")
+            why = "" if row.match_id in untold else row.fault_why or ""
+            fault = FaultInfo(row.fault, row.fault_command or "", row.fault_elapsed_ms, why)
         seats[row.match_id] += (SeatInfo(row.seat, row.bot_id, bot, author, number, row.rank, row.points, fault),)
     return seats
 
 
-def _view(row: Match, game: str, seats: tuple[SeatInfo, ...], bearing: Bearing) -> MatchInfo:
+def _view(row: Match, game: str, seats: tuple[SeatInfo, ...], bearing: Bearing, told: bool) -> MatchInfo:
     return MatchInfo(
         id=row.id,
         season_id=row.season_id,
@@ -342,9 +366,9 @@ def _view(row: Match, game: str, seats: tuple[SeatInfo, ...], bearing: Bearing) 
         state=row.state,
         rated=row.rated,
         commitment=row.commitment,
-        seed=row.seed.hex() if row.state is MatchState.DONE else None,
+        seed=row.seed.hex() if told and row.state is MatchState.DONE else None,
         attempt=row.attempt,
-        transcript_sha256=row.transcript_sha256,
+        transcript_sha256=row.transcript_sha256 if told else None,
         created_at=row.created_at,
         finished_at=row.finished_at,
         seats=seats,

@@ -1,25 +1,24 @@
-"""Writing a planned series down: where matches, their seats and their seeds come from.
+"""Writing planned matches down: where series, their seats and their seeds come from.
 
 Ladder, finals and challenges all plan with `add_series`. Every match gets a secret seed with a public commitment.
-Where a game's hands are private (`engine.games.SAME_DEALS`), the matches of one turn round the table share one: they
-are a group. A group lies in one series, and the results of a series are written in one transaction
-(`league.service.play.finish_series`), so its seed is shown with the last of its matches or not at all. Who plays an
-abandoned match of it again, by an organiser's ruling, knows its dice no better for it: programs are chosen when a
-match is planned, have no memory from match to match, and no network.
+Where a game's hands are private (`engine.games.SAME_DEALS`), each deal is played once from every seat with one seed,
+and those matches lie in different series (`league.pairing.rotations`): a bot that could carry anything from one match
+of a series to the next, or from one box to the next on the same machine, finds no dice there that it has seen. What
+people may see of them follows from the commitment (`league.service.deals`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from itertools import combinations
+from itertools import chain, combinations, zip_longest
 
 from sqlmodel import Session, col, select
 
 from engine.chance import SEED_BYTES, commitment
 from engine.games import SAME_DEALS
 from league.database import now, surroundings
-from league.pairing import Seating, pair_key, seatings, whole_turns
+from league.pairing import Seating, pair_key, rotations, seatings, whole_turns
 from league.service.steps import insert_rows
 from league.states import Purpose
 from league.tables import BotVersion, Match, Pair, Participant, Season, Series
@@ -28,6 +27,11 @@ from league.tables import BotVersion, Match, Pair, Participant, Season, Series
 def whole_groups(game: str, seats: int, matches: int) -> int:
     """As many matches as wished, or what is left of them when a deal is to be played by everyone in every seat."""
     return whole_turns(matches, seats) if game in SAME_DEALS else matches
+
+
+def series_at_once(season: Season) -> int:
+    """How many series `add_series` makes of the matches that are planned together, but for challenges."""
+    return season.seats if season.game in SAME_DEALS else 1
 
 
 def add_series(
@@ -39,43 +43,61 @@ def add_series(
     purpose: Purpose = Purpose.LADDER,
     round_number: int | None = None,
     challenge_id: int | None = None,
-) -> int:
-    """Plan a series between different versions and return its id, to be enqueued after the commit.
+) -> list[int]:
+    """Plan matches between different versions and return the ids of their series, to be enqueued after the commit.
 
-    Of two versions the first begins; after that they take turns. Where deals are shared, `matches` is cut to whole
-    groups; challenges get fresh dice in every game, for their test takes matches as independent.
+    Of two versions the first begins; after that they take turns. Where deals are shared there are as many series as
+    seats, and `matches` is cut to whole groups; fewer than one group, which is what a pair may still need when one of
+    its series was dropped, get fresh dice. So do challenges in every game, for their test takes matches as independent.
     """
+    order = surroundings(session).entropy(SEED_BYTES)  # who follows whom round a table, and when which deal is played
+    seats = len(versions)
+    if season.game in SAME_DEALS and purpose is not Purpose.CHALLENGE and matches >= seats:
+        matches = whole_turns(matches, seats)
+        plans = rotations(versions, matches // seats, seed=order)
+    else:
+        plans = [seatings(versions, matches, seed=order)]
+    made = [_series(session, season, purpose, round_number, challenge_id) for _ in plans]
+    seeds: dict[int, bytes] = {}
+    for series, plan in zip(made, plans, strict=True):
+        _add_matches(session, series, plan, seeds)
+    if purpose is not Purpose.CHALLENGE:  # two versions of one bot, and never rated
+        _count(session, season.id, versions, plans)
+    return [series.id for series in made]
+
+
+def in_turns(sets: Sequence[Sequence[int]]) -> list[int]:
+    """Series that were planned together, in the order in which they are to wait: where others wait too, the rotations
+    of a deal do not follow each other on one machine.
+    """
+    return [series_id for series_id in chain(*zip_longest(*sets)) if series_id is not None]
+
+
+def _series(
+    session: Session, season: Season, purpose: Purpose, round_number: int | None, challenge_id: int | None
+) -> Series:
     at = now(session)
-    surrounding = surroundings(session)
-    same_deals = season.game in SAME_DEALS and purpose is not Purpose.CHALLENGE
-    if same_deals:
-        matches = whole_turns(matches, len(versions))
     series = Series(
         season_id=season.id,
         purpose=purpose,
         round=round_number,
         challenge_id=challenge_id,
         queued_at=at,
-        nudge_at=at + timedelta(seconds=surrounding.settings.requeue_seconds),
+        nudge_at=at + timedelta(seconds=surroundings(session).settings.requeue_seconds),
         created_at=at,
     )
     session.add(series)
     session.flush()
-    order = surrounding.entropy(SEED_BYTES)  # who follows whom round a table
-    plan = seatings(versions, matches, same_deals=same_deals, seed=order)
-    _add_matches(session, series, plan)
-    if purpose is not Purpose.CHALLENGE:  # two versions of one bot, and never rated
-        _count(session, season.id, versions, matches)
-    return series.id
+    return series
 
 
-def _add_matches(session: Session, series: Series, plan: Sequence[Seating]) -> None:
+def _add_matches(session: Session, series: Series, plan: Sequence[Seating], seeds: dict[int, bytes]) -> None:
+    """`seeds`: by deal, of the series that are planned together; one for each new deal is added."""
     entropy = surroundings(session).entropy
-    seeds: dict[int, bytes] = {}
     rows = []
     for number, seating in enumerate(plan):
-        seed = seeds.setdefault(seating.group, b"") or entropy(SEED_BYTES)
-        seeds[seating.group] = seed
+        seed = seeds.get(seating.deal) or entropy(SEED_BYTES)
+        seeds[seating.deal] = seed
         rows.append(
             Match(
                 series_id=series.id,
@@ -98,14 +120,15 @@ def _add_matches(session: Session, series: Series, plan: Sequence[Seating]) -> N
     insert_rows(session, Participant, participants)
 
 
-def _count(session: Session, season_id: int, versions: Sequence[int], matches: int) -> None:
+def _count(session: Session, season_id: int, versions: Sequence[int], plans: Sequence[Sequence[Seating]]) -> None:
     """What pairing will know of it. The season's row is locked by whoever plans, so nobody else counts meanwhile."""
+    planned = [seating for plan in plans for seating in plan]
     for one, other in combinations(versions, 2):
         low, high = pair_key(one, other)
         row = session.get(Pair, (season_id, low, high))
         if row is None:
             row = Pair(season_id=season_id, low_id=low, high_id=high, games=0)
             session.add(row)
-        row.games += matches
-        if len(versions) == 2 and matches % 2:
-            row.lead += 1 if one == low else -1
+        row.games += len(planned)
+        if len(versions) == 2:
+            row.lead += sum(1 if seating.seats[0] == low else -1 for seating in planned)

@@ -15,8 +15,8 @@ from datetime import datetime
 
 from sqlmodel import Session, col, select
 
-from engine.chance import commitment
-from league.database import now
+from engine.chance import SEED_BYTES, commitment
+from league.database import now, surroundings
 from league.errors import NotFound, WrongState
 from league.service.audit import record
 from league.service.impartiality import judging
@@ -66,11 +66,11 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
 
 
 def rejudge_match(session: Session, organiser: Person, match_id: int, reason: str) -> int:
-    """Void a finished match, or take one that we failed to play, and play it again: same seed, same versions, same
-    seats. The new match's number.
+    """Void a finished match, or take one that we failed to play, and play it again: same versions, same seats, dice of
+    its own. The new match's number.
 
-    The seed of a finished match is public by then, but the versions were uploaded before it was and cannot change. One
-    that we failed to play goes on with the next seed of its list.
+    The dice that were committed to for the match, of any attempt at it, may be known by then: of a deal's other
+    rotations and to whoever rules. New ones are as secret as those of any match that is planned.
 
     Raises:
         NotAllowed, NotFound, OwnMatch.
@@ -135,34 +135,41 @@ def _judging(session: Session, season_id: int, *, held: bool) -> None:
 
 
 def _alone(session: Session, match: Match) -> None:
-    """No other playing of the same match (same seed, same versions in the same seats) counts or is on its way."""
-    same = select(Match).where(
-        Match.season_id == match.season_id,
-        Match.commitment == match.commitment,
-        Match.id != match.id,
-        col(Match.state) != MatchState.ABANDONED,
-        col(Match.id).not_in(select(VoidedMatch.match_id)),
+    """No other playing of the same match counts or is on its way."""
+    others = (
+        select(Match.id)
+        .where(col(Match.id).in_(_playings(session, match)), Match.id != match.id)
+        .where(col(Match.state) != MatchState.ABANDONED, col(Match.id).not_in(select(VoidedMatch.match_id)))
     )
-    mine = _seated(session, match.id)
-    for other in session.exec(same).all():
-        if _seated(session, other.id) == mine:
-            raise WrongState("rejudged", f"The match is played again as match {other.id}; only one of them counts.")
+    other = session.exec(others).first()
+    if other is not None:
+        raise WrongState("rejudged", f"The match is played again as match {other}; only one of them counts.")
 
 
-def _seated(session: Session, match_id: int) -> list[int]:
-    seats = select(Participant.version_id).where(Participant.match_id == match_id)
-    return list(session.exec(seats.order_by(col(Participant.seat))))
+def _playings(session: Session, match: Match) -> set[int]:
+    """The first match, and all that were played in its place or in that of one of those."""
+    first = match
+    while first.repeats_id is not None:
+        first = session.get_one(Match, first.repeats_id)
+    found, newest = {first.id}, {first.id}
+    while newest:
+        newest = set(session.exec(select(Match.id).where(col(Match.repeats_id).in_(newest))).all())
+        found |= newest
+    return found
 
 
 def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match:
-    """The same match, to be played once more."""
+    """The same match, to be played once more with other dice."""
+    seed = surroundings(session).entropy(SEED_BYTES)
     again = Match(
-        **match.model_dump(include=Match.model_fields.keys() - RESULT),
         series_id=series_id,
+        season_id=match.season_id,
         number=0,
+        seed=seed,
+        commitment=commitment(seed),
+        repeats_id=match.id,
         created_at=at,
     )
-    assert again.commitment == commitment(match.seed)
     session.add(again)
     session.flush()
     seats = select(Participant).where(Participant.match_id == match.id).order_by(col(Participant.seat))
@@ -172,10 +179,6 @@ def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match
     ]
     insert_rows(session, Participant, copies)
     return again
-
-
-RESULT = {"id", "series_id", "number", "state", "rated", "transcript_sha256", "created_at", "finished_at"}
-"""Columns of a match that its repetition does not share."""
 
 
 def note_ruling(

@@ -26,7 +26,7 @@ from league.pairing import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Terms, par
 from league.service.challenges import plan_challenges
 from league.service.counting import taking_part
 from league.service.finals import plan_finals
-from league.service.planning import add_series, whole_groups
+from league.service.planning import add_series, in_turns, series_at_once, whole_groups
 from league.service.season_states import past_its_close, turn_season
 from league.service.steps import lock_season
 from league.states import PLAYING, UNFINISHED, Purpose, SeasonState, SeriesState, VersionState
@@ -90,8 +90,9 @@ def _plan(session: Session, season: Season) -> list[int]:
     def met(version: int) -> dict[int, Met]:
         return _met(session, season.id, versions, players[version])
 
-    chosen = propose(entrants, met, room, terms, season.series_planned, season.pairing_seed)
-    ids = [add_series(session, season, proposal.versions, proposal.matches) for proposal in chosen]
+    wanted = -(-room // series_at_once(season))
+    chosen = propose(entrants, met, wanted, terms, season.series_planned, season.pairing_seed)
+    ids = in_turns([add_series(session, season, proposal.versions, proposal.matches) for proposal in chosen])
     for number, proposal in enumerate(chosen, season.series_planned + 1):
         for version in proposal.versions:
             players[version].waiting_since = number

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from league.service.absence import ENTRY_ABSENT
@@ -42,25 +41,23 @@ class Bearing:
 def bearings(session: Session, matches: Sequence[Match]) -> dict[int, Bearing]:
     """Of each of these matches, by id."""
     ids = [match.id for match in matches]
-    replaced = aliased(VoidedMatch)
     statement = (
-        select(Match.id, Series.purpose, VoidedMatch, replaced.match_id)
+        select(Match.id, Series.purpose, VoidedMatch)
         .join(Series, col(Series.id) == Match.series_id)
         .join(VoidedMatch, col(VoidedMatch.match_id) == Match.id, isouter=True)
-        .join(replaced, col(replaced.rejudged_id) == Match.id, isouter=True)
         .where(col(Match.id).in_(ids))
     )
-    found: dict[int, tuple[str, VoidedMatch | None, int | None]] = {
-        match_id: (purpose, voided, repeats) for match_id, purpose, voided, repeats in session.exec(statement)
+    found: dict[int, tuple[str, VoidedMatch | None]] = {
+        match_id: (purpose, voided) for match_id, purpose, voided in session.exec(statement)
     }
     disqualified = _disqualified(session, ids)
     bearings = {}
     for match in matches:
-        purpose, voided, repeats_id = found[match.id]
+        purpose, voided = found[match.id]
         why = None
         if match.state in WITH_RESULT:
             why = _why(match, Purpose(purpose), voided, disqualified.get(match.id, []))
-        bearings[match.id] = Bearing(why, repeats_id, None if voided is None else voided.rejudged_id)
+        bearings[match.id] = Bearing(why, match.repeats_id, None if voided is None else voided.rejudged_id)
     return bearings
 
 

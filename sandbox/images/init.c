@@ -1,5 +1,8 @@
 /* judge-init: process 1 of a sandbox; runs a series of programs, one after another, in one container.
  *
+ *   judge-init COMMAND [ARGUMENT ...]   what is described here
+ *   judge-init --keep DIRECTORY         holds the tree that bots play in; see `keep`
+ *
  * Theory of operation
  * -------------------
  * The host has five FIFOs in a directory that is mounted read-only at /judge, all owned by root and closed to the
@@ -8,7 +11,7 @@
  *   host                       init
  *                              "ready"                          after it has opened everything
  *   "start"              ->    fork, become the bot's user, exec the command
- *                        <-    "started"                        from now on the host may write prompts
+ *                        <-    "started"                        (init or the warden) from now on the host may write prompts
  *   (the match; init takes no part in it)
  *   "tell"               ->    send the stderr kept so far; the host reads it before its next order (builds only: in
  *                        <-    "told"                               a match, init would take the bot's own processor)
@@ -23,25 +26,47 @@
  *
  * End of file on `ctl` means that the host's worker is gone: init exits, and the whole container with it.
  *
+ * A match remembers nothing. JUDGE_TMP (the options of /tmp) makes init play: before the first run it moves the whole
+ * container into /play, a tree in memory that holds what languages need and nothing else, with a copy of the program.
+ * There is no file system of the kernel's own in there (proc, sysfs, control groups), so nothing that is counted over
+ * runs, boxes or the host can be read. Each run gets a process namespace and a /tmp of its own:
+ *
+ *   init (process 1 of the container)
+ *     warden (process 1 of the run's namespace: reaps, and ends when the bot's first process does, and all with it)
+ *       the bot's first process, always number 2
+ *
+ * Without JUDGE_TMP (builds, and runtimes that cannot) init has no right to mount; it empties /tmp instead, and the
+ * bot's first process is its own child.
+ *
  * Trust: init is root without the bot's user's reach: the bot cannot signal, trace or inspect it, cannot open the
  * FIFOs (root, 0600), and loses every capability, the bounding set included, before exec. Init needs CAP_KILL,
- * SETUID, SETGID and SETPCAP. Stderr is read by init, inside the bot's own CPU budget, so a flood costs nobody
- * else anything; the first HEAD_BYTES and the last TAIL_BYTES of it are kept.
+ * SETUID, SETGID and SETPCAP, and to play SYS_ADMIN: the calls that this right opens are then closed to the bot by a
+ * second filter (`forbid`), though without the right they would do nothing. Stderr is read by init, inside the bot's
+ * own CPU budget, so a flood costs nobody else anything; the first HEAD_BYTES and the last TAIL_BYTES of it are kept.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,14 +77,22 @@ enum {
     HEAD_BYTES = 8 * 1024,
     TAIL_BYTES = 48 * 1024, /* head + tail fit into a FIFO's 64 KiB, so sending them cannot block */
     LAST_CAPABILITY = 63,
-    SOCKET_PASSES = 1000, /* about a second */
+    PASSES = 1000, /* about a second */
+    KEPT_AT_ONCE = 32,
+    NUMBERS = 64, /* of pipes and sockets that a run may make; a pair of sockets has two */
+    OUR_NUMBERS = 16, /* what init itself makes meanwhile, and more */
+    AT_ONCE = 1024, /* numbers that the kernel gives to a processor at once (get_next_ino) */
     EXIT_WE_FAILED = 70
 };
 
 static uid_t bot_uid = DEFAULT_UID;
 static int ctl_fd, ack_fd, in_fd, err_fd, signal_fd;
 static int stderr_fd = -1;     /* read end of the running bot's stderr */
-static pid_t bot = 0;          /* its first process, 0 when none runs */
+static pid_t bot = 0;          /* its first process, or that one's warden; 0 when none runs */
+static char *tmp_options;      /* of a fresh /tmp; NULL: init does not play */
+static int judge_fd, proc_fd;  /* directories that the bot's root does not have */
+static ino_t numbers_from;     /* that of a pipe when the run began */
+static int *first_status;      /* wait status of the bot's first process, as its warden tells it */
 static int bot_status = 0;     /* wait status of the last bot */
 static int stopping = 0, killed_by_us = 0;
 static long long stop_at_ms = 0;
@@ -140,18 +173,125 @@ static void become_bot(void) {
     if (setgroups(0, NULL) != 0 || setgid(bot_uid) != 0 || setuid(bot_uid) != 0) die("become the bot's user");
 }
 
+/* What only init may do, by name: the engine's filter lets it through for init's sake. That one kills whoever comes with
+ * numbers of another architecture, so they need not be looked at here. */
+static void forbid(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 6, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_umount2, 5, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pivot_root, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 2),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWPID, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) die("filter");
+}
+
+/* Out of memory, the kernel shall end the bot before init, however small the bot makes itself: a dead init looks like
+ * our failure. */
+static void offer_to_be_killed_first(void) {
+    int fd = openat(proc_fd, "self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, "1000", 4) != 4) die("oom_score_adj");
+    close(fd);
+}
+
 static void run_bot(char **command, int in, int out, int err) {
     sigset_t none;
     sigemptyset(&none);
     setsid();
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) die("dup2");
+    if (tmp_options != NULL) offer_to_be_killed_first();
     become_bot();
+    if (tmp_options != NULL) forbid();
     if (chdir("/bot") != 0) die("chdir /bot");
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
     execv(command[0], command);
     dprintf(2, "cannot start %s: %s\n", command[0], strerror(errno));
     _exit(127);
+}
+
+/* The number of a pipe or socket comes from a counter of the processor, whoever asks for one, and fstat tells it. So a run
+ * may make a few only, and init makes up for those that it did not: every run moves the counter equally far. */
+static int count_numbers(void) {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+#ifdef SYS_pipe
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pipe, 6, 0),
+#endif
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pipe2, 5, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_accept, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_accept4, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    long listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+    if (listener < 0) die("listener");
+    return (int)listener;
+}
+
+/* Lets a call go on, or refuses it when the run has made too many. */
+static void let_make(int listener) {
+    static int made = 0;
+    union { struct seccomp_notif it; char room[256]; } asked; /* a newer kernel's may be larger than ours */
+    union { struct seccomp_notif_resp it; char room[256]; } answer;
+    memset(&asked, 0, sizeof asked);
+    memset(&answer, 0, sizeof answer);
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) return; /* the caller has been killed */
+    made += asked.it.data.nr == SYS_socketpair ? 2 : 1;
+    answer.it.id = asked.it.id;
+    if (made > NUMBERS) answer.it.error = -ENFILE;
+    else answer.it.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+static ino_t next_number(void) {
+    int ends[2];
+    struct stat about;
+    if (pipe2(ends, O_CLOEXEC) != 0 || fstat(ends[0], &about) != 0) die("number");
+    close(ends[0]);
+    close(ends[1]);
+    return about.st_ino;
+}
+
+/* Goes on counting until the counter is where it would be after the most that a run may make: that far from where the run
+ * began, or, where it has gone on to another thousand meanwhile, that far from the beginning of that one. */
+static void even_numbers_out(void) {
+    for (;;) {
+        ino_t now = next_number(), from = now / AT_ONCE == numbers_from / AT_ONCE ? numbers_from : now / AT_ONCE * AT_ONCE;
+        if (now - from > NUMBERS + OUR_NUMBERS) return;
+    }
+}
+
+/* Process 1 of the run's namespace. When it ends, the kernel ends everything else in there before init hears of it. */
+static void guard(char **command, int in, int out, int err) {
+    struct signalfd_siginfo information;
+    int status, listener = count_numbers();
+    pid_t ended, first = fork();
+    if (first < 0) die("fork");
+    if (first == 0) run_bot(command, in, out, err);
+    close(in);
+    close(out);
+    close(err);
+    send_all(ack_fd, "started\n", 8); /* the host may look for the bot's process at once */
+    for (;;) {
+        struct pollfd watched[2] = {{listener, POLLIN, 0}, {signal_fd, POLLIN, 0}};
+        if (poll(watched, 2, -1) < 0 && errno != EINTR) die("poll");
+        if (watched[0].revents) let_make(listener);
+        while (watched[1].revents && read(signal_fd, &information, sizeof information) > 0) {}
+        while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
+            if (ended != first) continue;
+            *first_status = status;
+            _exit(0);
+        }
+    }
 }
 
 /* Passes on what there is. What a bot that closed its input does not want is dropped. */
@@ -181,20 +321,22 @@ static void close_relay(void) {
 
 static void start(char **command) {
     int err[2];
-    int in = relaying ? open_relay() : open("/judge/in", O_RDONLY | O_CLOEXEC);
-    int out = open("/judge/out", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (tmp_options != NULL) numbers_from = next_number();
+    int in = relaying ? open_relay() : openat(judge_fd, "in", O_RDONLY | O_CLOEXEC);
+    int out = openat(judge_fd, "out", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (in < 0 || out < 0 || pipe2(err, O_CLOEXEC) != 0) die("open the bot's descriptors");
     if (fcntl(out, F_SETFL, 0) != 0 || fcntl(err[0], F_SETFL, O_NONBLOCK) != 0) die("fcntl");
     stderr_bytes = 0;
     killed_by_us = 0;
-    bot = fork();
+    bot = tmp_options == NULL ? fork() : (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
     if (bot < 0) die("fork");
+    if (bot == 0 && tmp_options != NULL) guard(command, in, out, err[1]);
     if (bot == 0) run_bot(command, in, out, err[1]);
     close(in);
     close(out);
     close(err[1]);
     stderr_fd = err[0];
-    send_all(ack_fd, "started\n", 8);
+    if (tmp_options == NULL) send_all(ack_fd, "started\n", 8);
 }
 
 /* Root has no right to look into the bot's directories (no CAP_DAC_OVERRIDE), so the bot's own user empties /tmp.
@@ -231,8 +373,24 @@ static int entries_in_tmp(int remove) {
     return found;
 }
 
+static void mount_tmp(void) {
+    if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, tmp_options) != 0) die("mount /tmp");
+}
+
+/* Another file system, which counts its files from the beginning. Nobody is left who could hold the last one; what the
+ * dead held in queues of sockets is given back a moment later. */
+static int renew_tmp(void) {
+    for (int pass = 0; umount2("/tmp", 0) != 0; pass++) {
+        if (errno != EBUSY || pass == PASSES) return 1;
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    mount_tmp();
+    return 0;
+}
+
 /* Returns the number of entries that could not be removed. */
 static int empty_tmp(void) {
+    if (tmp_options != NULL) return renew_tmp();
     if (entries_in_tmp(0) == 0) return 0;
     pid_t wiper = fork();
     if (wiper == 0) {
@@ -255,10 +413,11 @@ static void reset_times_of_tmp(void) {
 static int collect_sockets(void) {
     char row[512];
     int left = 1;
-    for (int pass = 0; left > 0 && pass < SOCKET_PASSES; pass++) {
+    for (int pass = 0; left > 0 && pass < PASSES; pass++) {
         if (pass > 0) nanosleep(&(struct timespec){0, 1000000}, NULL);
-        close(socket(AF_UNIX, SOCK_DGRAM, 0));
-        FILE *table = fopen("/proc/net/unix", "re");
+        if (pass % 100 == 0) close(socket(AF_UNIX, SOCK_DGRAM, 0));
+        int fd = openat(proc_fd, "net/unix", O_RDONLY | O_CLOEXEC);
+        FILE *table = fd < 0 ? NULL : fdopen(fd, "r");
         if (table == NULL) return 0;
         for (left = -1; fgets(row, sizeof row, table) != NULL; left++) {} /* its first row is a title */
         fclose(table);
@@ -274,7 +433,8 @@ static void finish_stop(void) {
     if (stderr_fd >= 0) { close(stderr_fd); stderr_fd = -1; }
     close_relay();
     while (read(in_fd, buffer, sizeof buffer) > 0) {}
-    int dirty = empty_tmp() + collect_sockets();
+    int dirty = collect_sockets() + empty_tmp(); /* sockets first: they may hold files of /tmp */
+    if (tmp_options != NULL) even_numbers_out();
     reset_times_of_tmp();
     send_stderr();
     char how = killed_by_us ? 'K' : WIFEXITED(bot_status) ? 'E' : 'S';
@@ -291,7 +451,7 @@ static void reap(void) {
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
         if (pid != bot) continue;
         bot = 0;
-        bot_status = status;
+        bot_status = tmp_options != NULL && WIFEXITED(status) ? *first_status : status;
         kill(-1, SIGKILL); /* what it left behind would keep its output open */
     }
 }
@@ -323,18 +483,80 @@ static void open_everything(void) {
     sigprocmask(SIG_BLOCK, &child, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal_fd = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
-    ctl_fd = open("/judge/ctl", O_RDONLY | O_CLOEXEC);
-    ack_fd = open("/judge/ack", O_WRONLY | O_CLOEXEC);
-    err_fd = open("/judge/err", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    in_fd = open("/judge/in", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    judge_fd = open("/judge", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    ctl_fd = openat(judge_fd, "ctl", O_RDONLY | O_CLOEXEC);
+    ack_fd = openat(judge_fd, "ack", O_WRONLY | O_CLOEXEC);
+    err_fd = openat(judge_fd, "err", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    in_fd = openat(judge_fd, "in", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (signal_fd < 0 || ctl_fd < 0 || ack_fd < 0 || err_fd < 0 || in_fd < 0) die("open /judge");
 }
 
-/* Each box has a user of its own: limits that the kernel counts by user (pipe memory, pending signals, inotify) would
+/* The keeper's container may have started a moment ago. */
+static void wait_for_the_tree(void) {
+    for (int pass = 0; access("/play/complete", F_OK) != 0; pass++) {
+        if (pass == 5 * PASSES) die("/play is not complete");
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+}
+
+/* In memory, where reading it takes the same time whoever has read it before. */
+static void copy_program(void) {
+    if (mount("tmpfs", "/play/bot", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") != 0) die("mount /play/bot");
+    int status;
+    pid_t copier = fork();
+    if (copier == 0) {
+        execl("/bin/cp", "cp", "-rp", "/bot/.", "/play/bot", NULL);
+        die("cp");
+    }
+    if (copier < 0 || waitpid(copier, &status, 0) != copier || status != 0) die("copy the program");
+    if (mount(NULL, "/play/bot", NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOATIME, "mode=755") != 0)
+        die("close /play/bot");
+}
+
+/* From here on the image, the engine's mounts and the host's paths in them are gone. */
+static void move_into_the_tree(void) {
+    wait_for_the_tree();
+    copy_program();
+    if (mount(NULL, "/play", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOATIME, NULL) != 0) die("close /play");
+    if (chdir("/play") != 0 || syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0) die("pivot_root");
+    if (chdir("/") != 0) die("chdir");
+    mount_tmp();
+    first_status = mmap(NULL, sizeof *first_status, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (first_status == MAP_FAILED) die("mmap");
+}
+
+static int hold(const char *path, const struct stat *about, int kind, struct FTW *where) {
+    (void)where;
+    if (kind != FTW_F || !S_ISREG(about->st_mode) || about->st_size == 0) return 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *pages = fd < 0 ? MAP_FAILED : mmap(NULL, (size_t)about->st_size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+    if (pages == MAP_FAILED || mlock(pages, (size_t)about->st_size) != 0) die(path);
+    close(fd);
+    return 0;
+}
+
+/* Holds every page of the tree in memory, whatever the host is short of, then says so by a file and waits for its end. */
+static void keep(const char *tree) {
+    sigset_t end;
+    int signal;
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    sigprocmask(SIG_BLOCK, &end, NULL);
+    if (chdir(tree) != 0 || nftw(".", hold, KEPT_AT_ONCE, FTW_PHYS) != 0) die(tree);
+    int fd = open("complete", O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
+    if (fd < 0) die("complete");
+    sigwait(&end, &signal);
+}
+
+/* What the environment says. Each box has a user of its own: limits that the kernel counts by user (pipe memory, pending signals, inotify) would
  * otherwise be shared with the opponent. */
-static void choose_user(void) {
+static void read_environment(void) {
     relaying = getenv("JUDGE_RELAY") != NULL;
     unsetenv("JUDGE_RELAY");
+    const char *tmp = getenv("JUDGE_TMP");
+    if (tmp != NULL) tmp_options = strdup(tmp);
+    unsetenv("JUDGE_TMP");
     const char *wanted = getenv("JUDGE_UID");
     if (wanted == NULL) return;
     bot_uid = (uid_t)strtoul(wanted, NULL, 10);
@@ -347,8 +569,13 @@ static void choose_user(void) {
 
 int main(int argc, char **argv) {
     if (argc < 2) die("usage: judge-init COMMAND [ARGUMENT ...]");
-    choose_user();
+    if (strcmp(argv[1], "--keep") == 0 && argc == 3) {
+        keep(argv[2]);
+        return 0;
+    }
+    read_environment();
     open_everything();
+    if (tmp_options != NULL) move_into_the_tree();
     reset_times_of_tmp();
     send_all(ack_fd, "ready\n", 6);
     for (;;) {

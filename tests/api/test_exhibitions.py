@@ -245,7 +245,13 @@ def test_who_has_resigned_is_told_so_until_it_is_over(site: Site) -> None:
     ask(site, job, READY)
     path = f"/play/{job.exhibition_id}"
     assert "It is your move." in ada.get(path).text
-    assert "You have resigned; the record is being written." in ada.submit(f"{path}/resign").text
+    page = ada.submit(f"{path}/resign")
+    assert "You have resigned; the record is being written." in page.text
+    assert not any(form.action.endswith("/resign") for form in page.forms)
+    assert "Play against greedy" in page.text
+    ada.get("/play?bot=1")
+    ada.submit("/play")
+    assert len(site.queue.exhibitions) == 2, "a second seat is taken while the first record is not written yet"
     ada.close()
 
 

@@ -9,14 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlmodel import select
 
 from engine.core import NS_PER_MS, Fault
+from engine.transcript import Transcript, decode, encode
 from engine.verdicts import VERDICTS
 from league.jobs import Ending
+from league.tables import Match, Participant
 from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.api.test_matches import Played
+from tests.engine.busy import on_a_busy_host
 from tests.league.world import attempt, forfeited
+
+TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 
 HOSTILE = "</pre><script>alert(1)</script>\n\x1b[31mred\x1b]0;title\x07 \u202egnp.exe \u200b\r\0 end\n"
 
@@ -33,6 +39,16 @@ class Watched(Played):
         path = f"/matches/{self.ids[number]}/mine"
         self.browsers[name].get(path, status)
         return html.unescape(self.browsers[name].answer.text)
+
+    def won_by_ada(self, transcript: Transcript) -> int:
+        """One more match, with that transcript."""
+        number = self.another()
+        with self.site.world.db.transaction() as session:
+            match = session.exec(select(Match).where(Match.id == self.ids[number])).one()
+            match.transcript_sha256 = self.site.blobs.put(encode(transcript))
+            for seat in session.exec(select(Participant).where(Participant.match_id == match.id)):
+                seat.fault, seat.rank = None, seat.seat + 1
+        return number
 
     def another(self, **endings: str) -> int:
         """One more match, in which Ada's seat 0 was too slow; `endings`: seat0, seat1."""
@@ -124,17 +140,31 @@ def test_a_lost_match_is_explained_with_its_evidence_and_cure(watched: Watched) 
     assert VERDICTS[Fault.TIMEOUT].happened in told
     assert VERDICTS[Fault.TIMEOUT].cure[1:] in told
     assert "no line within 500 ms" in told
-    assert "limit 500 ms, 510 ms passed at the verdict, 509 ms of it your program's own" in told
-    assert "1.0 ms taken from it by this host, 3.0 ms of CPU time used" in told
+    assert "limit 500 ms, 510 ms passed, 509 ms of it your program's own" in told
+    assert "1.0 ms taken from it by the host, 3.0 ms of CPU time used" in told
     assert "ended by signal 9" in told and "still running a second after" in told
     assert 'href="/about/verdicts"' in told
     assert f'href="/bots/{watched.bots[0]}/versions/1"' in told
 
 
+def test_slow_answers_are_told_by_own_time_with_what_the_host_took(watched: Watched) -> None:
+    busy = on_a_busy_host(decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes()))
+    number = watched.won_by_ada(busy)
+    told = " ".join(watched.mine("ada", number).split())
+    assert "The host took 280 ms from 2 replies; 1 counted past the deadline. That cost your bot nothing" in told
+    rows = re.findall(r"<code>ROLL [^/]*</code></td>(.*?)</tr>", told)
+    cells = [re.sub(r"<[^>]+>", " ", row).split() for row in rows]
+    assert ["480", "ms", "150", "ms", "500", "ms", "96.0", "%", "90.0", "ms"] in cells
+    other = watched.mine("bob", number)
+    assert "The host took" not in other and '<th class="number">The host took' not in other
+    page = watched.site.client.get(f"/matches/{watched.ids[number]}", headers={"Accept": "text/html"}).text
+    assert "480.0 of 500 ms (the host took 150.0 ms more)" in page
+
+
 def test_who_won_is_not_told_the_others_evidence(watched: Watched) -> None:
     told = watched.mine("bob", watched.another(seat0="of ada"))
     assert "Won." in told
-    assert "of ada" not in told and "passed at the verdict" not in told and "500.1" not in told
+    assert "of ada" not in told and "your program's own" not in told and "500.1" not in told
 
 
 def test_people_count_seats_from_one_and_programs_from_zero(watched: Watched) -> None:

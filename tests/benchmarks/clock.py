@@ -5,8 +5,9 @@
 (a) On an idle host, answers aimed at 1 ms and more before and after the deadline: wrong verdicts. The truth is not the
 aim but what the bot's own stamps around its write say, for the host itself may be late, also where nobody in it can see
 it (a hypervisor that takes less than a tick): such answers are counted apart. (b) With twice as many spinning processes
-as CPUs: innocent bots convicted, guilty ones acquitted, attempts void. (c) The referee's own lateness under that load
-over idle. (d) The referee's CPU time a request over one written with asyncio streams; see `referees`.
+as CPUs: innocent bots convicted, guilty ones acquitted. (c) The referee's own lateness under that load
+over idle. (d) The referee's CPU time a request over one written with asyncio streams; see `referees`. (e) Matches of
+innocent bots decided at the first attempt under load; (f) what bots gain that want their match void; see `tricks`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from sandbox.attribution import Counters
 from sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox
 from sandbox.docker import DockerSandbox
 from sandbox.pipes import PipeTransport, _Open
-from tests.benchmarks import referees
+from tests.benchmarks import referees, tricks
 from tests.benchmarks.programs import HERE, built
 
 LIMIT_MS = 20
@@ -58,8 +59,11 @@ def main() -> int:
         missed += loaded(sandbox, timed, 1000 // scale, 200 // scale)
         missed += lateness(sandbox, timed, 1000 // scale)
         missed += cost(sandbox, echo, 20_000 // scale)
+        field = tricks.Field(sandbox, folder)
+        missed += tricks.innocent_and_late(field, spinners, max(2, 50 // scale), max(1, 10 // scale))
+        missed += tricks.tricks(field, spinners, 50 // scale)
         sandbox.close()
-    print("Reached." if not missed else f"{missed} of 7 missed.")
+    print("Reached." if not missed else f"{missed} of 15 missed.")
     return int(bool(missed))
 
 
@@ -216,10 +220,10 @@ def cost(sandbox: Sandbox, program: Program, requests: int) -> int:
 
 
 @contextlib.contextmanager
-def spinners() -> Iterator[None]:
-    """Twice as many busy processes as CPUs."""
+def spinners(a_cpu: int = 2) -> Iterator[None]:
+    """So many times as many busy processes as CPUs."""
     code = "while True: pass"
-    running = [subprocess.Popen([sys.executable, "-Sc", code]) for _ in range(2 * (os.cpu_count() or 1))]
+    running = [subprocess.Popen([sys.executable, "-Sc", code]) for _ in range(a_cpu * (os.cpu_count() or 1))]
     try:
         time.sleep(0.5)
         yield

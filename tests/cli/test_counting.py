@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from rich.console import Console
 
 from cli import report
 from cli.console import plain, short, visible
@@ -13,6 +14,8 @@ from cli.timing import LABELS, Clock, Times
 from engine.core import Fault, Message, Reply, Result
 from engine.figures import duration, limit
 from engine.transcript import Exchange, Transcript
+from engine.verdicts import Taken
+from tests.engine.busy import taken
 
 MS = 1_000_000
 
@@ -86,12 +89,24 @@ def test_times_are_counted_by_share_of_their_limit() -> None:
     clock.add(
         timed(Reply(None, 103 * MS, Fault.TIMEOUT), Reply(None, 0, Fault.EXITED), Reply(None, 0, Fault.UNEXPECTED))
     )
-    times = clock.wall[0]["GO"]
+    times = clock.own[0]["GO"]
     assert dict(zip(LABELS, times.buckets, strict=True)) == {
         ".1": 2, ".2": 1, ".5": 0, "1": 1, "2": 0, "5": 0, "10": 1, "20": 0, "50": 1, "100": 2, "late": 1,
     }  # fmt: skip
     assert (times.slowest_ns, times.limit_ns, times.varying) == (103 * MS, 100 * MS, False)
     assert clock.cpu[0]["GO"].count == 8
+
+
+def test_times_are_the_bots_own_and_what_the_host_took_is_told() -> None:
+    clock = Clock()
+    clock.add(timed(taken(Reply("x", 0), 130 * MS, full_ns=50 * MS), Reply("x", 10 * MS)))
+    times = clock.own[0]["GO"]
+    assert dict(zip(LABELS, times.buckets, strict=True))["100"] == 1
+    assert (times.slowest_ns, times.buckets[LABELS.index("late")]) == (80 * MS, 0)
+    assert clock.taken == Taken(50 * MS, 1, 1)
+    console = Console(record=True, width=200)
+    report.show(console, "g", ["a"], Score(1), clock)
+    assert "The host took 50.0 ms from 1 reply; 1 counted past the deadline. Response" in console.export_text()
 
 
 def test_a_bank_has_a_row_of_its_own() -> None:
@@ -103,8 +118,8 @@ def test_a_bank_has_a_row_of_its_own() -> None:
         Exchange((), {}, ({"type": "final", "bank_ns": [350 * MS]},)),
     )
     clock.add(Transcript("test", 1, 1, bytes(16), exchanges, Result((1,), None)))
-    assert clock.wall[0]["GO"].varying
-    assert (clock.wall[0]["bank"].slowest_ns, clock.wall[0]["bank"].limit_ns) == (150 * MS, 500 * MS)
+    assert clock.own[0]["GO"].varying
+    assert (clock.own[0]["bank"].slowest_ns, clock.own[0]["bank"].limit_ns) == (150 * MS, 500 * MS)
 
 
 def test_quantiles_are_exact_to_three_digits() -> None:

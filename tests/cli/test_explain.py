@@ -11,10 +11,12 @@ import pytest
 
 from cli.recorded import script
 from cli.recorded_bot import kind
+from engine.chance import attempt_seed
 from engine.core import Fault, Message, Reply
-from engine.transcript import Prompt
+from engine.transcript import Prompt, encode
 from engine.verdicts import VERDICTS, hint
 from tests.cli.command import GAME, RANDOM, ROOT, deadheat, invoke, play, played, read
+from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host, third_attempt
 
 EXAMPLE = ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl"
 
@@ -126,6 +128,41 @@ def test_a_mended_bot_gets_past_the_place_where_it_failed(folder: Path) -> None:
     assert [fault["seat"] for fault in match["faults"]] == [0]  # its lines end, or do not fit any more
     done = play(f"recorded:{transcript}#1", "house:greedy", options=["--seed", seed, "--matches", "1"])
     assert "its recorded lines " in done.stdout
+
+
+def test_the_proposed_command_has_the_dice_of_the_attempt_that_counted(folder: Path) -> None:
+    (folder / "third.jsonl").write_bytes(encode(third_attempt()))
+    _, *arguments = shlex.split(invoke("explain", "third.jsonl", "--seat", "1").stdout.splitlines()[-1])
+    match = third_attempt()
+    assert arguments[arguments.index("--seed") + 1] == attempt_seed(match.seed, 3).hex() != match.seed.hex()
+
+
+def test_slow_answers_are_shown_by_own_time_with_what_the_host_took(folder: Path) -> None:
+    (folder / "busy.jsonl").write_bytes(encode(on_a_busy_host(read(EXAMPLE))))
+    done = invoke("explain", "busy.jsonl", "--seat", "1", "--exchanges", "100")
+    told = squeezed(done.stdout)
+    assert "1 480 ms 96.0 % 500 ms 90.0 ms ROLL" in told
+    assert "Exchange 1: limit 500 ms, 630 ms passed, 480 ms of it your program's own, 150 ms taken" in told
+    assert "(it waited 150 ms for a processor), 90.0 ms of CPU time used; past its deadline, and counted." in told
+    assert ">> 480 ms 150 ms 500 ms 90.0 ms BID" in told
+    assert ">> 0.00 ms - 500 ms - PUT" in told
+    assert "Exchange 2: limit 500 ms, 150 ms passed, 20.0 ms of it your program's own" in told
+    (slow, *_) = json.loads(invoke("explain", "busy.jsonl", "--seat", "1", "--json").stdout)["slowest"]
+    assert (slow["elapsed_ns"], slow["own_ns"], slow["stolen_ns"]) == (630_000_000, 480_000_000, 150_000_000)
+    assert "Exchange 1:" not in invoke("explain", str(EXAMPLE), "--seat", "1").stdout
+
+
+def test_a_conviction_is_explained_with_its_evidence(folder: Path) -> None:
+    lost = read(ROOT / "tests" / "transcripts" / "betris-large-bank.jsonl")
+    (folder / "lost.jsonl").write_bytes(encode(convicted_on_a_busy_host(lost)))
+    done = invoke("explain", "lost.jsonl", "--seat", "1")
+    assert "Not verified" not in done.stderr
+    told = squeezed(done.stdout)
+    assert "not counting 130 ms that the host took" in told
+    assert "130 ms taken from it by the host" in told
+    assert "The evidence" in told
+    evidence = json.loads(invoke("explain", "lost.jsonl", "--seat", "1", "--json").stdout)["evidence"]
+    assert "(it waited 130 ms for a processor)" in evidence
 
 
 def test_a_bot_that_is_not_here_has_a_name_to_fill_in(folder: Path) -> None:

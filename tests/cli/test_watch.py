@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import zstandard
 
 from engine.transcript import encode
 from tests.cli.command import RANDOM, ROOT, invoke, played, read, with_reply
+from tests.engine.busy import COUNTED, on_a_busy_host, third_attempt
+from tests.engine.busy import with_reply as with_that_reply
 
 TRANSCRIPTS = ROOT / "tests" / "transcripts"
 EXAMPLE = TRANSCRIPTS / "yacht-auction-example.jsonl"
@@ -39,6 +42,36 @@ def test_a_forged_transcript_fails_with_the_exchange(transcript: Path, tmp_path:
     assert done.returncode == 1
     assert json.loads(done.stdout)["exchange"] == 4
     assert "exchange 4" in done.stderr
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> Path:
+    """A match in which the host took time from seat 1."""
+    file = tmp_path / "busy.jsonl"
+    file.write_bytes(encode(on_a_busy_host(read(EXAMPLE))))
+    return file
+
+
+def test_verify_tells_what_the_host_took_and_what_counted_late(busy: Path) -> None:
+    told = invoke("verify", str(busy)).stdout.replace("\n", " ")
+    assert "The host took 280 ms from 2 replies; 1 counted past the deadline." in told
+    found = json.loads(invoke("verify", str(busy), "--json").stdout)
+    assert found["taken"] == {"stolen_ns": 280_000_000, "replies": 2, "past_deadline": 1}
+    assert "The host took" not in invoke("verify", str(EXAMPLE)).stdout
+
+
+def test_verify_tells_which_attempt_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "third.jsonl"
+    file.write_bytes(encode(third_attempt()))
+    assert "It was played at attempt 3, with that attempt's dice." in invoke("verify", str(file)).stdout
+    assert json.loads(invoke("verify", str(file), "--json").stdout)["attempt"] == 3
+
+
+def test_a_replay_shows_own_time_and_what_the_host_took(busy: Path) -> None:
+    told = invoke("replay", str(busy)).stdout
+    assert "   480 ms + 150 ms\n" in told
+    assert "behind a plus is what the host took." in " ".join(told.split())
+    assert "behind a plus" not in invoke("replay", str(EXAMPLE)).stdout
 
 
 def test_a_match_is_shown_round_by_round() -> None:
@@ -143,3 +176,14 @@ def test_times_that_cannot_be_are_refused(tmp_path: Path) -> None:
     for verb in (["replay"], ["explain", "--seat", "1"]):
         done = invoke(*verb, str(file))
         assert (done.returncode, "a time of more than" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["full_ns", "delay_ns", "unseen_ns"])
+def test_evidence_that_cannot_be_is_refused(busy: Path, name: str) -> None:
+    match = read(busy)
+    reply = match.exchanges[COUNTED].replies[0]
+    assert reply.evidence is not None
+    forged = replace(reply, evidence=replace(reply.evidence, **{name: 10**400}))  # type: ignore[arg-type]
+    busy.write_bytes(encode(with_that_reply(match, COUNTED, 0, forged)))
+    done = invoke("explain", "--seat", "1", str(busy))
+    assert (done.returncode, "a time of more than" in done.stderr) == (1, True)

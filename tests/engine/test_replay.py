@@ -17,9 +17,9 @@ from engine.core import Fault, Message, Reply, Result
 from engine.games import GAMES
 from engine.games.yacht_auction import YachtAuction
 from engine.memory import Answer
-from engine.own_time import Evidence
 from engine.replay import Diverged, RecordedTransport, replay
 from engine.transcript import Exchange, Transcript, decode, encode
+from tests.engine.busy import taken
 from tests.engine.players import GAME, Legal, faulty, play
 
 MATCH = play(1, Legal(2, 400_000_000), Legal(3, 400_000_000))
@@ -254,12 +254,6 @@ def test_a_recorded_transport_gives_replies_only_for_the_recorded_lines() -> Non
 # Own time (ruling C-03) ------------------------------------------------------------------------------------------
 
 HALF_S = 500_000_000
-
-
-def taken(reply: Reply, elapsed_ns: int, **growth: int) -> Reply:
-    """The reply, if it had come then, with that evidence of what its host took."""
-    evidence = Evidence(elapsed_ns, **growth)  # type: ignore[arg-type]
-    return replace(reply, elapsed_ns=elapsed_ns, stolen_ns=evidence.stolen_ns, evidence=evidence)
 
 
 def test_a_reply_past_the_wall_deadline_counts_if_its_own_time_is_inside_the_limit() -> None:

@@ -79,7 +79,7 @@ def test_a_match(zoo: Zoo, clean: None, name: str) -> None:
     upload, content = zoo.accept(*upload_of(name, case))
     played = zoo.play(zoo.build(upload, content), zoo.honest(case.game), case.game, case.matches)
 
-    told = "\n".join(f"{match.fault} {ending_of(match.ending)} {match.voids}" for match in played)
+    told = "\n".join(f"{match.fault} {ending_of(match.ending)}" for match in played)
     print(told)
     faults = [match.fault for match in played]
     assert all(map(fault_fits, case.expect.faults, faults)), told

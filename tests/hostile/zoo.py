@@ -16,7 +16,6 @@ import sys
 import tempfile
 import tomllib
 import zipfile
-from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -24,10 +23,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from engine.chance import SEED_BYTES
-from engine.core import Fault
+from engine.core import NS_PER_MS, Fault, Seat
 from engine.games import GAMES
 from engine.replay import replay
-from engine.transcript import decode, encode
+from engine.transcript import Transcript, decode, encode
 from league.config import Settings
 from league.jobs import Ending, FaultRecord, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from league.service.bots import Upload
@@ -35,6 +34,7 @@ from league.uploads import accept
 from sandbox.archive import extract_upload
 from sandbox.box import Box, Limits, Program
 from sandbox.build import build
+from sandbox.cgroup import own_delay_ns
 from sandbox.docker import DockerBox, DockerSandbox
 from sandbox.languages import LANGUAGES
 from tests.hostile.residue import Traces
@@ -50,11 +50,12 @@ HONEST = {
 """A quick opponent for each game: it answers within microseconds."""
 
 MAKE_TIMEOUT_S = 60
-BUSY_HOST = {"host-starved", "host-unknown", "referee-late"}
-"""Voids that a busy machine explains. Any other cause is the bot's work or ours, and fails the case."""
+OPPONENT_NS = 250 * NS_PER_MS
+"""What an opponent that answers within microseconds may be charged in a whole match: a hundred times what it uses, and
+far less than a bot costs it whose every write or read is paid for by the other one."""
 
-MOST_VOIDS = 5
-"""Void attempts at the matches of one series; a season would have them looked at by an organiser."""
+UNPAID_NS = 50 * NS_PER_MS
+"""By how much the CPU time of a bot may be over what it was charged for a reply. The meter is read a little later."""
 
 
 class _Strict(BaseModel):
@@ -178,7 +179,6 @@ class Finished:
 
     fault: FaultRecord | None
     ending: Ending | None  # None: its box could not be used again
-    voids: Counter[str]
 
 
 class Zoo:
@@ -193,6 +193,7 @@ class Zoo:
         self._honest: dict[str, ProgramRef] = {}
         with self.context.slots.take():
             pass  # from now on its lock file is there
+        own_delay_ns()  # and the referee's own counter is open
 
     def close(self) -> None:
         """Close the connections to the engine."""
@@ -230,27 +231,12 @@ class Zoo:
         job = SeriesJob(1, 1, game, programs, tuple(jobs))
         runs: list[play.Run] = []
         with self.context.slots.take() as cpus:
-            while job.matches:
-                play.run(self.context, job, cpus, lambda: None, runs.append)
-                voids = [run.attempt for run in runs if run.played is None]
-                assert len(voids) < MOST_VOIDS, f"too many attempts are void: {voids}"
-                done = {run.match.match_id for run in runs if run.played is not None}
-                left = [replace(match, attempt=1 + len(voids)) for match in jobs if match.match_id not in done]
-                job = replace(job, matches=tuple(left))
-        causes: dict[int, Counter[str]] = {match.match_id: Counter() for match in jobs}
-        for run in runs:
-            if run.played is None:
-                causes[run.match.match_id][run.attempt.cause] += 1
-        return [
-            _finished(bot, run, play.stored(self.context, run), causes[run.match.match_id])
-            for run in runs
-            if run.played is not None
-        ]
+            play.run(self.context, job, cpus, lambda: None, runs.append)
+        return [_finished(bot, run, play.stored(self.context, run)) for run in runs]
 
 
-def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome, voids: Counter[str]) -> Finished:
-    assert set(voids) <= BUSY_HOST, f"voided by something else than a busy host: {voids}"
-    assert run.played is not None
+def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome) -> Finished:
+    assert run.played is not None, f"the attempt was void: {run.attempt}"
     transcript = run.played.transcript
     assert decode(encode(transcript)) == transcript
     replay(GAMES[transcript.game], transcript)
@@ -263,7 +249,19 @@ def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome, voids: Coun
     assert ending_of(endings[opponent]) == "exit 0", f"the opponent was harmed: {endings[opponent]}"
     if seat in faults:
         assert transcript.result.ranks[opponent] < transcript.result.ranks[seat]
-    return Finished(faults.get(seat), endings.get(seat), voids)
+    check_charges(transcript, opponent)
+    return Finished(faults.get(seat), endings.get(seat))
+
+
+def check_charges(transcript: Transcript, opponent: Seat) -> None:
+    """Nobody computes for nothing, and the opponent does not pay for what the bot does to the referee."""
+    charged_ns = 0
+    for prompt in transcript.prompts():
+        reply = prompt.reply
+        assert (reply.cpu_ns or 0) <= reply.own_ns + UNPAID_NS, f"more computed than charged: {prompt}"
+        if prompt.message.seat == opponent and prompt.message.command != "READY":
+            charged_ns += reply.own_ns
+    assert charged_ns <= OPPONENT_NS, f"the opponent was charged {charged_ns / NS_PER_MS:.1f} ms"
 
 
 def ending_of(ending: Ending | None) -> str:

@@ -56,6 +56,7 @@ ROWS: Mapping[str, tuple[Values, ...]] = {
             "id": 1,
             "seats": 2,
             "state": "running",
+            "resigned": False,
             "transcript_sha256": None,
             "ranks": None,
             "points": None,

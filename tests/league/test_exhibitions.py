@@ -257,13 +257,57 @@ def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_a
 
 def test_too_many_failures_of_ours_end_it(world: World) -> None:
     person, job = begun(world)
-    for _ in range(world.settings.series_attempts):
+    for _ in range(world.settings.match_attempts):
         with world.db.transaction() as session:
             exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "KeyError")
         if look(world, person, job.exhibition_id).info.state is ExhibitionState.QUEUED:
             job = claim(world, job.exhibition_id)
     info = look(world, person, job.exhibition_id).info
     assert (info.state, info.cause) == (ExhibitionState.ABANDONED, "KeyError")
+
+
+def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world: World) -> None:
+    person, job = begun(world)
+    for number in range(1, world.settings.match_attempts):
+        with world.db.transaction() as session:
+            if number % 2:
+                assert exhibiting.note_void(session, job, "host-memory")
+            else:
+                exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "engine", void=True)
+        if not number % 2:
+            job = claim(world, job.exhibition_id)
+        assert look(world, person, job.exhibition_id).info.voids == number
+    with world.db.transaction() as session:
+        assert not exhibiting.note_void(session, job, "host-memory"), "there is to be no other attempt"
+        exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "host-memory", void=True)
+    info = look(world, person, job.exhibition_id).info
+    assert (info.state, info.cause) == (ExhibitionState.ABANDONED, "host-memory")
+    sit(world, person, info.bot_id)
+
+
+def test_who_resigns_is_free_whatever_the_worker_does(world: World) -> None:
+    """A person sits down elsewhere, and so may somebody else; the record comes when it comes, and once."""
+    person, job = begun(world)
+    with world.db.transaction() as session:
+        for _ in range(2):
+            exhibitions.resign(session, person, job.exhibition_id)
+        assert exhibitions.open_of(session, person) is None
+    table = look(world, person, job.exhibition_id)
+    assert table.resigned and table.prompt is None
+    other = sit(world, person, table.info.bot_id)
+    with pytest.raises(WrongState):
+        answer(world, person, job.exhibition_id, 1, "BID A 7")
+    assert hear(world, job) == exhibiting.Heard(None, True, False)
+    with world.db.transaction() as session:  # a failure of ours plays it again, for the record alone
+        exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "lease-expired")
+    job = claim(world, job.exhibition_id)
+    assert hear(world, job) == exhibiting.Heard(None, True, False)
+    for taken in (True, False):
+        with world.db.transaction() as session:
+            result = Result((1, 2), None, {1: Fault.EXITED})
+            assert exhibiting.finish_exhibition(session, job, result, "c" * 64) is taken
+    with world.db.reading() as session:
+        assert exhibitions.open_of(session, person) == other, "the end of the first frees nobody from the second"
 
 
 def test_what_is_nobodys_doing_is_tried_again_for_an_hour(world: World) -> None:
@@ -461,6 +505,17 @@ def test_the_same_said_twice_is_no_mistake(world: World) -> None:
 def test_who_leaves_while_we_have_failed_has_either_not_played_or_resigned(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    person, job = begun(world)
+    bot_id = look(world, person, job.exhibition_id).info.bot_id
+    with world.db.transaction() as session:
+        exhibiting.hand_back_exhibition(session, job)
+        exhibitions.resign(session, person, job.exhibition_id)
+    left = look(world, person, job.exhibition_id).info
+    assert (left.state, left.cause) == (ExhibitionState.ABANDONED, exhibitions.RESIGNED)
+    waiting = sit(world, person, bot_id)
+    with world.db.transaction() as session:
+        exhibitions.resign(session, person, waiting)
+    assert look(world, person, waiting).info.cause == exhibitions.LEFT
     person, job = begun(world)
     with monkeypatch.context() as patch:
         patch.setattr(exhibitions, "abandon", lambda *_: False)  # it goes back to the queue at this very moment

@@ -116,12 +116,19 @@ def test_replies_that_the_rules_here_do_not_know_are_not_shown(world: World) -> 
 
 def test_hands_and_seeds_stay_hidden(world: World) -> None:
     world.season(game="liars-dice", series_length=2, games_per_pair=2)
-    (series_id,) = world.tick()
-    job = world.claim(series_id)
-    assert job is not None
-    assert show(world, job, READY)
+    first, second = (world.claim(series_id) for series_id in world.tick())
+    assert first is not None and second is not None and first.matches[0].seed == second.matches[0].seed
+    for job in (first, second):
+        assert show(world, job, READY)
+    for job in (first, second):
+        seen = watch(world, job.matches[0].match_id)
+        assert seen.held and seen.match is None, "the other rotation of the deal is being played"
+    with world.db.reading() as session:
+        assert [series.live_match_id for series in running_series(session, 10)] == [None, None]
+    assert world.finish(second)
+    job = first
     seen = watch(world, job.matches[0].match_id)
-    assert seen.match is not None
+    assert seen.match is not None, "no other match with these dice is to be played any more"
     assert [event["type"] for event in seen.match.events()] == ["round"]
     whole = unfinished(GAMES["liars-dice"], 2, job.matches[0].seed, [READY])
     assert [event["type"] for event in whole.events()] == ["round", "hand", "hand"]

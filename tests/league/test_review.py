@@ -12,6 +12,7 @@ from league.blobs import Blobs
 from league.review import review
 from league.service.matches import AttemptInfo, MatchDetail, MatchInfo
 from league.states import MatchState
+from tests.engine.busy import on_a_busy_host
 from tests.league.world import START
 
 GOLDEN = Path(__file__).parent.parent / "transcripts"
@@ -50,6 +51,15 @@ def test_an_untouched_transcript_is_verified_with_the_slowest_answers(name: str)
     assert found["attempts"] == [{"cause": "played", "detail": "", "evidence": {"stolen_ms": 0}}]
     elapsed = [reply.elapsed_ns for exchange in transcript.exchanges for reply in exchange.replies.values()]
     assert max(row["slowest_ms"] for row in found["replies"]) == pytest.approx(max(elapsed) / 1e6, abs=1e-3)
+
+
+def test_answers_are_weighed_by_own_time() -> None:
+    blobs = Blobs("memory:///")
+    transcript = on_a_busy_host(decode((GOLDEN / "yacht-auction.jsonl").read_bytes()))
+    found = review(blobs, detail(transcript, blobs.put(encode(transcript))))
+    assert found["verified"]
+    assert (found["replies"][0]["most_of_limit"], found["replies"][0]["slowest_ms"]) == (0.96, 480)
+    assert [(row["stolen_ms"], row["past_deadline"]) for row in found["replies"]] == [(280, 1), (0, 0)]
 
 
 def test_a_changed_reply_another_seed_and_a_lost_transcript_are_found() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from engine.chance import commitment
 from league import service
 from league.errors import NotAllowed, NotFound, WrongState
 from league.jobs import SeriesJob
@@ -94,7 +95,7 @@ def test_a_disqualified_bot_and_all_its_matches_do_not_count_until_it_is_reinsta
     assert ranked.table() == ranked.first
 
 
-def test_a_rejudged_match_is_played_again_with_the_same_seed_and_seats(ranked: Ranked) -> None:
+def test_a_rejudged_match_is_played_again_in_the_same_seats_with_dice_of_its_own(ranked: Ranked) -> None:
     world, match_id = ranked.world, ranked.matches()[0]
     again = ranked.rule(service.rejudge_match, match_id, "the host was overloaded")
     assert ranked.games() == 11, "neither counts while the second is not played"
@@ -104,7 +105,8 @@ def test_a_rejudged_match_is_played_again_with_the_same_seed_and_seats(ranked: R
     assert job is not None
     with world.db.reading() as session:
         old, new = session.get_one(Match, match_id), session.get_one(Match, again)
-        assert (old.seed, old.commitment) == (new.seed, new.commitment)
+        assert old.seed != new.seed and new.commitment == commitment(new.seed)
+        assert service.match_detail(session, again).match.seed is None
         assert old.state is MatchState.DONE, "a result is never overwritten"
         seats: dict[int, list[tuple[int, int]]] = {match_id: [], again: []}
         for row in session.exec(select(Participant).where(col(Participant.match_id).in_(list(seats)))):
@@ -247,7 +249,7 @@ def test_a_double_forfeit_that_is_not_rated_still_reaches_the_totals(world: Worl
     assert totals["causes"] == {"referee-late": 1}
 
 
-def test_a_match_that_we_failed_to_play_is_played_again_with_its_seed(world: World) -> None:
+def test_a_match_that_we_failed_to_play_is_played_again(world: World) -> None:
     season = world.season(2, series_length=2, games_per_pair=2)
     (series_id,) = world.tick()
     job = world.claim(series_id)
@@ -259,7 +261,8 @@ def test_a_match_that_we_failed_to_play_is_played_again_with_its_seed(world: Wor
     with pytest.raises(WrongState, match=f"played again as match {again}"), world.db.transaction() as session:
         service.rejudge_match(session, world.boss, lost.match_id, "and once more")
     (repeated,) = waiting(world)
-    assert repeated.matches == (replace(lost, match_id=again, attempt=4),), "with the seed after those that failed"
+    assert repeated.matches == (replace(lost, match_id=again, seed=repeated.matches[0].seed),)
+    assert repeated.matches[0].seed != lost.seed
     assert world.finish(repeated)
     with world.db.transaction() as session:
         assert service.refit(session, season)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 from sqlalchemy import event
@@ -97,17 +97,39 @@ def tick(world: World, room: int) -> list[int]:
 @pytest.mark.parametrize("seats", [2, 3, 6])
 def test_every_deal_of_liars_dice_is_played_from_every_seat(world: World, seats: int) -> None:
     a_season(world, seats + 1, game="liars-dice", seats=seats, series_length=2 * seats + 1)
-    series_ids = tick(world, 3)
-    for series_id in series_ids:
-        job = world.claim(series_id)
-        assert job is not None
-        deals: dict[bytes, list[tuple[int, ...]]] = {}
+    jobs = claimed(world, tick(world, 3 * seats))
+    assert len(jobs) == 3 * seats
+    deals: dict[bytes, list[tuple[int, ...]]] = {}
+    for job in jobs:
+        assert len(job.matches) == 2, "as many whole turns as fit, each match of a turn in a series of its own"
         for match in job.matches:
             deals.setdefault(match.seed, []).append(match.seats)
-        assert len(deals) == 2  # as many whole groups as fit
-        for seatings in deals.values():
-            taken = Counter((version, seat) for seating in seatings for seat, version in enumerate(seating))
-            assert taken == {(version, seat): 1 for version in job.programs for seat in range(seats)}
+    assert len(deals) == 6
+    for seatings in deals.values():
+        taken = Counter((version, seat) for seating in seatings for seat, version in enumerate(seating))
+        assert taken == {(version, seat): 1 for version in seatings[0] for seat in range(seats)}
+
+
+@pytest.mark.parametrize(("seats", "length"), [(2, 10), (3, 9), (4, 20), (6, 6)])
+def test_no_series_of_any_season_has_the_same_dice_twice(world: World, seats: int, length: int) -> None:
+    """A bot that carries state from one match to the next, by whatever means, meets no dice there that it has seen; nor
+    does a machine that takes one series after the other begin with the dice that it ended with.
+    """
+    a_season(world, seats + 3, game="liars-dice", seats=seats, series_length=length)
+    for chosen in range(5):
+        world.entropy = random.Random(f"{seats} {chosen}").randbytes
+        jobs = claimed(world, tick(world, 4 * seats))
+        for job in jobs:
+            assert len({match.seed for match in job.matches}) == len(job.matches)
+        for before, after in pairwise(jobs):
+            assert before.matches[-1].seed != after.matches[0].seed
+        for job in jobs:
+            assert world.finish(job)
+
+
+def claimed(world: World, series_ids: Sequence[int]) -> list[SeriesJob]:
+    jobs = [world.claim(series_id) for series_id in series_ids]
+    return [job for job in jobs if job is not None]
 
 
 @pytest.mark.parametrize("game", ["yacht-auction", "betris-large"])
@@ -162,35 +184,33 @@ def secret_seeds(world: World) -> set[str]:
 def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> None:
     """Through every way in which a series may end or be given back."""
     season_id, _ = a_season(world, 6, game="liars-dice", seats=3, series_length=6)
-    first, second, third, *others = tick(world, 6)
+    first, other, second, another, third, rest = tick(world, 6)  # of two tables in turns
 
-    def check() -> None:
+    def check(shown: int) -> None:
         assert not shown_seeds(world) & secret_seeds(world)
+        assert len(shown_seeds(world)) == shown
 
-    job = world.claim(first)
-    assert job is not None
-    check()
+    (job,) = claimed(world, [first])
+    check(0)
     with world.db.transaction() as session:
         service.release_series(session, job, "w1", Failure("dirty-box"))  # given back, to be played from the start
-    check()
-    job = world.claim(first)
-    assert job is not None
-    assert world.finish(job)
-    check()
-    assert len(shown_seeds(world)) == 2
-    job = world.claim(second)
-    assert job is not None
-    mixed = [abandoned(match) if match.match_id % 2 else won(match) for match in job.matches]
-    assert world.finish(job, mixed)  # some of a group abandoned, some played
-    check()
-    running = world.claim(third)
-    assert running is not None
+    check(0)
+    for series_id in (first, second):
+        (job,) = claimed(world, [series_id])
+        assert world.finish(job)
+        check(0)
+    (job,) = claimed(world, [third])
+    assert world.finish(job, [abandoned(job.matches[0]), won(job.matches[1])])
+    check(2)
+    (job,) = claimed(world, [other])
+    assert world.finish(job, [abandoned(match) for match in job.matches])
+    (running,) = claimed(world, [another])
     with world.db.transaction() as session:
         service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
-    check()
-    assert {state_of(world, other) for other in others} == {SeriesState.ABANDONED}
+    assert state_of(world, rest) is SeriesState.ABANDONED
+    check(2)
     world.finish(running)
-    check()
+    check(4)
     assert not secret_seeds(world)
 
 
@@ -201,9 +221,9 @@ def state_of(world: World, series_id: int) -> SeriesState:
 
 def test_a_group_with_an_abandoned_match_counts_what_was_played(world: World) -> None:
     season_id, _ = a_season(world, 2, game="liars-dice", series_length=4)
-    job = world.claim(world.tick()[0])
-    assert job is not None
-    assert world.finish(job, [abandoned(job.matches[0]), *(won(match) for match in job.matches[1:])])
+    first, second = claimed(world, tick(world, 1))
+    assert world.finish(first, [abandoned(first.matches[0]), won(first.matches[1])])
+    assert world.finish(second)
     refit(world, season_id)
     with world.db.reading() as session:
         assert service.leaderboard(session, season_id).standings["totals"]["rated"] == 3
@@ -230,7 +250,7 @@ def test_a_challenge_has_fresh_dice_in_every_game(world: World) -> None:
         )
         session.add(challenge)
         session.flush()
-        series_id = add_series(session, season, (4, 1), 5, purpose=Purpose.CHALLENGE, challenge_id=challenge.id)
+        (series_id,) = add_series(session, season, (4, 1), 5, purpose=Purpose.CHALLENGE, challenge_id=challenge.id)
     job = world.claim(series_id)
     assert job is not None
     assert [match.seats for match in job.matches] == [(4, 1), (1, 4), (4, 1), (1, 4), (4, 1)]
@@ -239,19 +259,34 @@ def test_a_challenge_has_fresh_dice_in_every_game(world: World) -> None:
         assert session.exec(select(Pair)).all() == []
 
 
-def test_a_match_that_is_played_again_stays_in_its_cluster(world: World) -> None:
+def test_a_match_that_is_played_again_hides_no_deal_that_was_told(world: World) -> None:
     a_season(world, 2, game="liars-dice", series_length=2)
-    job = world.claim(world.tick()[0])
-    assert job is not None
+    jobs = claimed(world, tick(world, 1))
+    for job in jobs:
+        assert world.finish(job)
+    told = shown_seeds(world)
+    with world.db.transaction() as session:
+        service.rejudge_match(session, world.boss, jobs[0].matches[0].match_id, "a doubt")
+    assert shown_seeds(world) == told == {jobs[0].matches[0].seed.hex()}
+    assert not secret_seeds(world) & told
+
+
+def test_a_pair_that_lost_half_a_turn_gets_exactly_its_games(world: World) -> None:
+    """One of the two series was dropped, so the pair lacks no whole turn; what it lacks is played with fresh dice."""
+    season_id, ((_, bot_id), *_) = a_season(world, 2, game="liars-dice", series_length=2, games_per_pair=2)
+    first, _ = world.tick()
+    (job,) = claimed(world, [first])
+    with world.db.transaction() as session:
+        service.take_out(session, world.boss, season_id, bot_id, "it stops its host")
     assert world.finish(job)
     with world.db.transaction() as session:
-        again = service.rejudge_match(session, world.boss, job.matches[0].match_id, "a doubt")
-    with world.db.reading() as session:
-        commitments = {
-            match_id: session.get_one(Match, match_id).commitment
-            for match_id in (again, *(match.match_id for match in job.matches))
-        }
-    assert len(set(commitments.values())) == 1
+        service.reinstate(session, world.boss, season_id, bot_id, "it does not")
+    (left,) = claimed(world, world.tick())
+    assert [match.seed == job.matches[0].seed for match in left.matches] == [False]
+    assert left.matches[0].seats == job.matches[0].seats[::-1]
+    assert world.finish(left)
+    assert world.tick() == []
+    assert pairs_played(world) == {(1, 2): 2}
 
 
 # Whose turn, against whom ---------------------------------------------------------------------------------------
@@ -282,7 +317,7 @@ def play_tables(world: World, season_id: int, tables: Sequence[tuple[int, ...]],
     """Series of the ladder as if it had drawn them."""
     with world.db.transaction() as session:
         season = session.get_one(Season, season_id)
-        planned = [add_series(session, season, table, matches) for table in tables]
+        planned = [series_id for table in tables for series_id in add_series(session, season, table, matches)]
     play(world, planned)
 
 
@@ -398,7 +433,7 @@ def test_a_tick_asks_nothing_about_those_who_are_through(world: World, seats: in
         done = set(combinations(range(1, 13), 2)) - {(11, 12)}
         session.add_all(Pair(season_id=season_id, low_id=low, high_id=high, games=6) for low, high in done)
     begun, pairs = asked_by_a_tick(world)
-    assert begun == 1
+    assert begun == seats, "a series for each seat"
     assert len(pairs) == 2 + 2 * 3 + seats * (seats - 1) // 2, pairs
     assert asked_by_a_tick(world) == (0, pairs[:2]), "nobody needs anybody any more"
     assert not any("JOIN" in one for one in pairs[:2])

@@ -50,7 +50,8 @@ def seen(wall_ms: float, **milliseconds: float) -> Evidence:
         pytest.param(seen(500, cpu=8, leader_cpu=2, delay=6), 0, id="no pressure file, threads forge a delay"),
         pytest.param(seen(500, cpu=0), 0, id="no signal at all"),
         pytest.param(seen(500, cpu=0, full=0, steal=30), 30, id="the hypervisor took something"),
-        pytest.param(seen(504, cpu=0, full=0, referee=4), 4, id="the referee itself was late"),
+        pytest.param(seen(504, cpu=0, full=0, referee=4), 4, id="the referee waited inside its write"),
+        pytest.param(seen(504, cpu=0, full=3, unseen=4), 4, id="both waited, and it may have been at once"),
     ],
 )
 def test_stolen_time(evidence: Evidence, stolen_ms: float) -> None:

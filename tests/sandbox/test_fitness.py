@@ -32,8 +32,8 @@ def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, r
 @pytest.mark.parametrize(
     ("facts", "remark"),
     [
-        (replace(GOOD, disturbed=60, escaped=48), "108 of 120 known verdicts were void"),
-        (replace(GOOD, disturbed=4, escaped=3, busy_share=1.0), "7 of 120 known verdicts were void"),
+        (replace(GOOD, disturbed=60, escaped=48), "108 of 120 known verdicts were void or in doubt"),
+        (replace(GOOD, disturbed=4, escaped=3, busy_share=1.0), "7 of 120 known verdicts were void or in doubt"),
         (replace(GOOD, late_ns=(6_000_000, 9_000_000, 90_000_000)), "The referee is late by 6000 us"),
         (replace(GOOD, steal_share=0.3), "The hypervisor took 30.0 %"),
         (replace(GOOD, steal_told=False), "The hypervisor has told of no stolen time"),

@@ -6,6 +6,7 @@ import json
 
 from sandbox.seccomp import profile
 
+CLONE_PIDFD = 0x1000
 RULES = json.loads(profile())["syscalls"]
 
 
@@ -28,6 +29,13 @@ def test_no_call_is_both_allowed_and_refused() -> None:
     assert not set(allowed) & {*names("SCMP_ACT_ERRNO", whatever_arguments=True), "socket", "clone", "clone3"}
 
 
+def test_init_may_mount_where_it_plays_and_only_there() -> None:
+    calls = {"mount", "umount2", "pivot_root"}
+    assert calls <= set(names("SCMP_ACT_ERRNO", whatever_arguments=True))
+    added = set(json.loads(profile(playing=True))["syscalls"][0]["names"]) - set(RULES[0]["names"])
+    assert added == calls
+
+
 def test_what_is_allowed_by_an_argument_is_named_by_its_value_or_a_bound() -> None:
     """What is merely different from a refused value may be that value with its upper half set."""
     operators = {
@@ -38,5 +46,5 @@ def test_what_is_allowed_by_an_argument_is_named_by_its_value_or_a_bound() -> No
 
 def test_every_namespace_flag_of_clone_is_masked() -> None:
     (rule,) = [rule for rule in RULES if rule["names"] == ["clone"]]
-    flags = [0x80, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000]
+    flags = [0x80, CLONE_PIDFD, 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000]
     assert rule["args"] == [{"index": 0, "value": sum(flags), "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}]

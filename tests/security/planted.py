@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx
 from sqlmodel import select
 
-from engine.core import Result
-from engine.transcript import Transcript, encode
+from engine.core import Fault, Message, Reply, Result
+from engine.transcript import Exchange, Transcript, encode
 from league import service
 from league.jobs import (
     AttemptRecord,
@@ -24,18 +24,20 @@ from league.jobs import (
     BuildOutcome,
     Ending,
     Failure,
+    FaultRecord,
     MatchJob,
     MatchOutcome,
     SeriesJob,
 )
 from league.service import exhibitions
 from league.service.told import HOST_UNFIT, NOT_CHECKED
+from league.service.users import Person
 from league.states import Role
 from league.tables import Exhibition, Match, Season, Token, User
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
 from tests.api.test_matches import transcript
-from tests.league.world import GAME, abandoned, won
+from tests.league.world import GAME, abandoned, forfeited, won
 
 ROLES = ("anonymous", "stranger", "owner", "organiser", "admin")
 NAMES = {"stranger": "carl", "owner": "ada", "organiser": "olga", "admin": "root"}
@@ -68,6 +70,7 @@ class PlantedLeague:
         self._season()
         self._appeals()
         self._exhibition()
+        self._deal()
         self._what_the_database_keeps()
         self._copy = sqlite3.connect(":memory:", check_same_thread=False)
         with sqlite3.connect(self._file) as present:
@@ -211,6 +214,44 @@ class PlantedLeague:
             answer = self.site.client.post(path, json=body, headers=self.site.sign_in(who))
             self.named[f"appeal of {who}"] = self.site.ok(201, answer)["id"]
 
+    def _deal(self) -> None:
+        """A deal of Liar's Dice whose first rotation is over, by a fault, while the others wait: it is held."""
+        site, game = self.site, "liars-dice"
+        world = site.world
+        season_id = world.season(0, game=game, seats=3, series_length=3, games_per_pair=3)
+        owners = [Person(number, who, Role.AUTHOR) for who, number in self._numbers("ada", "bob").items()]
+        for owner in (*owners, world.author("dave")):
+            _, bot_id = world.bot(f"dice-of-{owner.name}", game, owner)
+            self.named[f"dice of {owner.name}"] = bot_id
+            with world.db.transaction() as session:
+                service.enter(session, owner, season_id, bot_id)
+        with world.db.transaction() as session:
+            planned = service.go_on(session, season_id)
+        first, second, third = (world.claim(series_id) for series_id in planned)
+        assert first is not None and second is not None and third is not None
+        (match,) = first.matches
+        for secret in ("stderr", "lines", "fault"):
+            self.secrets[f"{secret} of a deal"] = planted(secret, "a deal")
+        exchange = Exchange((Message(0, planted("lines", "a deal"), 5),), {0: Reply(None, 6, Fault.TIMEOUT)})
+        record = Transcript(game, 99, 3, match.seed, (exchange,) * 3, Result((2, 1, 1), None, {0: Fault.TIMEOUT}))
+        sha256 = self.secrets["transcript of a deal"] = site.blobs.put(encode(record))
+        said = FaultRecord(0, Fault.ILLEGAL, "TURN", 1.0, planted("fault", "a deal"))
+        outcome = dataclasses.replace(
+            forfeited(match, 0),
+            transcript_sha256=sha256,
+            faults=(said,),
+            endings=tuple(Ending(seat, 0, None, False, planted("stderr", "a deal"), 5, 6) for seat in range(3)),
+        )
+        assert world.finish(first, [outcome])
+        self.named |= {"season of deals": season_id, "held": match.match_id}
+        with world.db.transaction() as session:
+            service.refit(session, season_id)
+
+    def _numbers(self, *names: str) -> dict[str, int]:
+        with self.site.world.db.reading() as session:
+            found = {user.name: user.id for user in session.exec(select(User))}
+        return {name: found[name] for name in names}
+
     def _exhibition(self) -> None:
         """Ada sits at a table with Bob's bot."""
         with self.site.world.db.transaction() as session:
@@ -223,9 +264,10 @@ class PlantedLeague:
     def _what_the_database_keeps(self) -> None:
         """Seeds that are still to be drawn from, and what stands in for passwords and tokens."""
         with self.site.world.db.reading() as session:
-            told = {match.seed for match in session.exec(select(Match).where(Match.state == "done"))}
+            deals = {match.seed for match in session.exec(select(Match).where(Match.id == self.named["held"]))}
+            told = {match.seed for match in session.exec(select(Match).where(Match.state == "done"))} - deals
             hidden = [match for match in session.exec(select(Match)) if match.seed not in told]
-            assert {match.state for match in hidden} == {"scheduled", "abandoned"}
+            assert {match.state for match in hidden} == {"scheduled", "abandoned", "done"}
             for match in hidden:
                 self.secrets[f"seed of match {match.id}"] = match.seed.hex()
             self.named["waiting"] = next(match.id for match in hidden if match.state == "scheduled")

@@ -37,6 +37,8 @@ ALL = "200 200 200 200 200"
 SIGNED = "401 200 200 200 200"
 OPEN = "409 409 409 409 409"
 REASON = {"reason": "because"}
+HELD = ("transcript", "replay", "verification")
+DEALS = {"season_id": "season of deals"}
 BOT = "/v1/bots/{bot_id}"
 SEASON = "/v1/seasons/{season_id}"
 MATCH = "/v1/matches/{match_id}"
@@ -116,6 +118,36 @@ TABLE: tuple[Line, ...] = (
     Line("GET", f"{MATCH}/replay", "409 409 409 409 409", params={"match_id": "waiting"}),
     Line("GET", f"{MATCH}/verification", ALL),
     Line("GET", f"{MATCH}/verification", "409 409 409 409 409", params={"match_id": "waiting"}),
+    # --- a match with whose dice others are still to be played: nobody sees more of it than who won
+    Line("GET", MATCH, ALL, params={"match_id": "held"}),
+    Line("GET", "/v1/matches", ALL, query="?limit=200"),
+    Line("GET", f"{MATCH}/live", ALL, params={"match_id": "held"}),
+    *(Line("GET", f"{MATCH}/{what}", OPEN, params={"match_id": "held"}) for what in HELD),
+    Line("GET", f"{MATCH}/logs", "401 404 200 404 404", params={"match_id": "held"}),
+    Line("POST", f"{MATCH}/appeals", "401 404 409 404 404", {"text": "mine"}, params={"match_id": "held"}),
+    Line("GET", "/matches/{match_id}", ALL, params={"match_id": "held"}),
+    Line("GET", "/matches/{match_id}/mine", "in 404 200 404 404", params={"match_id": "held"}),
+    *(
+        Line(
+            "GET",
+            "/matches/{match_id}/mine/{seat}/stderr",
+            "in 404 404 404 404",
+            params={"match_id": "held", "seat": n},
+        )
+        for n in "012"
+    ),
+    Line("GET", "/matches/{match_id}/appeal", "in 200 200 200 200", params={"match_id": "held"}),
+    *(
+        Line("GET", route, ALL, params=DEALS)
+        for route in (SEASON, "/seasons/{season_id}", "/seasons/{season_id}/matches", "/seasons/{season_id}/matrix")
+    ),
+    *(
+        Line("GET", f"{SEASON}/export/{{table}}.{{form}}", ALL, params={"table": table, "form": "jsonl", **DEALS})
+        for table in Exported
+    ),
+    *(Line("GET", "/bots/{bot_id}", ALL, params={"bot_id": f"dice of {who}"}) for who in ("ada", "bob", "dave")),
+    *(Line("GET", "/bots/{bot_id}/matches", ALL, params={"bot_id": f"dice of {who}"}) for who in ("ada", "bob")),
+    Line("GET", "/games/{name}", ALL, params={"name": "liars-dice"}),
     Line("POST", f"{MATCH}/void", "401 403 403 200 200", REASON),
     Line("POST", f"{MATCH}/restore", "401 403 403 200 200", REASON),
     Line("POST", f"{MATCH}/rejudge", "401 403 403 201 201", REASON),

@@ -21,6 +21,7 @@ BOTS = ("expert", "counter", "greedy", "random", "teller", "solid")
 
 SHOWN = {
     "yacht-auction": "yacht-auction",
+    "yacht-auction-busy": "yacht-auction",
     "yacht-auction-forfeit": "yacht-auction",
     "betris-large": "betris-large",
     "betris-large-bank": "betris-large",

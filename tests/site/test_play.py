@@ -57,7 +57,7 @@ class Worker(threading.Thread):
         """Whoever still plays has left, so that nothing of this test lasts into the next."""
         self.stops = True
         with self.context.database.transaction() as session:
-            session.exec(update(Exhibition).values(resigned=True))
+            session.exec(update(Exhibition).values(resigned=True, open_user_id=None, open_place=None))
         self.join(seconds)
         assert not self.is_alive()
 

@@ -149,6 +149,15 @@ def test_the_lines_are_shown_as_they_were_sent(visit: Open, league: League) -> N
     expect(page.locator("[data-part=lines] pre")).to_contain_text(">> BID B 1")
 
 
+def test_own_time_stands_beside_its_limit_with_what_the_host_took(visit: Open, league: League) -> None:
+    page = viewer(visit(f"/matches/{league.matches['yacht-auction-busy']}#move-1"))
+    told = "480 ms of 500 ms (the host took 150 ms more)"
+    expect(page.locator("[data-part=answers] li").first).to_contain_text(told)
+    assert page.locator("[data-part=answers] meter").first.get_attribute("value") == "0.96"
+    page.get_by_text("The lines as they were sent").click()
+    expect(page.locator("[data-part=lines] pre")).to_contain_text("480 ms (the host took 150 ms more)")
+
+
 def test_the_server_verifies_on_request(visit: Open, league: League) -> None:
     page = viewer(visit(f"/matches/{league.matches['betris-large']}"))
     page.get_by_text("re-simulate now").click()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,14 +15,14 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
-from engine.core import Fault, TransportError
+from engine.core import Fault, Message, Reply, Seat, TransportError
 from engine.games import GAMES
 from engine.replay import replay
 from engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
 from league import telemetry
 from league.errors import BlobsAway
 from league.jobs import ExhibitionJob
-from league.service import exhibitions
+from league.service import exhibitions, record_check
 from league.service.exhibitions import ExhibitionInfo, Table
 from league.service.users import Person
 from league.states import ExhibitionState
@@ -118,6 +119,59 @@ def test_who_resigns_has_lost(world: PlayingWorld) -> None:
     replay(GAMES[found.game], transcript(world, exhibition_id))
 
 
+def test_who_resigns_while_the_bots_are_at_work_is_free_before_they_have_answered(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four sit there; the record is written to its end all the same, once and as a resignation."""
+    person, exhibition_id = seated(world, "liars-dice", 3, 0)
+    really, free = PipeTransport.exchange, threading.Event()
+
+    def slowly(self: PipeTransport, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
+        if any(message.limit_ns is not None and message.line != "READY" for message in messages) and not free.is_set():
+            with world.db.transaction() as session:
+                exhibitions.resign(session, person, exhibition_id)
+            with world.db.transaction() as session:
+                bot_id = exhibitions.exhibition(session, exhibition_id).bot_id
+                exhibitions.take_seat(session, person, bot_id)
+            free.set()
+        return really(self, messages)
+
+    monkeypatch.setattr(PipeTransport, "exchange", slowly)
+    ada = AtTheTable(world.db, person, exhibition_id)
+    ada.start()
+    play_exhibition(world.context, exhibition_id)
+    ada.done()
+    assert free.is_set()
+    found = info(world, exhibition_id)
+    assert (found.state, found.fault) == (ExhibitionState.DONE, Fault.EXITED)
+    record = transcript(world, exhibition_id)
+    assert record.result.faults == {0: Fault.EXITED}
+    replay(GAMES[found.game], record)
+
+
+def test_a_machine_that_always_fails_costs_a_person_no_more_than_a_match_of_bots(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it fails by: an engine that cannot do its work is nobody's doing, and its voids count all the same."""
+    person, exhibition_id = seated(world)
+
+    def failing(self: PipeTransport, messages: object) -> object:
+        raise TransportError("engine", "the container could not be resumed")
+
+    monkeypatch.setattr(PipeTransport, "exchange", failing)
+    for voids in range(1, world.settings.match_attempts + 1):
+        assert info(world, exhibition_id).state is ExhibitionState.QUEUED
+        with world.db.transaction() as session:
+            record_check(session, world.host, {}, (), 0)  # it was doubted, and found fit again
+        play_exhibition(world.context, exhibition_id)
+        if voids < world.settings.match_attempts:
+            assert info(world, exhibition_id).voids == voids
+    found = info(world, exhibition_id)
+    assert (found.state, found.cause) == (ExhibitionState.ABANDONED, "engine")
+    with world.db.transaction() as session:
+        exhibitions.take_seat(session, person, found.bot_id)
+
+
 def test_who_does_not_come_back_has_lost_when_the_time_is_over(world: PlayingWorld) -> None:
     person, exhibition_id = seated(world)
 
@@ -204,7 +258,9 @@ def test_a_void_attempt_begins_again_and_asks_nothing_twice(
     replay(GAMES[found.game], record)
 
 
-def test_a_match_that_always_fails_goes_back_to_the_queue(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bots(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, exhibition_id = seated(world)
 
     def failing(self: PipeTransport, messages: object) -> object:
@@ -213,7 +269,8 @@ def test_a_match_that_always_fails_goes_back_to_the_queue(world: PlayingWorld, m
     monkeypatch.setattr(PipeTransport, "exchange", failing)
     play_exhibition(world.context, exhibition_id)
     found = info(world, exhibition_id)
-    assert (found.state, found.cause) == (ExhibitionState.QUEUED, "host-starved")
+    assert (found.state, found.cause) == (ExhibitionState.ABANDONED, "host-starved")
+    assert found.voids == world.settings.match_attempts - 1, "the last one ended it"
 
 
 def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_twice(world: PlayingWorld) -> None:
@@ -307,7 +364,8 @@ def test_a_database_that_is_away_for_a_while_loses_nothing_of_a_match(
 def test_what_is_done_for_a_match_says_for_which(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     _, exhibition_id = seated(world)
     with world.db.transaction() as session:
-        session.get_one(Exhibition, exhibition_id).resigned = True
+        row = session.get_one(Exhibition, exhibition_id)
+        row.resigned, row.open_user_id, row.open_place = True, None, None
     spans = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from cli.operate import _end_fitness
 from league import service
 from league.service.workers import HostInfo
 from league.states import Fitness
@@ -81,6 +82,18 @@ def test_one_doubt_at_the_start_is_settled_by_a_thorough_check_at_once(
     assert asked == [QUICK_ROUNDS, FULL_ROUNDS]
     assert info(world).judges
     assert [record.levelno for record in caplog.records if "NOT FIT" in record.message] == [logging.ERROR]
+
+
+def test_a_check_by_the_command_ends_fitness_too(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    finds(monkeypatch, GOOD, GOOD)
+    arrive(world.context)
+    watching = Keeper(world.context)
+    watching.look()
+    _end_fitness(world.context, WRONG)
+    assert (info(world).judges, info(world).reasons) == (False, WRONG.reasons)
+    world.clock.turn(world.settings.recheck_seconds)
+    watching.look()  # until it has proved itself again
+    assert info(world).judges
 
 
 def test_an_unfit_machine_is_checked_thoroughly_after_each_pause_until_it_passes(

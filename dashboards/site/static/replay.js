@@ -192,10 +192,11 @@ class Viewer {
       const row = make("li", answer.fault ? "fault" : "");
       const name = make("span", "who", this.match.names[answer.seat]);
       const bar = make("meter");
-      Object.assign(bar, { min: 0, max: 1, high: 0.8, value: Math.min(answer.elapsed_ms / answer.limit_ms, 1) });
+      const own = answer.elapsed_ms - answer.stolen_ms;
+      Object.assign(bar, { min: 0, max: 1, high: 0.8, value: Math.min(own / answer.limit_ms, 1) });
       bar.setAttribute("aria-hidden", "true");
       const took = answer.fault ? `${answer.fault}, ` : "";
-      row.append(name, make("code", "", answer.command), bar, ` ${took}${ms(answer.elapsed_ms)} of ${ms(answer.limit_ms)}`);
+      row.append(name, make("code", "", answer.command), bar, ` ${took}${ms(own)} of ${ms(answer.limit_ms)}${more(answer.stolen_ms)}`);
       return row;
     }));
   }
@@ -212,8 +213,9 @@ class Viewer {
       const exchange = exchanges[number];
       if (!exchange) continue;
       for (const [seat, line] of exchange.messages) rows.push(`${this.match.names[seat]} << ${line}`);
-      for (const [seat, line, elapsed, fault] of exchange.replies) {
-        rows.push(`${this.match.names[seat]} >> ${line ?? ""}${fault ? ` (${fault})` : ""}   ${ms(elapsed / 1e6)}`);
+      for (const [seat, line, elapsed, fault, , , stolen = 0] of exchange.replies) {
+        const took = `${ms((elapsed - stolen) / 1e6)}${more(stolen / 1e6)}`;
+        rows.push(`${this.match.names[seat]} >> ${line ?? ""}${fault ? ` (${fault})` : ""}   ${took}`);
       }
     }
     place.querySelector("pre").textContent = rows.map((row) => plain(row)).join("\n");
@@ -261,6 +263,11 @@ export function dice(faces, className = "") {
 export function ms(value) {
   if (value >= 10000) return `${(value / 1000).toFixed(1)} s`;
   return `${value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0)} ms`;
+}
+
+// What a host took of an answer's time, beside what was the bot's own.
+function more(stolen) {
+  return stolen ? ` (the host took ${ms(stolen)} more)` : "";
 }
 
 function option(value, text) {

@@ -1,0 +1,108 @@
+"""Whole matches on a busy host: of innocent bots, of bots that are late, and of bots that would like theirs void.
+
+See `clock`, which runs this as its parts (e) and (f). All bots are tricks.c with different habits. The innocent ones
+compute and sleep for up to 450 of their 500 ms; the late ones for 520. A trick is played from the eleventh round on by
+a bot whose play is so bad that it is behind then: it answers 0.6 times what the host took from it past its deadline, or
+after 498.5 ms, or has 450,000 waiters on its input. The same dice are played without the trick as well, and it must not
+have made a point of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from engine.chance import SEED_BYTES
+from engine.core import Fault, TransportError
+from engine.games import GAMES
+from sandbox.arena import Arena
+from sandbox.box import Limits, Program, Sandbox
+from tests.benchmarks.programs import HERE, built
+from workers.context import BOTS
+
+GAME = "yacht-auction"
+HABITS = ("PLAIN", "MIXED", "WORKS_LATE", "SLEEPS_LATE", "AIMS", "EDGE", "EPOLLS")
+DECIDED_TARGET = 0.99
+
+Spinners = Callable[[int], AbstractContextManager[None]]
+"""So many busy processes a CPU, while the context is open."""
+
+
+class Field:
+    """The bots, built once."""
+
+    def __init__(self, sandbox: Sandbox, folder: Path) -> None:
+        self._sandbox = sandbox
+        text = (HERE / "tricks.c").read_text()
+        self._programs = {"opponent": built(BOTS / GAME / "hello-c" / "main.c", "c", sandbox, folder / "opponent")}
+        for habit in HABITS:
+            source = folder / f"{habit}.c"
+            source.write_text(text.replace("HABIT = PLAIN }", f"HABIT = {habit} }}"))
+            self._programs[habit] = built(source, "c", sandbox, folder / habit)
+
+    def play(self, habit: str, opponent: str, matches: int) -> list[tuple[str, int]]:
+        """Each match's outcome (``played``, the fault of the first seat, ``opponent`` for one of the other, or the
+        cause of a void) and the points of the first seat: 2 for a win, 1 for a tie.
+        """
+        players: list[Program] = [self._programs[habit], self._programs[opponent]]
+        found = []
+        with Arena(self._sandbox, players, [Limits(cpus="0"), Limits(cpus="1")]) as arena:
+            for number in range(matches):
+                seed = number.to_bytes(SEED_BYTES, "big")
+                try:
+                    result = arena.play(GAMES[GAME], (0, 1), seed, {"match": number}).transcript.result
+                except TransportError as error:
+                    found.append((error.cause, 0))
+                    continue
+                outcome = "opponent" if 1 in result.faults else str(result.faults.get(0, "played"))
+                ours, theirs = result.ranks
+                found.append((outcome, 1 + (ours < theirs) - (ours > theirs)))
+        return found
+
+
+def innocent_and_late(field: Field, spinners: Spinners, innocent: int, late: int) -> int:
+    """(e)"""
+    missed = 0
+    for a_cpu in (2, 4):
+        with spinners(a_cpu):
+            fair = Counter(outcome for outcome, _ in field.play("MIXED", "MIXED", innocent))
+            guilty = Counter(
+                outcome for habit in ("WORKS_LATE", "SLEEPS_LATE") for outcome, _ in field.play(habit, "PLAIN", late)
+            )
+        convicted = fair[Fault.TIMEOUT] + fair["opponent"] + guilty["opponent"]
+        acquitted = guilty["played"]
+        print(
+            f"(e) {a_cpu} spinners a CPU: of {innocent} matches of innocent bots {fair['played']} were decided at the"
+        )
+        print(
+            f"    first attempt ({told(fair)}); of {2 * late} with a late bot {guilty[Fault.TIMEOUT]} ({told(guilty)})"
+        )
+        print(f"    Innocent convicted: {convicted}; guilty acquitted: {acquitted}")
+        missed += fair["played"] < DECIDED_TARGET * innocent or convicted + acquitted > 0
+    return missed
+
+
+def tricks(field: Field, spinners: Spinners, matches: int) -> int:
+    """(f)"""
+    missed = 0
+    without = field.play("PLAIN", "opponent", matches)
+    fair = sum(points for _, points in without)
+    for a_cpu in (0, 2):
+        for habit in ("AIMS", "EDGE", "EPOLLS"):
+            with spinners(a_cpu) if a_cpu else nullcontext():
+                found = field.play(habit, "opponent", matches)
+            outcomes, points = Counter(outcome for outcome, _ in found), sum(points for _, points in found)
+            voids = matches - outcomes["played"] - outcomes[Fault.TIMEOUT] - outcomes["opponent"]
+            print(f"(f) {habit}, {a_cpu} spinners a CPU: {matches} matches ({told(outcomes)}), {voids} void;")
+            print(
+                f"    points {points / 2}, without the trick {fair / 2}; the opponent convicted: {outcomes['opponent']}"
+            )
+            missed += voids > 0 or points > fair or outcomes["opponent"] > 0
+    return missed
+
+
+def told(outcomes: Counter[str]) -> str:
+    """The counts in words."""
+    return ", ".join(f"{outcome} {count}" for outcome, count in sorted(outcomes.items()))

@@ -1,0 +1,56 @@
+"""Matches as they are where the host took time from bots."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.core import NS_PER_MS, Fault, Reply, Seat
+from engine.memory import MemoryTransport
+from engine.own_time import Evidence
+from engine.referee import run_match
+from engine.transcript import Transcript
+from tests.engine.players import GAME, Legal, seed
+
+COUNTED, INSIDE = 1, 2
+"""The exchanges of `on_a_busy_host` in which the host took time from seat 0: past the deadline, and not."""
+
+TAKEN_NS, LATE_NS = 150 * NS_PER_MS, 130 * NS_PER_MS
+"""At COUNTED: what it took, and how late the reply came by the clock."""
+
+
+def taken(reply: Reply, elapsed_ns: int, **growth: int) -> Reply:
+    """The reply, if it had come then, with that evidence of what its host took."""
+    evidence = Evidence(elapsed_ns, **growth)  # type: ignore[arg-type]
+    return replace(reply, elapsed_ns=elapsed_ns, stolen_ns=evidence.stolen_ns, evidence=evidence)
+
+
+def with_reply(transcript: Transcript, number: int, seat: Seat, reply: Reply) -> Transcript:
+    """Another reply at one exchange."""
+    exchange = transcript.exchanges[number]
+    changed = replace(exchange, replies={**exchange.replies, seat: reply})
+    return replace(transcript, exchanges=(*transcript.exchanges[:number], changed, *transcript.exchanges[number + 1 :]))
+
+
+def on_a_busy_host(match: Transcript) -> Transcript:
+    """A match without a bank, with two of seat 0's replies as they would have been on a busy host."""
+    limits = {p.exchange: p.limit_ns for p in match.prompts() if p.message.seat == 0}
+    for number, elapsed_ns, full_ns in ((COUNTED, limits[COUNTED] + LATE_NS, TAKEN_NS), (INSIDE, TAKEN_NS, LATE_NS)):
+        reply = replace(match.exchanges[number].replies[0], cpu_ns=90 * NS_PER_MS)
+        match = with_reply(match, number, 0, taken(reply, elapsed_ns, full_ns=full_ns, cpu_ns=90 * NS_PER_MS))
+    return match
+
+
+def convicted_on_a_busy_host(match: Transcript) -> Transcript:
+    """A match that seat 0 lost by a time-out, if the host had taken LATE_NS from it and that had not been enough."""
+    last = match.last_prompt(0)
+    assert last is not None and last.reply.fault is Fault.TIMEOUT
+    reply = replace(last.reply, cpu_ns=last.limit_ns)
+    elapsed_ns = last.limit_ns + LATE_NS + 10 * NS_PER_MS
+    return with_reply(
+        match, last.exchange, 0, taken(reply, elapsed_ns, full_ns=LATE_NS, steal_ns=0, cpu_ns=last.limit_ns)
+    )
+
+
+def third_attempt() -> Transcript:
+    """A match whose first two attempts were void."""
+    return run_match(GAME, 2, seed(7), MemoryTransport([Legal(1), Legal(2)]), attempt=3)

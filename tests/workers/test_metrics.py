@@ -1,0 +1,45 @@
+"""What Prometheus sees of a match on a busy host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from prometheus_client import REGISTRY
+
+from engine.transcript import Transcript, decode
+from tests.engine.busy import on_a_busy_host
+from workers import metrics
+
+CALM = decode((Path(__file__).parent.parent / "transcripts" / "yacht-auction.jsonl").read_bytes())
+LABELS = {"game": "yacht-auction", "command": "ROLL"}
+
+
+def grown(names: list[str], *matches: Transcript) -> list[float]:
+    def values() -> list[float]:
+        return [REGISTRY.get_sample_value(f"deadheat_{name}", LABELS) or 0.0 for name in names]
+
+    before = values()
+    for match in matches:
+        metrics.record(match, 1)
+    return [after - value for after, value in zip(values(), before, strict=True)]
+
+
+def test_time_that_the_host_took_is_counted_by_game_and_command() -> None:
+    names = ["stolen_seconds_count", "stolen_seconds_sum", "replies_past_deadline_total"]
+    assert grown(names, CALM) == [0, 0, 0]
+    assert grown(names, on_a_busy_host(CALM)) == pytest.approx([2, 0.28, 1])
+
+
+def test_response_times_are_own_time() -> None:
+    """A busy host raises no alarm about bots that are near their limits."""
+    (sum_calm,), (sum_busy,) = (grown(["deadline_used_ratio_sum"], match) for match in (CALM, on_a_busy_host(CALM)))
+    own = 0.96 + 0.04
+    before = sum(CALM.exchanges[number].replies[0].own_ns for number in (1, 2)) / 500_000_000
+    assert sum_busy - sum_calm == pytest.approx(own - before)
+
+
+def test_a_machine_that_gives_up_is_foreseen() -> None:
+    """A rate cannot see a counter's birth, so the causes are there from the start."""
+    labels = {"game": "yacht-auction", "cause": "watch-ended"}
+    assert REGISTRY.get_sample_value("deadheat_attempts_total", labels) is not None
