@@ -456,6 +456,12 @@ class Match(SQLModel, table=True):
         Index(None, "season_id", "id"),
         Index(None, "finished_at", "id"),
         Index(None, "season_id", "finished_at", "id"),
+        Index(  # few, and asked for all the time
+            "ix_match_held",
+            "season_id",
+            sqlite_where=text("state = 'held'"),
+            postgresql_where=text("state = 'held'"),
+        ),
         Index(  # dice that are still to be played with
             "ix_match_commitment_scheduled",
             "commitment",
@@ -468,12 +474,6 @@ class Match(SQLModel, table=True):
             sqlite_where=text("repeats_id IS NOT NULL"),
             postgresql_where=text("repeats_id IS NOT NULL"),
         ),
-        Index(  # few, and asked for all the time
-            "ix_match_held",
-            "season_id",
-            sqlite_where=text("state = 'held'"),
-            postgresql_where=text("state = 'held'"),
-        ),
     )
 
     id: int = Field(default=None, primary_key=True)
@@ -482,8 +482,8 @@ class Match(SQLModel, table=True):
     number: int  # 0-based place in its series
     seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
     commitment: str = Field(max_length=SHA256_HEX)
-    repeats_id: int | None = Field(default=None, foreign_key="match.id")
     attempt: int = 1
+    repeats_id: int | None = Field(default=None, foreign_key="match.id")
     state: MatchState = Field(default=MatchState.SCHEDULED, sa_column=_word(MatchState, "state"))
     rated: bool = False
     transcript_sha256: str | None = Field(default=None, max_length=SHA256_HEX)

@@ -183,8 +183,7 @@ def doubled_results(session: Session) -> Iterator[str]:
 
 
 def _wrong_seeds(session: Session) -> Iterator[str]:
-    """Each attempt at a match has the next seed of its list. What repeats another goes on where that one stood."""
-    repetitions = set(session.exec(select(VoidedMatch.rejudged_id)).all())
+    """Each attempt at a match has the next seed of its list."""
     for match in session.exec(select(Match)):
         mine = or_(
             col(Attempt.match_id) == match.id,
@@ -203,7 +202,7 @@ def _wrong_seeds(session: Session) -> Iterator[str]:
         if ended and numbers[-1] != match.attempt:
             yield f"match {match.id} was played with seed {numbers[-1]}, and is said to be with {match.attempt}"
         waits = match.state in {MatchState.SCHEDULED, MatchState.DONE}
-        if waits and match.id not in repetitions and match.attempt != 1 + len(failed):
+        if waits and match.attempt != 1 + len(failed):
             yield f"match {match.id} has seed {match.attempt} after {len(failed)} failures"
 
 
@@ -370,8 +369,8 @@ def exceeded_quotas(session: Session) -> Iterator[str]:
 
 
 def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
-    """Matches that were begun and are held or abandoned: nothing where nobody may be given up on. (What was dropped before anybody
-    began it was not given up.) Not looked at are the seasons `poisoned`.
+    """Matches that were begun and are held or abandoned: nothing where nobody may be given up on. (What was dropped
+    before anybody began it was not given up.) Not looked at are the seasons `poisoned`.
     """
     found = []
     gone = (MatchState.ABANDONED, MatchState.HELD)

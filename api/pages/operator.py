@@ -16,7 +16,7 @@ OLD_SECONDS = 120
 
 
 MOST_VOIDS = 50
-"""Versions with void attempts that are listed, of each season the least likely."""
+"""Versions with void attempts that are listed, the least likely."""
 
 
 @router.get("/operator")
@@ -39,7 +39,7 @@ def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
         conditions=conditions,
         hosts=hosts,
         queues=standing.queues,
-        voids=voids[:MOST_VOIDS],
+        voids=sorted(voids, key=lambda item: item.excess.p_value)[:MOST_VOIDS],
         held=held,
         ended={how: count for how, count in standing.exhibitions_ended.items() if count},
         rankings=[

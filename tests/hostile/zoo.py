@@ -232,13 +232,11 @@ class Zoo:
         runs: list[play.Run] = []
         with self.context.slots.take() as cpus:
             play.run(self.context, job, cpus, lambda: None, runs.append)
-        voids = [run.attempt for run in runs if run.played is None]
-        assert not voids, f"an attempt was void: {voids}"
         return [_finished(bot, run, play.stored(self.context, run)) for run in runs]
 
 
 def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome) -> Finished:
-    assert run.played is not None
+    assert run.played is not None, f"the attempt was void: {run.attempt}"
     transcript = run.played.transcript
     assert decode(encode(transcript)) == transcript
     replay(GAMES[transcript.game], transcript)

@@ -162,14 +162,15 @@ def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World
         service.held_matches(session, world.author())
 
 
-def test_played_again_it_has_the_next_dice_and_is_another_match(world: World) -> None:
+def test_played_again_it_is_another_match_with_dice_of_its_own(world: World) -> None:
     match_id = held(world)
     with world.db.transaction() as session:
         again = service.rejudge_match(session, world.boss, match_id, "the machine was full")
         (series_id,) = service.sweep(session).series_ids
     job = world.claim(series_id)
     assert job is not None
-    assert [(match.match_id, match.attempt) for match in job.matches] == [(again, 3)]
+    assert [(match.match_id, match.attempt) for match in job.matches] == [(again, 1)]
+    assert job.matches[0].seed != matches(world)[0].seed
     assert world.finish(job)
     assert states(world) == ["abandoned", "done"]
 
