@@ -30,7 +30,7 @@ MAX_ESCAPE_SHARE = 0.8
 BUSY_VOID_SHARE = 0.05
 MAX_STEAL_SHARE = 0.02
 MAX_WAITERS = 65_536
-"""Each box has a user of its own. A write to a bot wakes all its waiters: 0.13 microseconds each, with interrupts off."""
+"""Each box has a user of its own. A write to a bot wakes all its waiters: 0.13 microseconds each, interrupts off."""
 
 TICKING_CLOCKS = frozenset({"jiffies", "refined-jiffies", "pit"})
 SLOW_CLOCKS = frozenset({"acpi_pm", "hpet"})
