@@ -162,7 +162,7 @@ def right(trials: Sequence[tuple[int, float]], threshold: float, way: bool) -> i
 
 def started(*boxes: Box) -> Callable[[Mapping[int, str]], dict[int, float]]:
     """Starts the bots; what it returns asks some of them something at the same time."""
-    transport = PipeTransport([box.start() for box in boxes], late_bound_ns=10 * NS_PER_S)
+    transport = PipeTransport([box.start() for box in boxes])
 
     def ask(lines: Mapping[int, str]) -> dict[int, float]:
         replies = transport.exchange([Message(seat, line, 60 * NS_PER_S) for seat, line in lines.items()])

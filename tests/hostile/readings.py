@@ -186,7 +186,7 @@ def told(box: Box, pushes: Sequence[bool]) -> list[dict[str, object]]:
     series = []
     for push in pushes:
         began = time.monotonic()
-        transport = PipeTransport([box.start()], late_bound_ns=10 * NS_PER_S)
+        transport = PipeTransport([box.start()])
 
         def ask(line: str, transport: PipeTransport = transport) -> str:
             reply = transport.exchange([Message(0, line, 60 * NS_PER_S)])[0]

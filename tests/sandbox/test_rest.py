@@ -128,7 +128,7 @@ def test_a_box_that_cannot_be_frozen_now_goes_on_behind_all_others_and_rests_the
     weight = box._cgroup._weight
     try:
         channel = box.start()
-        transport = PipeTransport([channel], late_bound_ns=10 * NS_PER_S)
+        transport = PipeTransport([channel])
         favoured = weight.read_text()
         for tries in (1, 30):  # a busy engine may fail of itself
             for _ in range(tries):
@@ -163,7 +163,7 @@ def test_waking_a_box_is_tried_again(
     sandbox = DockerSandbox(Settings().image, tmp_path / "run")
     box = sandbox.open(counter, Limits())
     try:
-        transport = PipeTransport([box.start()], late_bound_ns=10 * NS_PER_S)
+        transport = PipeTransport([box.start()])
         box.rest(True)
         box.rest(False)
         assert transport.exchange([Message(0, "HOW FAR", 20 * NS_PER_S)])[0].fault is None
