@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sqlmodel import col, select, update
 
+from engine.chance import commitment
 from engine.core import Fault
 from engine.transcript import decode
 from league import service
@@ -65,7 +66,8 @@ def _play(site: Site, name: str, game: str) -> int:
     )
     with world.db.transaction() as session:
         of_it = col(Match.id) == first.match_id
-        session.exec(update(Match).where(of_it).values(seed=transcript.seed))
+        alone = commitment(first.match_id.to_bytes(32))  # no other match is to be played with its dice
+        session.exec(update(Match).where(of_it).values(seed=transcript.seed, commitment=alone))
     assert world.finish(job, [first, *others])
     with world.db.transaction() as session:
         service.refit(session, season.id)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from playwright.sync_api import expect
 from sqlmodel import col, select, update
 
+from engine.chance import commitment
 from engine.core import Reply
 from engine.transcript import Transcript, decode
 from league import service
@@ -47,7 +48,8 @@ class Played:
         self.match_id = job.matches[0].match_id
         with world.db.transaction() as session:
             of_it = col(Match.id) == self.match_id
-            session.exec(update(Match).where(of_it).values(seed=self.transcript.seed))
+            alone = commitment(self.match_id.to_bytes(32))  # no other match is to be played with its dice
+            session.exec(update(Match).where(of_it).values(seed=self.transcript.seed, commitment=alone))
 
     def show(self, exchanges: int) -> None:
         replies: list[dict[int, Reply]] = [dict(e.replies) for e in self.transcript.exchanges[:exchanges]]

@@ -6,7 +6,7 @@ import { viewer } from "./replay.js";
 const EVERY_MS = 3000; // where there is no stream
 const root = document.getElementById("table");
 const turn = () => document.getElementById("turn");
-const token = (part) => part.querySelector("[name=csrf]").value; // another one after signing in again
+const token = (part) => part.querySelector("[name=csrf]")?.value; // another one after signing in again; none: no form
 let shown = null;
 let drawing = Promise.resolve();
 
