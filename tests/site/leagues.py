@@ -38,7 +38,7 @@ def furnish(site: Site) -> dict[str, int]:
 
 
 def _play(site: Site, name: str, game: str) -> int:
-    """A season whose first match has that transcript."""
+    """A season whose first match has that transcript. All series are played: of a deal nothing is told before."""
     world = site.world
     content = (TRANSCRIPTS / f"{name}.jsonl").read_bytes()
     transcript = decode(content)
@@ -53,7 +53,9 @@ def _play(site: Site, name: str, game: str) -> int:
             service.enter(session, owner, season.id, bot_id)
     world.tick()
     with world.db.reading() as session:
-        series_id = session.exec(select(Series.id).where(Series.season_id == season.id)).first()
+        series_id, *later = session.exec(
+            select(Series.id).where(Series.season_id == season.id).order_by(col(Series.id))
+        )
     assert series_id is not None
     job = world.claim(series_id)
     assert job is not None
@@ -69,6 +71,9 @@ def _play(site: Site, name: str, game: str) -> int:
         alone = commitment(first.match_id.to_bytes(32))  # no other match is to be played with its dice
         session.exec(update(Match).where(of_it).values(seed=transcript.seed, commitment=alone))
     assert world.finish(job, [first, *others])
+    for other_id in later:
+        other = world.claim(other_id or 0)
+        assert other is not None and world.finish(other, [won(match) for match in other.matches])
     with world.db.transaction() as session:
         service.refit(session, season.id)
     return first.match_id
