@@ -698,7 +698,7 @@ class Leaderboard(BaseModel):
 
 
 class FaultView(Output):
-    """Where and why a seat failed."""
+    """Where and why a seat failed; `elapsed_ms` is its own time."""
 
     fault: Fault
     command: str
@@ -771,7 +771,7 @@ class AttemptView(Output):
 
 
 class LatencyView(Output):
-    """Response times of one seat to one command."""
+    """Response times of one seat to one command: its own time, without what the host took."""
 
     seat: int
     command: str

@@ -37,6 +37,13 @@ NOISE_NS = 500_000
 """Less than this is not called stolen: every wake-up costs a bot some microseconds, and some of them are its own doing.
 Verdicts 1 ms and more beside a deadline stay right."""
 
+SWAPPED_NS = 100_000_000
+"""A thread neither waits nor runs for longer than time passes. Counters that say so, by more than what may lie between
+two readings, are those of two threads: one that starts a program takes the first one's place, with its own waits."""
+
+SKEW_NS = 5_000_000
+"""By how much less than that a reading may be later than its stamp: what is over is nobody's wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -67,8 +74,9 @@ class Evidence:
         """Time in which the bot waited for a processor, all of it at once."""
         alone_ns = 0
         if None not in (self.delay_ns, self.cpu_ns, self.leader_cpu_ns):
-            others_ns = max(0, (self.cpu_ns or 0) - (self.leader_cpu_ns or 0))
-            alone_ns = (self.delay_ns or 0) - others_ns
+            leader_ns = (self.delay_ns or 0) + (self.leader_cpu_ns or 0)
+            if leader_ns <= self.wall_ns + SWAPPED_NS:
+                alone_ns = min(leader_ns, self.wall_ns + SKEW_NS) - max(self.cpu_ns or 0, self.leader_cpu_ns or 0)
         return max(0, max(self.full_ns or 0, alone_ns) - self.throttled_ns)
 
     @property

@@ -91,6 +91,7 @@ def check_host(
             clock=host.text("sys/devices/system/clocksource/clocksource0/current_clocksource").strip(),
             realtime=_realtime(),
             governors=host.texts(f"{cpu}/cpu[0-9]*/cpufreq/scaling_governor"),
+            waiters=int(host.text("proc/sys/fs/epoll/max_user_watches") or 0),
             swap=len(host.text("proc/swaps").splitlines()) > 1,
             shared_cores="; ".join(
                 cpus for cpus in host.texts(f"{cpu}/cpu[0-9]*/topology/thread_siblings_list") if set(cpus) & set(",-")

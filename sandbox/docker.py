@@ -19,10 +19,10 @@ removed by the machine's keeper (`DockerSandbox.sweep`): a pool that lives on ma
 *Each box has its own copy of the program.* A file shared between containers could be locked by one and probed by
 the other: a channel between opponents.
 
-*A match remembers nothing.* What bots play in is a tree in memory (`sandbox.resident`) and none of the kernel's own file
-systems; init makes /tmp and the process numbers anew for each run. For that it mounts, which AppArmor's usual profile
-forbids, so there is none on a box: it would guard /proc and /sys, and a bot sees neither. Builds and gVisor know no such
-tree: a build's box serves one run only, and so does a match's under gVisor (`DockerBox.start` opens another container).
+*A match remembers nothing.* What bots play in is a tree in memory (`sandbox.resident`) and none of the kernel's own
+file systems; init makes /tmp and the process numbers anew for each run. For that it mounts, which AppArmor's usual
+profile forbids, so a box has none: it would guard /proc and /sys, and a bot sees neither. Builds and gVisor know
+no such tree; their containers serve one run each (`DockerBox.start` opens another).
 """
 
 from __future__ import annotations
@@ -208,12 +208,14 @@ class DockerBox:
         self._acknowledged = b""
         self._favoured = True
         self._resting: bool | None = False  # None: the engine failed at it, and nobody knows
+        self._served = False
+        self._opened_with = image, program, limits
         self._folder = LockedFolder(run_dir, "box")
         self._directory = self._folder.path
         try:
             self._make_fifos()
             copy_program(program.directory, self._directory / "program")
-            self._start_container(image, program, limits)
+            self._start_container()
         except (*_EngineFailure, OSError) as error:
             self.close()
             raise SandboxError("engine", f"no container could be started: {error}") from error
@@ -222,7 +224,10 @@ class DockerBox:
             raise
 
     def start(self) -> Channel:
-        """See `sandbox.box.Box`."""
+        """See `sandbox.box.Box`. A container that init cannot make new inside serves one run only."""
+        if self._served and not self._plays:
+            self._begin_anew()
+        self._served = True
         cgroup = self._cgroup
         assert cgroup is not None
         self._clean_fifos()
@@ -266,7 +271,7 @@ class DockerBox:
             self._client.pause(container)
             self._resting = True
         except _EngineFailure as error:
-            log.warning("a container goes on while it should rest, it could not be paused: %s", error)
+            log.info("a container goes on while it should rest, it could not be paused: %s", error)
 
     def _wake(self, container: str) -> None:
         for tried in range(1, WAKING_TRIES + 1):
@@ -318,6 +323,20 @@ class DockerBox:
 
     def close(self) -> None:
         """See `sandbox.box.Box`."""
+        self._end_container()
+        self._folder.remove()
+
+    def _begin_anew(self) -> None:
+        self._end_container()
+        shutil.rmtree(self._directory / "judge")
+        self._acknowledged = b""
+        try:
+            self._make_fifos()
+            self._start_container()
+        except (*_EngineFailure, OSError) as error:
+            raise SandboxError("engine", f"no container could be started: {error}") from error
+
+    def _end_container(self) -> None:
         with contextlib.suppress(SandboxError):  # what rests cannot end
             self.rest(False)
         for name in list(self._fds):
@@ -332,7 +351,6 @@ class DockerBox:
             with contextlib.suppress(OSError):  # there is none after all, or it is for `sweep_unified`
                 self._own_group.rmdir()
             self._own_group = None
-        self._folder.remove()
 
     def _make_fifos(self) -> None:
         directory = self._directory / "judge"
@@ -352,7 +370,8 @@ class DockerBox:
             fcntl.fcntl(self._fds[name], fcntl.F_SETPIPE_SZ, PIPE_BYTES)
             os.utime(self._fds[name], ns=(0, 0))
 
-    def _start_container(self, image: str, program: Program, limits: Limits) -> None:
+    def _start_container(self) -> None:
+        image, program, limits = self._opened_with
         config = host_config(self._client, self._directory, limits, self._runtime)
         told = {"JUDGE_UID": str(LOWEST_UID + secrets.randbelow(UIDS))}
         if self._plays:

@@ -29,6 +29,9 @@ MAX_ESCAPE_SHARE = 0.8
 
 BUSY_VOID_SHARE = 0.05
 MAX_STEAL_SHARE = 0.02
+MAX_WAITERS = 65_536
+"""Each box has a user of its own. A write to a bot wakes all its waiters: 0.13 microseconds each, interrupts off."""
+
 TICKING_CLOCKS = frozenset({"jiffies", "refined-jiffies", "pit"})
 SLOW_CLOCKS = frozenset({"acpi_pm", "hpet"})
 
@@ -67,6 +70,7 @@ class Facts:
     clock: str = "tsc"
     realtime: bool = True
     governors: tuple[str, ...] = ()
+    waiters: int = 65_536  # that one user may register in epolls; 0: not told
     swap: bool = False
     shared_cores: str = ""
     innocent: int = 60
@@ -156,6 +160,11 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.REMARK, f"CPUs change their speed (governor {', '.join(facts.governors)}).", mend)
     else:
         yield Finding(Level.GOOD, "CPUs keep their speed, or their host decides.")
+    if facts.waiters > MAX_WAITERS:
+        text = f"A bot may have {facts.waiters} waiters on its input, and a write to it may last as long as they take."
+        yield Finding(Level.REMARK, text, f"sysctl fs.epoll.max_user_watches={MAX_WAITERS}")
+    else:
+        yield Finding(Level.GOOD, "Waiters on a bot's input are few.")
     if facts.swap:
         yield Finding(Level.REMARK, "This host swaps: the referee itself may be paged out.", "swapoff --all")
     else:

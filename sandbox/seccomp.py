@@ -23,8 +23,8 @@ Arguments of 32 bits are compared as 64: so what is allowed is named by its valu
 different from one, or a set upper half would slip through.
 
 init (images/init.c) runs under the same filter before it becomes the bot, so what it needs is here too: setuid,
-setgid, setgroups, capset and prctl. Without capabilities they are of no use to a bot. Where it plays, it also mounts and
-makes process namespaces; it forbids both to the bot by a second filter of its own.
+setgid, setgroups, capset and prctl. Without capabilities they are of no use to a bot. Where it plays, it also mounts
+and makes process namespaces; it forbids both to the bot by a second filter of its own.
 
 A build is another thing: it has no opponent, and its tools insist on locks (Go) and ask how much memory there is. In a
 match nothing is told that is counted over the whole host: what is free of its memory and how many processes it has
@@ -76,7 +76,8 @@ _NAMESPACES = 0x7E02_0080  # every CLONE_NEW* flag
 _CLONE_NEWPID, _CLONE_PIDFD = 0x2000_0000, 0x1000
 _SO_PASSPIDFD, _SO_LAST = 76, 96
 _SO_COOKIES = (57, 71, 77)  # of sockets and of their namespace, and their peers' processes
-_PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFF_FFFF)  # Linux, its 32-bit and legacy variants, and "tell me"
+# Linux, its 32-bit and legacy variants, addresses that are not random (what init chooses for bots), and "tell me".
+_PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0x40000, 0xFFFF_FFFF)
 _EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
 
 _F_GETLK = 5
@@ -99,7 +100,9 @@ setdomainname sethostname setns settimeofday swapoff swapon syslog umount2 unsha
 def profile(building: bool = False, says_eperm: bool = False, playing: bool = False) -> str:
     """The filter as the engine takes it (``--security-opt seccomp=...``): JSON. Foreign architectures' calls kill.
 
-    `playing`: init makes each match's surroundings, and forbids the bot what it needs for that. `says_eperm`: who carries it out refuses with EPERM only. The C library needs ENOSYS to do without clone3; a kernel
+    `playing`: init makes each match's surroundings, and forbids the bot what it needs for that.
+
+    `says_eperm`: who carries it out refuses with EPERM only. The C library needs ENOSYS to do without clone3; a kernel
     that does not have that call (gVisor's) must be let say so itself.
     """
     allowed = " ".join((_FILES, _MEMORY, _PROCESSES, _SIGNALS_AND_TIME, _WAITING_AND_LOCAL_SOCKETS)).split()

@@ -42,5 +42,5 @@ def _text(name: str) -> Markup:
         return rendered((DOCS / f"{name}.md").read_text(encoding="utf-8"), titled=True)
     before, heading, after = (DOCS / "authors.md").read_text(encoding="utf-8").partition(VERDICTS)
     assert heading, f"after {len(before)} characters docs/authors.md has no verdicts"
-    section = after.partition("\n## ")[0]
+    section = after.partition("\n## ")[0].replace("\n### ", "\n## ")  # no step is left out below the title
     return rendered(f"{heading.removeprefix('#')}{section}", titled=True)

@@ -35,8 +35,8 @@ def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
 
 @router.post("/matches/{match_id}/rejudge", status_code=201, responses=ORGANISER)
 def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> shapes.Rejudged:
-    """Void a finished match, or take one that is held, and play it again with the same versions and seats and with other
-    dice. Organisers only.
+    """Void a finished match, or take one that is held, and play it again: same versions and seats, other dice.
+    Organisers only.
     """
     with shared.db.transaction() as session:
         again = service.rejudge_match(session, asker, match_id, body.reason)

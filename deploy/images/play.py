@@ -13,7 +13,25 @@ import sys
 from pathlib import Path
 
 PLAY = Path("/play")
-NOT_TO_PLAY = {"ca-certificates", "coreutils", "debconf", "dpkg", "fontconfig-config", "openssl", "perl-base", "ucf"}
+NOT_TO_PLAY = {
+    "binutils",
+    "ca-certificates",
+    "ca-certificates-java",
+    "coreutils",
+    "debconf",
+    "dpkg",
+    "fontconfig-config",
+}
+NOT_TO_PLAY |= {
+    "libasound2",
+    "libcups2",
+    "libpcsclite1",
+    "openssl",
+    "perl-base",
+    "ucf",
+    "util-linux",
+    "util-linux-extra",
+}
 """Packages that others want while they are installed, or for what nobody can do without a network."""
 NOT_READ = ("/usr/share/doc", "/usr/share/lintian", "/usr/share/locale", "/usr/share/man", "/usr/share/applications")
 MADE = ("/etc/ld.so.cache", "/etc/passwd", "/etc/group", "/etc/alternatives")
@@ -83,9 +101,9 @@ def place_made(folders: set[Path], owned: set[Path]) -> None:
 def place_links() -> None:
     """Link the commands that are chosen by /etc/alternatives and are there, and drop the choices that are not."""
     for link in Path("/usr/bin").iterdir():
-        if link.is_symlink() and str(link.readlink()).startswith("/etc/alternatives/"):
-            if (PLAY / Path(os.path.realpath(link)).relative_to("/")).exists():
-                place(link)
+        chosen = link.is_symlink() and str(link.readlink()).startswith("/etc/alternatives/")
+        if chosen and (PLAY / Path(os.path.realpath(link)).relative_to("/")).exists():
+            place(link)
     for choice in (PLAY / "etc/alternatives").iterdir():
         if not (PLAY / Path(os.path.realpath(choice)).relative_to("/")).exists():
             choice.unlink()
@@ -118,7 +136,7 @@ def main() -> None:
     for name, numbers in DEVICES.items():
         os.mknod(PLAY / "dev" / name, stat.S_IFCHR, os.makedev(*numbers))
         (PLAY / "dev" / name).chmod(0o666)
-    print("/play has", ", ".join(sorted(played)))
+    sys.stdout.write(f"/play has {', '.join(sorted(played))}\n")
 
 
 main()

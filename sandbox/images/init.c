@@ -50,6 +50,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -62,6 +63,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -204,7 +206,10 @@ static void run_bot(char **command, int in, int out, int err) {
     sigemptyset(&none);
     setsid();
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) die("dup2");
-    if (tmp_options != NULL) offer_to_be_killed_first();
+    if (tmp_options != NULL) {
+        offer_to_be_killed_first();
+        if (personality(ADDR_NO_RANDOMIZE) < 0) die("personality");
+    }
     become_bot();
     if (tmp_options != NULL) forbid();
     if (chdir("/bot") != 0) die("chdir /bot");
@@ -514,12 +519,28 @@ static void copy_program(void) {
         die("close /play/bot");
 }
 
+/* What is left of /proc: who is started as what, where the dynamic linker and Java look for libraries beside a program; and
+ * a map of memory, in which the C library looks for the stack (Mono must know). It is right because addresses are not
+ * random, see `run_bot`. */
+static void say_who_is_started(const char *program) {
+    char path[PATH_MAX];
+    if (mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,nr_inodes=8") != 0) die("mount /proc");
+    if (mkdir("/proc/self", 0755) != 0) die("mkdir /proc/self");
+    if (chdir("/bot") == 0 && realpath(program, path) != NULL && symlink(path, "/proc/self/exe") != 0) die("symlink");
+    static const char map[] = "7ffffff00000-7ffffffff000 rw-p 00000000 00:00 0 [stack]\n";
+    int maps = open("/proc/self/maps", O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
+    if (maps < 0 || write(maps, map, sizeof map - 1) < 0 || close(maps) != 0) die("/proc/self/maps");
+    if (mount(NULL, "/proc", NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME, "mode=755") != 0)
+        die("close /proc");
+}
+
 /* From here on the image, the engine's mounts and the host's paths in them are gone. */
-static void move_into_the_tree(void) {
+static void move_into_the_tree(const char *program) {
     wait_for_the_tree();
     copy_program();
     if (mount(NULL, "/play", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOATIME, NULL) != 0) die("close /play");
     if (chdir("/play") != 0 || syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0) die("pivot_root");
+    say_who_is_started(program);
     if (chdir("/") != 0) die("chdir");
     mount_tmp();
     first_status = mmap(NULL, sizeof *first_status, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -575,7 +596,7 @@ int main(int argc, char **argv) {
     }
     read_environment();
     open_everything();
-    if (tmp_options != NULL) move_into_the_tree();
+    if (tmp_options != NULL) move_into_the_tree(argv[1]);
     reset_times_of_tmp();
     send_all(ack_fd, "ready\n", 6);
     for (;;) {

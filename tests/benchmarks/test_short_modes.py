@@ -40,6 +40,13 @@ def test_whether_the_clock_is_just() -> None:
 
 
 @pytest.mark.containers
+def test_what_a_match_remembers_and_a_box_tells() -> None:
+    lines = short("channels").splitlines()
+    assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)"]
+    assert lines[-1] == "Reached."
+
+
+@pytest.mark.containers
 def test_what_the_way_to_a_container_costs() -> None:
     table = short("sandbox")
     for row in ("(a)", "    bare HTTP", "    Docker SDK", "(b)", "    c ", "    python "):

@@ -176,8 +176,9 @@ for line in sys.stdin:
         print("OK", flush=True)
 """
 
+
 CLOCKS = ("atime", "mtime", "ctime")
-"""Parts of the names of readings that are instants: what they tell is when, and that is the wall clock."""
+"""How the names of readings end that are instants: they tell when, which the wall clock tells anyway."""
 
 
 def told(box: Box, pushes: Sequence[bool]) -> list[dict[str, object]]:
@@ -185,7 +186,7 @@ def told(box: Box, pushes: Sequence[bool]) -> list[dict[str, object]]:
     series = []
     for push in pushes:
         began = time.monotonic()
-        transport = PipeTransport([box.start()], late_bound_ns=10 * NS_PER_S)
+        transport = PipeTransport([box.start()])
 
         def ask(line: str, transport: PipeTransport = transport) -> str:
             reply = transport.exchange([Message(0, line, 60 * NS_PER_S)])[0]
@@ -207,10 +208,10 @@ def _all_parts(ask: Callable[[str], str]) -> str:
 
 
 def remembered(series: Sequence[Mapping[str, object]], pushes: Sequence[bool]) -> dict[str, list[object]]:
-    """The readings by which a match after one that pushed differs from all that came after one that did not. Of a number
-    that moves anyway: by how far it moved.
+    """The readings by which a match after one that pushed differs from all that came after one that did not. A number
+    that moves anyway differs by how far it moved.
     """
-    names = {name for readings in series for name in readings}
+    names = {name for readings in series for name in readings if not name.endswith(CLOCKS)}
     return {name: values for name in sorted(names) if _differs(values := [row.get(name) for row in series], pushes)}
 
 

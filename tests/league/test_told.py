@@ -76,6 +76,7 @@ def test_every_failure_of_ours_has_a_sentence_or_its_own_words() -> None:
 @pytest.mark.parametrize(
     ("cause", "detail", "public"),
     [
+        ("watch-ended", "seat 1 was kept from running for 7.0 ms", "seat 1 was kept from running for 7.0 ms"),
         ("host-starved", "seat 1 was kept from running for 7.0 ms", "seat 1 was kept from running for 7.0 ms"),
         ("database-away", INNER, SENTENCES["database-away"]),
         ("lease-expired", INNER, SENTENCES["lease-expired"]),

@@ -48,6 +48,8 @@ def seen(wall_ms: float, **milliseconds: float) -> Evidence:
         pytest.param(seen(20, cpu=1, full=0, leader_cpu=1, delay=3.9), 3.9, id="shorter than the pressure's tick"),
         pytest.param(seen(500, cpu=253, leader_cpu=253, delay=248), 248, id="no pressure file"),
         pytest.param(seen(500, cpu=8, leader_cpu=2, delay=6), 0, id="no pressure file, threads forge a delay"),
+        pytest.param(seen(900, cpu=850, full=0, leader_cpu=400, delay=1500), 0, id="a thread took its leader's place"),
+        pytest.param(seen(900, cpu=850, full=0, leader_cpu=100, delay=850), 55, id="it computed for all but 50 ms"),
         pytest.param(seen(500, cpu=0), 0, id="no signal at all"),
         pytest.param(seen(500, cpu=0, full=0, steal=30), 30, id="the hypervisor took something"),
         pytest.param(seen(504, cpu=0, full=0, referee=4), 4, id="the referee waited inside its write"),

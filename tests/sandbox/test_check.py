@@ -37,11 +37,12 @@ def test_a_hosts_configuration_is_read(host: Host) -> None:
     put(host, "sys/fs/cgroup/cgroup.controllers", "cpu memory\n")
     put(host, "sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n")
     put(host, "proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 1 0 -2\n")
+    put(host, "proc/sys/fs/epoll/max_user_watches", "1048576\n")
     for cpu, siblings in enumerate(("0-1", "0-1", "2")):
         put(host, f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", "powersave\n")
         put(host, f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list", f"{siblings}\n")
     facts = check_host(LocalSandbox(), (), 1, host=host).facts
-    assert (facts.cgroups, facts.clock, facts.swap) == ("2", "hpet", True)
+    assert (facts.cgroups, facts.clock, facts.swap, facts.waiters) == ("2", "hpet", True, 1_048_576)
     assert (facts.governors, facts.shared_cores) == (("powersave",), "0-1")
     assert facts.steal_share == facts.busy_share == 0  # there was no /proc/stat
 

@@ -149,7 +149,10 @@ def stop(box: Box, grace_ns: int = NS_PER_S) -> Exit:
         ("resource.getrlimit(12)", "(0, 0)"),  # message queues
         ("signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN, os.getcwd()", "(True, '/bot')"),
         ("[fd for fd in range(256) if tries(lambda: os.fstat(fd)).startswith('os.stat')]", "[0, 1, 2]"),
-        ("os.listdir('/proc'), os.listdir('/sys')", "([], [])"),
+        (
+            "os.listdir('/proc'), sorted(os.listdir('/proc/self')), os.listdir('/sys')",
+            "(['self'], ['exe', 'maps'], [])",
+        ),
         ("sorted(os.listdir('/dev'))", "['full', 'null', 'random', 'urandom', 'zero']"),
         ("os.getpid(), os.getppid(), os.getsid(0)", "(2, 1, 2)"),
         ("[os.path.exists(f'/usr/bin/{tool}') for tool in ('gcc', 'cc', 'ld', 'perl', 'dpkg')]", str([False] * 5)),
@@ -244,6 +247,32 @@ def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
     assert (
         second("[pid for pid in range(1, 300) if not tries(lambda: os.kill(pid, 0)).startswith('Process')]") == "[1, 2]"
     )
+
+
+def test_a_container_that_cannot_be_made_new_inside_serves_one_run_only(
+    sandbox: DockerSandbox, program: Program
+) -> None:
+    """As under gVisor."""
+    box = sandbox.open(program, Limits(building=True))
+    try:
+        inside(box)("open('/tmp/x', 'w')")
+        (first,) = own_containers()
+        stop(box, 0)
+        assert inside(box)("os.listdir('/tmp')") == "[]"
+        (second,) = own_containers()
+        assert second != first
+        assert stop(box, 0).lingered
+    finally:
+        box.close()
+
+
+def test_a_run_makes_so_many_pipes_and_sockets_and_no_more(box: Box) -> None:
+    ask = inside(box)
+    assert ask("[[os.close(end) for end in os.pipe()] for i in range(40)] and 1") == "1"
+    assert ask("[[end.close() for end in socket.socketpair()] for i in range(12)] and 1") == "1"
+    assert ask("os.pipe()").startswith("OSError: [Errno 23]")
+    stop(box, 0)
+    assert inside(box)("len(os.pipe())") == "2"
 
 
 def test_the_bot_is_the_first_to_be_killed_from_its_first_instruction_on(box: Box) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import docker
 import pytest
+from docker.errors import APIError
 
 from engine.chance import SEED_BYTES
 from engine.core import NS_PER_S, Message, Reply, Seat, Transport
@@ -16,8 +17,8 @@ from engine.games import GAMES
 from engine.replay import replay
 from league.config import Settings
 from sandbox.arena import Arena
-from sandbox.box import Limits, Program, Sandbox, bot_limits
-from sandbox.docker import DockerSandbox
+from sandbox.box import Limits, Program, Sandbox, SandboxError, bot_limits
+from sandbox.docker import WAKING_TRIES, DockerBox, DockerSandbox
 from sandbox.local import LocalSandbox
 from sandbox.pipes import PipeTransport
 from sandbox.slots import Slots
@@ -93,6 +94,100 @@ def test_a_box_is_closed_while_it_rests(sandbox: Sandbox, counter: Program) -> N
     box.start()
     box.rest(True)
     box.close()
+
+
+@pytest.fixture
+def engine_fails(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int, bool], None]:
+    """The engine's call of that name fails so many times from now on, having been carried out or not."""
+
+    def fail(name: str, times: int, carried_out: bool) -> None:
+        really, left = getattr(docker.APIClient, name), [True] * times
+
+        def failing(client: docker.APIClient, container: str) -> None:
+            if not left or carried_out:
+                really(client, container)
+            if left:
+                left.pop()
+                raise APIError("unable to freeze")
+
+        monkeypatch.setattr(docker.APIClient, name, failing)
+        monkeypatch.setattr("sandbox.docker.WAKING_PAUSE_S", 0.0)
+
+    return fail
+
+
+@pytest.mark.containers
+@pytest.mark.parametrize("carried_out", [False, True])
+def test_a_box_that_cannot_be_frozen_now_goes_on_behind_all_others_and_rests_the_next_time(
+    counter: Program, tmp_path: Path, engine_fails: Callable[[str, int, bool], None], carried_out: bool
+) -> None:
+    engine_fails("pause", 1, carried_out)
+    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
+    box = sandbox.open(counter, Limits())
+    assert isinstance(box, DockerBox) and box._cgroup is not None and box._cgroup._weight is not None
+    weight = box._cgroup._weight
+    try:
+        channel = box.start()
+        transport = PipeTransport([channel])
+        favoured = weight.read_text()
+        for tries in (1, 30):  # a busy engine may fail of itself
+            for _ in range(tries):
+                box.rest(True)
+                if not runs(box):
+                    break
+            assert runs(box) is (tries == 1 and not carried_out)
+            assert weight.read_text() != favoured, "whatever runs on, it is behind everything else"
+            box.rest(False)
+            assert runs(box) and weight.read_text() == favoured
+            assert transport.exchange([Message(0, "HOW FAR", 20 * NS_PER_S)])[0].fault is None
+    finally:
+        box.close()
+        sandbox.close()
+
+
+def runs(box: DockerBox) -> bool:
+    assert box._container is not None
+    return not box._client.inspect_container(box._container)["State"]["Paused"]
+
+
+@pytest.mark.containers
+@pytest.mark.parametrize(("failures", "carried_out"), [(WAKING_TRIES - 1, False), (1, True)])
+def test_waking_a_box_is_tried_again(
+    counter: Program,
+    tmp_path: Path,
+    engine_fails: Callable[[str, int, bool], None],
+    failures: int,
+    carried_out: bool,
+) -> None:
+    engine_fails("unpause", failures, carried_out)
+    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
+    box = sandbox.open(counter, Limits())
+    try:
+        transport = PipeTransport([box.start()])
+        box.rest(True)
+        box.rest(False)
+        assert transport.exchange([Message(0, "HOW FAR", 20 * NS_PER_S)])[0].fault is None
+    finally:
+        box.close()
+        sandbox.close()
+
+
+@pytest.mark.containers
+def test_a_box_that_cannot_be_woken_is_our_failure(
+    counter: Program, tmp_path: Path, engine_fails: Callable[[str, int, bool], None]
+) -> None:
+    engine_fails("unpause", WAKING_TRIES, False)
+    sandbox = DockerSandbox(Settings().image, tmp_path / "run")
+    box = sandbox.open(counter, Limits())
+    try:
+        box.start()
+        box.rest(True)
+        with pytest.raises(SandboxError, match="could not be resumed") as raised:
+            box.rest(False)
+        assert raised.value.cause == "engine"
+    finally:
+        box.close()
+        sandbox.close()
 
 
 @pytest.mark.containers

@@ -42,7 +42,7 @@ class BuildingWorld(World):
         version_id = self.add(filename, content if isinstance(content, bytes) else content.encode(), game)
         build_version(self.context, version_id)
         while self.version(version_id).state is VersionState.UPLOADED:
-            assert self.causes(version_id)[-1] in ("host-starved", "host-unknown", "referee-late")
+            assert self.causes(version_id)[-1] in ("watch-ended", "host-unknown")
             build_version(self.context, version_id)
         return self.version(version_id)
 

@@ -1,4 +1,4 @@
-"""What Prometheus sees of a match on a busy host."""
+"""What Prometheus and the league are told of a match on a busy host: own time, beside what the host took."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import pytest
 from prometheus_client import REGISTRY
 
 from engine.transcript import Transcript, decode
-from tests.engine.busy import on_a_busy_host
+from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host
 from workers import metrics
+from workers.play import fault_records, latencies
 
-CALM = decode((Path(__file__).parent.parent / "transcripts" / "yacht-auction.jsonl").read_bytes())
+TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
+CALM = decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())
 LABELS = {"game": "yacht-auction", "command": "ROLL"}
 
 
@@ -43,3 +45,12 @@ def test_a_machine_that_gives_up_is_foreseen() -> None:
     """A rate cannot see a counter's birth, so the causes are there from the start."""
     labels = {"game": "yacht-auction", "cause": "watch-ended"}
     assert REGISTRY.get_sample_value("deadheat_attempts_total", labels) is not None
+
+
+def test_the_league_keeps_own_time() -> None:
+    (row,) = (row for row in latencies(on_a_busy_host(CALM)) if (row.seat, row.command) == (0, "ROLL"))
+    assert row.worst_ns == 480_000_000
+    assert max(row.counts) <= 80, "none used more than its limit (league.response_times)"
+    lost = convicted_on_a_busy_host(decode((TRANSCRIPTS / "betris-large-bank.jsonl").read_bytes()))
+    (fault,) = fault_records(lost)
+    assert fault.elapsed_ms == 410

@@ -1,5 +1,6 @@
 /* Whoever is killed for this memory, it must not be init: then the container would be gone, which looks like the host's
- * failure. The buffers are those of sockets. */
+ * failure. The buffers are those of sockets; what a run may not make of them, its many small
+ * processes take for themselves. */
 #include "player.h"
 #include <sys/socket.h>
 
@@ -15,5 +16,5 @@ int main(void) {
         for (int end = 0; end < 2; end++)
             while (send(pair[end], data, sizeof data, MSG_DONTWAIT) > 0) {}
     for (;;)
-        pause();
+        memset(malloc(sizeof data), 1, sizeof data);
 }

@@ -11,8 +11,8 @@ extern char **environ;
 /* Folders of the root that every Debian has, and ours. */
 static int unknown_folder_in_root(void) {
     static const char *const known =
-        " . .. .dockerenv bin boot bot dev etc home judge lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys tmp "
-        "usr var ";
+        " . .. .dockerenv bin boot bot complete dev etc home judge lib lib32 lib64 libx32 media mnt opt play proc resident "
+        "root run sbin srv sys tmp usr var ";
     int unknown = 0;
     DIR *root = opendir("/bot/..");
     for (struct dirent *entry; root && (entry = readdir(root)) != NULL;) {

@@ -1,13 +1,12 @@
 /* Each match looks for the last one's; a survivor on the input would take the next READY. */
 #include "player.h"
-#include <dirent.h>
+
+enum { MOST_NUMBERS = 70 * 1000 };
 
 static int processes(void) {
     int count = 0;
-    DIR *directory = opendir("/proc");
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
-        count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
-    closedir(directory);
+    for (pid_t pid = 1; pid < MOST_NUMBERS; pid++)
+        count += kill(pid, 0) == 0 || errno == EPERM;
     return count;
 }
 
