@@ -10,7 +10,7 @@ from api.services import Body, Services
 from engine.games import GAMES
 from engine.scenes import Scene, document_so_far, scenes_so_far
 from league import service
-from league.errors import HELD
+from league.errors import WITHHELD
 from league.service import live
 from league.service.live import Watched
 from league.states import MatchState, SeriesState
@@ -41,8 +41,8 @@ def told(watched: Watched) -> str:
         return "Not played yet: its series waits for a worker."
     if watched.series is not SeriesState.RUNNING:
         return "It is over."
-    if watched.held:
-        return f"Its series is being played now. {HELD}"
+    if watched.withheld:
+        return f"Its series is being played now. {WITHHELD}"
     if watched.match is None:
         return (
             "Its series is being played now. A match that takes longer than a second is shown here; results come when"

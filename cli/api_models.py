@@ -276,7 +276,7 @@ class Match(Answer):
     repeats_id: int | None
 
     @property
-    def held(self) -> bool:
+    def withheld(self) -> bool:
         """It is done, and others with its dice are not."""
         return self.state == "done" and self.seed is None
 

@@ -210,7 +210,7 @@ def download(
         untold = 0
         with Progress(*columns, console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
             for found in progress.track(chosen, description="matches"):
-                if found.held and not match:
+                if found.withheld and not match:
                     untold += 1
                     continue
                 path = save(client, found, folder)

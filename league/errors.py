@@ -133,7 +133,9 @@ class NotAdmitted(LeagueError):
         self.why = why
 
 
-HELD = "Other matches are still to be played with the same dice, so no dice, moves and logs of this one are shown yet."
+WITHHELD = (
+    "Other matches are still to be played with the same dice, so no dice, moves and logs of this one are shown yet."
+)
 
 
 class WrongState(LeagueError):
@@ -158,9 +160,9 @@ class WrongState(LeagueError):
         return cls(state, f"The match {_WITHOUT.get(state, 'is not over yet')}; {possible}.")
 
     @classmethod
-    def held(cls) -> Self:
+    def withheld(cls) -> Self:
         """Of a match that is done and whose dice may not be told (`league.service.deals`)."""
-        return cls("held", f"{HELD} Come back when they are over.")
+        return cls("withheld", f"{WITHHELD} Come back when they are over.")
 
 
 _WITHOUT = {

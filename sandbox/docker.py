@@ -330,6 +330,7 @@ class DockerBox:
         self._end_container()
         shutil.rmtree(self._directory / "judge")
         self._acknowledged = b""
+        self._favoured = True
         try:
             self._make_fifos()
             self._start_container()

@@ -53,8 +53,8 @@ from league.service.exhibiting import (
     release_exhibition,
     renew_exhibition,
 )
-from league.service.play import BLAMELESS
-from league.service.workers import turn_away_exhibition
+from league.service.play import BLAMELESS, WATCH_ENDED
+from league.service.workers import condemn_host, turn_away_exhibition
 from league.telemetry import doing
 from sandbox.arena import Arena
 from sandbox.box import bot_limits
@@ -156,11 +156,14 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
             while True:
                 try:
                     return arena.play_beside(
-                        GAMES[job.game], job.seats, job.seed, about, hold, person.sits_down, places
+                        GAMES[job.game], job.seats, job.seed, about, hold, person.sits_down, places, heartbeat
                     ).transcript
                 except TransportError as error:
                     voids += 1
                     log.warning("exhibition %d is void: %s: %s", job.exhibition_id, error.cause, error.detail)
+                    if error.cause == WATCH_ENDED:
+                        reason = f"A watch came to its end there: {error.detail}"
+                        insist(context, partial(condemn_host, host=context.host, reason=reason))
                     if error.cause in BLAMELESS or not person.told(error.cause):
                         raise  # nothing can be played here, or it has failed too often
                     wait_for_quiet(voids, heartbeat)

@@ -16,7 +16,7 @@ from api.services import Services
 from engine.scenes import Scene, scenes
 from league import service
 from league.chain import AuditEntry
-from league.errors import HELD
+from league.errors import WITHHELD
 from league.service import live
 from league.service.matches import MatchInfo
 from league.states import MatchState
@@ -52,7 +52,7 @@ def match(shared: Shared, match_id: Id) -> Response:
         more_moves=max(0, len(moves) - MAX_MOVES),
         watched=_watched(shared, detail.match),
         ended=ended(detail.match),
-        held=HELD,
+        withheld=WITHHELD,
     )
     return Response(content, media_type="text/html")
 

@@ -22,7 +22,7 @@ from engine.scenes import scenes
 from engine.transcript import Exchange, Prompt, Transcript
 from engine.verdicts import VERDICTS, Taken, Verdict, evidence_words, hint, last_exchanges, place, slowest, took
 from league import service
-from league.errors import HELD, NotFound
+from league.errors import WITHHELD, NotFound
 from league.service.matches import AttemptInfo, EndingInfo, LatencyInfo, MatchDetail, MatchInfo, SeatInfo
 
 router = APIRouter(include_in_schema=False)
@@ -93,7 +93,7 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
         None,
         match=detail.match,
         not_played=detail.not_played,
-        held=HELD,
+        withheld=WITHHELD,
         own=own,
         last_move=len(moves) - 1 if moves else None,
     )

@@ -58,8 +58,8 @@ def _answer(
         match = service.match_detail(session, match_id).match
     if match.state is not MatchState.DONE:
         raise WrongState.of_match(match.state, "there is a replay only of one that was played to its end")
-    if match.held:
-        raise WrongState.held()
+    if match.withheld:
+        raise WrongState.withheld()
     body = made(shared, match)
     if body is None:
         raise WrongState("lost", "The transcript cannot be read from the store; an operator has been told.")

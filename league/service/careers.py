@@ -18,7 +18,7 @@ from engine.core import Fault
 from league.errors import NotFound
 from league.service.bots import BotInfo, infos
 from league.service.counting import counts
-from league.service.deals import held
+from league.service.deals import withheld
 from league.states import SeasonState, VersionState
 from league.tables import Bot, BotVersion, Entry, Match, Participant, Season, User
 
@@ -134,7 +134,7 @@ def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
     )
     found = []
     rows = session.exec(statement).all()
-    untold = held(session, [match for _, _, match in rows])
+    untold = withheld(session, [match for _, _, match in rows])
     for row, number, match in rows:
         assert row.fault is not None, "asked for"
         why = "" if match.id in untold else row.fault_why or ""

@@ -6,7 +6,7 @@ import json
 
 from sqlmodel import Session, col, select
 
-from league.service.deals import held
+from league.service.deals import withheld
 from league.service.export_pages import Page, Scope
 from league.service.told import machine_numbers, told, told_evidence
 from league.service.uncounted import Uncounted, bearings
@@ -32,7 +32,7 @@ def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
     rulings = session.exec(select(VoidedMatch).where(col(VoidedMatch.match_id).in_(ids)))
     rejudged = {ruling.match_id: ruling.rejudged_id for ruling in rulings}
     known = bearings(session, found)
-    untold = held(session, found)
+    untold = withheld(session, found)
     rows = [
         {
             "match_id": match.id,
@@ -63,7 +63,7 @@ def _match_ids(session: Session, scope: Scope, after: int, limit: int) -> list[i
 def participants(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """One row for each seat of a match."""
     ids = _match_ids(session, scope, after, limit)
-    untold = held(session, session.exec(select(Match).where(col(Match.id).in_(ids))).all())
+    untold = withheld(session, session.exec(select(Match).where(col(Match.id).in_(ids))).all())
     statement = (
         select(Participant, Bot.name, User.name, BotVersion.number)
         .join(Bot, col(Bot.id) == Participant.bot_id)

@@ -24,7 +24,7 @@ from engine.unfinished import Replies, Unfinished, read_replies, unfinished, wri
 from league.database import now
 from league.errors import NotFound
 from league.jobs import SeriesJob
-from league.service.deals import held
+from league.service.deals import withheld
 from league.states import MatchState, SeriesState
 from league.tables import LiveMatch, Match, Participant, Season, Series
 
@@ -36,7 +36,7 @@ MOST_SHOWN_BYTES = 512 * 1024
 class Watched:
     """A match as whoever watches may see it. `match` None: nothing of it can be shown now, or it is not being played.
 
-    `series`: the state of its series. `held`: others with its dice are to be played. `voids`: attempts that failed
+    `series`: the state of its series. `withheld`: others with its dice are to be played. `voids`: attempts that failed
     by our doing, so that it has other dice.
     `version` differs wherever anything else does.
     """
@@ -49,7 +49,7 @@ class Watched:
     at: datetime | None = None
     match: Unfinished | None = None
     version: str = ""
-    held: bool = False
+    withheld: bool = False
 
 
 def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> bool:
@@ -94,8 +94,8 @@ def watch(session: Session, match_id: int) -> Watched:
         raise NotFound("match", match_id)
     row, game, state = found
     series = SeriesState(state)
-    if held(session, [row]):
-        return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}-held", held=True)
+    if withheld(session, [row]):
+        return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}-withheld", withheld=True)
     live = session.exec(select(LiveMatch).where(LiveMatch.match_id == match_id)).first()
     if live is None or row.state is not MatchState.SCHEDULED:
         return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}")
@@ -109,7 +109,7 @@ def live_matches(session: Session, series_ids: list[int]) -> dict[int, int]:
     """The match of each of these series that can be watched now."""
     statement = select(LiveMatch.series_id, Match).join(Match, col(Match.id) == LiveMatch.match_id)
     found = session.exec(statement.where(col(LiveMatch.series_id).in_(series_ids))).all()
-    untold = held(session, [match for _, match in found])
+    untold = withheld(session, [match for _, match in found])
     return {series_id: match.id for series_id, match in found if match.id not in untold}
 
 

@@ -13,7 +13,7 @@ from sqlmodel import Session, col, select
 
 from engine.core import Fault
 from league.errors import BadCursor, NotFound, WrongState
-from league.service.deals import held
+from league.service.deals import withheld
 from league.service.teams import owned_by
 from league.service.told import machine_numbers, told, told_evidence
 from league.service.uncounted import Bearing, Uncounted, bearings, why_not_played
@@ -83,7 +83,7 @@ class MatchInfo:
     repeats_id: int | None
 
     @property
-    def held(self) -> bool:
+    def withheld(self) -> bool:
         """Whether it is done, and other matches with its dice are not."""
         return self.state is MatchState.DONE and self.seed is None
 
@@ -207,7 +207,7 @@ def matches(
         if before is not None:
             statement = statement.where(number < before)
     rows = session.exec(statement.limit(limit)).all()
-    untold = held(session, [row for row, _ in rows])
+    untold = withheld(session, [row for row, _ in rows])
     seats = _seats(session, [row.id for row, _ in rows], untold)
     known = bearings(session, [row for row, _ in rows])
     return [_view(row, game, seats[row.id], known[row.id], row.id not in untold) for row, game in rows]
@@ -245,7 +245,7 @@ def match_detail(session: Session, match_id: int) -> MatchDetail:
     not_played = ""
     if row.state is MatchState.ABANDONED:
         not_played = why_not_played([(attempt.cause, attempt.detail) for attempt in attempts], bearing.rejudged_id)
-    untold = held(session, [row])
+    untold = withheld(session, [row])
     view = _view(row, game, _seats(session, [row.id], untold)[row.id], bearing, not untold)
     return MatchDetail(view, not_played, attempts, latencies)
 
@@ -288,8 +288,8 @@ def transcript_of(session: Session, match_id: int) -> str:
 
 def must_be_told(session: Session, match: Match) -> None:
     """Raises WrongState: another match with the same dice is not over."""
-    if held(session, [match]):
-        raise WrongState.held()
+    if withheld(session, [match]):
+        raise WrongState.withheld()
 
 
 def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple[str, int]]:
@@ -318,7 +318,7 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
         NotFound: as `own_seats` does.
     """
     seated = own_seats(session, owner, match_id)
-    if held(session, [session.get_one(Match, match_id)]):
+    if withheld(session, [session.get_one(Match, match_id)]):
         return []
     chosen = (Ending.match_id == match_id, col(Ending.seat).in_(list(seated)))
     return [

@@ -38,8 +38,8 @@ from workers.play import latencies
 
 GAME = "yacht-auction"
 BOT_BY_LANGUAGE = {"c": HERE / "light.c", "python": BOTS / GAME / "random" / "main.py"}
-TARGETS = {"c": 6.0, "python": 1.4}
-ROUND_TRIP_TARGET = 2.0
+TARGETS = {"c": 2.0, "python": 1.15}
+ROUND_TRIP_TARGET = 1.2
 VARIANTS = {"bare": 50, "cold pair": 1, "series of 10": 10, "series of 50": 50}
 
 

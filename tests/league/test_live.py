@@ -122,7 +122,7 @@ def test_hands_and_seeds_stay_hidden(world: World) -> None:
         assert show(world, job, READY)
     for job in (first, second):
         seen = watch(world, job.matches[0].match_id)
-        assert seen.held and seen.match is None, "the other rotation of the deal is being played"
+        assert seen.withheld and seen.match is None, "the other rotation of the deal is being played"
     with world.db.reading() as session:
         assert [series.live_match_id for series in running_series(session, 10)] == [None, None]
     assert world.finish(second)
