@@ -16,7 +16,8 @@ lower bound that no bot can push up while anything of it runs, so a bot never co
   waited, the bot's other threads may have run: what they used (`cpu_ns` - `leader_cpu_ns`) is taken off, so they
   cannot make any of it either. This sees what is shorter than a tick, and serves where there is no pressure file; it
   does not see that children are kept waiting. A wait is added when it ends.
-* `steal_ns`: what the hypervisor certainly took from the box's CPUs, in whole ticks.
+* `steal_ns`: what the hypervisor certainly took from the box's CPUs, in whole ticks; 0 where the box has no CPUs of its
+  own. A bot that waited may have waited for just that, so this and the waits are not added up.
 * `frozen_ns` or `frozen`: the container was stopped from outside; a bot can stop itself, but cannot freeze its control
   group.
 * `referee_ns`: for how long the referee itself waited for a CPU inside the write of the prompt.
@@ -82,7 +83,7 @@ class Evidence:
     @property
     def stolen_ns(self) -> int:
         """Time in which the bot wanted to run and could not, by no doing of its own."""
-        stolen_ns = self.referee_ns + max(self.unseen_ns, self.waited_ns + self.steal_ns + self.frozen_ns)
+        stolen_ns = self.referee_ns + max(self.unseen_ns, max(self.waited_ns, self.steal_ns) + self.frozen_ns)
         return min(self.wall_ns, stolen_ns) if stolen_ns > NOISE_NS else 0
 
     @property

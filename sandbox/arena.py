@@ -4,9 +4,9 @@ A box is opened when it is first needed and kept; every match starts fresh proce
 ours all boxes are thrown away: whatever was wrong with one of them ends with it.
 
 The referee stays away from the bots' processors. Where a kernel is not preemptible, a bot holds its own for tens of
-milliseconds with one system call (unmapping 64,000 mappings: 34 ms); with the referee waiting for it there at a
-deadline, that was a void at will. Where there is no processor without bots the referee sits on one player's, and moves
-to the next player's with every void attempt: nobody can hold them all.
+milliseconds with one system call (unmapping 64,000 mappings: 34 ms), and a referee that waits for it there at a
+deadline gives that time back. Where there is no processor without bots the referee sits on one player's: whose, follows
+from the match's secret seed and the number of the attempt, so each player has it as often as the others.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Arena:
         self._programs = programs
         self._limits = limits
         self._referee_cpus = referee_cpus
-        self._voids = 0
+        self._turns = 0
         self._boxes: dict[int, Box] = {}
 
     def __enter__(self) -> Arena:
@@ -91,6 +91,7 @@ class Arena:
             TransportError: the attempt is void. All boxes are closed; the next match opens new ones.
         """
         try:
+            self._turns = seed[0] + attempt
             self.open()
             channels = [self._boxes[player].start() for player in seating]
             with quiet(self._away_from_bots()):
@@ -100,7 +101,6 @@ class Arena:
                 transcript = run_match(game, len(seating), seed, heard, about, attempt)
             return Played(transcript, self._stop(dict(enumerate(seating)), transcript), pipes.convictions)
         except BaseException:
-            self._voids += 1
             self.close()
             raise
 
@@ -126,6 +126,7 @@ class Arena:
             TransportError: as `play`.
         """
         try:
+            self._turns = seed[0] + attempt
             seating = dict(zip(places, range(len(self._programs)), strict=True))
             with hold():
                 self.open()
@@ -139,7 +140,6 @@ class Arena:
                 self._rest(False)
                 return Played(transcript, self._stop(seating, transcript), pipes.convictions)
         except BaseException:
-            self._voids += 1
             self.close()
             raise
 
@@ -160,7 +160,7 @@ class Arena:
         return len({limits.cpus for limits in self._limits}) == len(self._limits)
 
     def _away_from_bots(self) -> Collection[int]:
-        return self._referee_cpus or self._limits[self._voids % len(self._limits)].cpu_numbers
+        return self._referee_cpus or self._limits[self._turns % len(self._limits)].cpu_numbers
 
     def close(self) -> None:
         """Close every box; idempotent."""

@@ -14,7 +14,7 @@ Pure: nothing here reads a clock or a file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from engine.own_time import Evidence
@@ -59,7 +59,13 @@ need have been taken since. Only the ticks beyond the first one certainly were."
 
 
 def between(before: Counters, after: Counters, wall_ns: int, referee_ns: int = 0, unseen_ns: int = 0) -> Evidence:
-    """The evidence of an interval, from the readings at its ends."""
+    """The evidence of an interval, from the readings at its ends.
+
+    A first thread that was there at the beginning and is gone from a container that is still counted has ended by its
+    own doing: its waits are none, and not unknown.
+    """
+    if before.delay_ns is not None and after.delay_ns is None and after.cpu_ns is not None:
+        after = replace(after, delay_ns=before.delay_ns, leader_cpu_ns=before.leader_cpu_ns)
     return Evidence(
         wall_ns=wall_ns,
         cpu_ns=_grown(before.cpu_ns, after.cpu_ns),

@@ -304,15 +304,17 @@ def _pressure_full_ns(text: bytes) -> int | None:
 
 
 def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
-    """What the hypervisor took from these CPUs (empty: from all), out of /proc/stat; it counts in ticks of 10 ms."""
-    wanted = {b"cpu%d" % cpu for cpu in cpus} or {b"cpu"}
+    """What the hypervisor took from that one of these CPUs from which it took most, out of /proc/stat; it counts in
+    ticks of 10 ms. Without CPUs 0, for of a whole host's nobody knows whose it was.
+    """
+    wanted = {b"cpu%d" % cpu for cpu in cpus}
     ticks = 0
     for line in stat.splitlines():
         words = line.split()
         if not words[0].startswith(b"cpu"):
             break  # the lines of the CPUs come first
         if words[0] in wanted:
-            ticks += int(words[8])
+            ticks = max(ticks, int(words[8]))
     return ticks * TICK_NS
 
 

@@ -241,7 +241,9 @@ class PipeTransport:
     def _decided(self, prompt: _Open, stamp_ns: int, ended: bool, end: int, unseen_ns: int) -> Reply:
         """A line, or the end of all lines, is here: time first (ruling C-02), then what it is."""
         channel, elapsed_ns = prompt.channel, stamp_ns - prompt.started_ns
-        evidence = prompt.evidence(stamp_ns, unseen_ns) if elapsed_ns > NOISE_NS else None
+        evidence = None
+        if elapsed_ns > min(NOISE_NS, prompt.limit_ns):  # nothing less can be late, or taken
+            evidence = prompt.evidence(stamp_ns, unseen_ns)
         if ended and (fault := _gone(channel, prompt.seat)) is Fault.MEMORY:  # its own doing, whatever the time
             return self._failed(prompt, stamp_ns, fault, evidence)
         if evidence is not None and evidence.own_ns > prompt.limit_ns:

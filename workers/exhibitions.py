@@ -164,7 +164,7 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
                     if error.cause == WATCH_ENDED:
                         reason = f"A watch came to its end there: {error.detail}"
                         insist(context, partial(condemn_host, host=context.host, reason=reason))
-                    if error.cause in BLAMELESS or not person.told(error.cause):
+                    if error.cause in (*BLAMELESS, WATCH_ENDED) or not person.told(error.cause):
                         raise  # nothing can be played here, or it has failed too often
                     wait_for_quiet(voids, heartbeat)
 

@@ -224,6 +224,12 @@ def play_match(
         log.warning("match %d is void: %s: %s %s", match.match_id, error.cause, error.detail, error.evidence)
         detail = error.detail[:MAX_DETAIL]
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), error.cause, detail, error.evidence))
+    except (LeaseLost, stopping.Stopping):
+        raise
+    except Exception as error:  # a mistake of ours; a bot may have found it, so it is this match's and not the series'
+        log.exception("match %d is void by a mistake of ours", match.match_id)
+        detail = str(error)[:MAX_DETAIL]
+        return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), cause_of(error), detail, {}))
     broadcast.end()
     evidence = {"timeouts": list(played.convictions)} if played.convictions else {}
     return Run(match, played, AttemptRecord(started_at_ns, time.time_ns(), PLAYED, evidence=evidence))

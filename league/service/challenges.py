@@ -88,7 +88,7 @@ class ChallengeInfo:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How a challenge stands. `abandoned`: games that we failed to play, also those that are held."""
+    """How a challenge stands. `abandoned`: games that we failed to play."""
 
     wins: int
     draws: int
@@ -326,11 +326,15 @@ def _result(ranks: Mapping[int, int], challenge: Challenge) -> int:
 
 
 def _busy_ids(season_id: int) -> Any:
-    """Running challenges with a series that is not finished."""
+    """Running challenges with a series that is not finished, or a game that waits for an organiser: a test that went on
+    without it would not count it.
+    """
     # Found by challenge: by season and state, all that the ladder has waiting would be read.
-    played_for = (col(Series.challenge_id) == Challenge.id, col(Series.state).in_(UNFINISHED))
+    mine = col(Series.challenge_id) == Challenge.id
+    played_for = exists().where(mine, col(Series.state).in_(UNFINISHED))
+    held = exists().where(mine, col(Match.series_id) == Series.id, col(Match.state) == MatchState.HELD)
     running = (Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
-    return select(Challenge.id).where(*running, exists().where(*played_for))
+    return select(Challenge.id).where(*running, or_(played_for, held))
 
 
 def _busy(session: Session, season_id: int) -> list[int]:

@@ -166,12 +166,12 @@ def swiss_rounds(chosen: int | None, finalists: int) -> int:
 
 
 def _view(row: Series, seated: Mapping[int, int], states: Counter[MatchState], out: set[int]) -> Played:
-    finished = row.state not in UNFINISHED
+    finished = row.state not in UNFINISHED and not states[MatchState.HELD]
     return Played(
         round=row.round,
         versions=frozenset(seated),
         matches=states.total(),
-        lost=states[MatchState.ABANDONED] + states[MatchState.HELD],
+        lost=states[MatchState.ABANDONED],
         finished=finished,
         struck=finished and (not any(states[state] for state in WITH_RESULT) or not out.isdisjoint(seated.values())),
     )

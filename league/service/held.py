@@ -54,7 +54,8 @@ def decide_match(session: Session, organiser: Person, match_id: int, loser: int,
         raise BadSetting("seat", f"the match has seats 1 to {len(seats)}")
     purpose = session.exec(select(Series.purpose).where(Series.id == match.series_id)).one()
     rated = purpose is not Purpose.CHALLENGE
-    move(session, Match, match_id, MatchState.HELD, MatchState.DECIDED, finished_at=now(session), rated=rated)
+    if not move(session, Match, match_id, MatchState.HELD, MatchState.DECIDED, finished_at=now(session), rated=rated):
+        raise _answered()
     for seat in seats:
         rank = len(seats) if seat == loser else 1
         theirs = (col(Participant.match_id) == match_id, col(Participant.seat) == seat)
@@ -71,9 +72,14 @@ def leave_match(session: Session, organiser: Person, match_id: int, reason: str)
     """
     organiser.must_organise()
     match, own = _held(session, organiser, match_id)
-    move(session, Match, match_id, MatchState.HELD, MatchState.ABANDONED, finished_at=now(session))
+    if not move(session, Match, match_id, MatchState.HELD, MatchState.ABANDONED, finished_at=now(session)):
+        raise _answered()
     put_back(session, [match_id])
     note_ruling(session, organiser, "match-left", match, reason, own)
+
+
+def _answered() -> WrongState:
+    return WrongState(MatchState.DECIDED, "Another organiser has just answered for this match.")
 
 
 def _held(session: Session, organiser: Person, match_id: int) -> tuple[Match, dict[str, object]]:

@@ -83,8 +83,10 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     voided = session.get(VoidedMatch, match_id)
     if voided is not None or match.state not in WITH_RESULT:
         _alone(session, match)
-    if match.state is MatchState.HELD:
-        move(session, Match, match.id, MatchState.HELD, MatchState.ABANDONED, finished_at=at)
+    if match.state is MatchState.HELD and not move(
+        session, Match, match.id, MatchState.HELD, MatchState.ABANDONED, finished_at=at
+    ):
+        raise WrongState(MatchState.DECIDED, "Another organiser has just answered for this match.")
     if voided is None:
         voided = VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=at)
     before = session.get_one(Series, match.series_id)

@@ -94,6 +94,21 @@ def test_what_is_left_of_a_bank_may_be_next_to_nothing_and_the_verdict_still_fal
     assert while_silent(seen(201, cpu=0, full=201), 1) is Blame.HOST
 
 
+@pytest.mark.parametrize(("cpu_ns", "signal"), [(10, "run-delay"), (None, "none")])
+def test_a_first_thread_that_has_ended_is_no_lack_of_counters(cpu_ns: int | None, signal: str) -> None:
+    """Where there is no pressure file: or a bot had a match void by leaving at its deadline. If nothing of the
+    container is counted any more, nothing is known.
+    """
+    before = Counters(cpu_ns=0, leader_cpu_ns=0, delay_ns=7)
+    evidence = between(before, Counters(cpu_ns=cpu_ns), 2 * LIMIT_NS)
+    assert evidence.signal == signal
+    assert while_silent(evidence, LIMIT_NS) is (Blame.BOT if cpu_ns else Blame.UNKNOWN)
+
+
+def test_what_was_stolen_while_the_bot_waited_is_not_counted_twice() -> None:
+    assert seen(1000, cpu=600, leader_cpu=600, delay=400, steal=300).own_ns == 600 * NS_PER_MS
+
+
 def test_a_frozen_container_is_never_guilty() -> None:
     frozen = between(Counters(0, 0), Counters(0, 0, frozen=True), 2 * LIMIT_NS)
     assert while_silent(frozen, LIMIT_NS) is Blame.UNKNOWN
@@ -116,7 +131,7 @@ def test_the_signal_that_was_used_is_named() -> None:
 def test_steal_is_read_for_the_boxs_own_cpus() -> None:
     text = b"cpu  1 1 1 1 1 1 1 30 0 0\ncpu0 1 1 1 1 1 1 1 10 0 0\ncpu1 1 1 1 1 1 1 1 20 0 0\nintr 5\n"
     tick_ns = NS_PER_S // os.sysconf("SC_CLK_TCK")
-    assert [steal_ns(text, cpus) for cpus in ([], [1], [0, 1])] == [30 * tick_ns, 20 * tick_ns, 30 * tick_ns]
+    assert [steal_ns(text, cpus) for cpus in ([], [1], [0, 1])] == [0, 20 * tick_ns, 20 * tick_ns]
 
 
 def test_a_unified_group_that_is_everybodys_is_not_read(tmp_path: Path) -> None:
@@ -160,7 +175,7 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     """Trees as such kernels show them, with the figures of one container."""
     root, proc = tmp_path / "cgroup", tmp_path / "proc"
     (proc / "7").mkdir(parents=True)
-    (proc / "stat").write_text("cpu  0 0 0 0 0 0 0 3 0 0\n")
+    (proc / "stat").write_text("cpu  0 0 0 0 0 0 0 3 0 0\ncpu0 0 0 0 0 0 0 0 3 0 0\n")
     (proc / "8").mkdir()
     (proc / "8" / "schedstat").write_text("1000 77 3\n")
     v2 = {
@@ -195,7 +210,7 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    cgroup = Cgroup(7, root=root, proc=proc)
+    cgroup = Cgroup(7, [0], root=root, proc=proc)
     cgroup.follow_leader()
     got = cgroup.counters()
     tick_ns = NS_PER_S // os.sysconf("SC_CLK_TCK")

@@ -230,6 +230,13 @@ def test_an_answer_that_was_read_by_the_deadline_is_in_time(monkeypatch: pytest.
     assert (reply.line, reply.stolen_ns, reply.evidence) == ("OK", 0, None)
 
 
+@pytest.mark.parametrize("limit_ns", [0, 1_000, NS_PER_MS // 10])
+def test_what_is_left_of_a_bank_is_a_limit_however_little_it_is(monkeypatch: pytest.MonkeyPatch, limit_ns: int) -> None:
+    """A quick answer that is over it is late; a game with a bank takes none such for an answer (B-11)."""
+    reply = scripted(monkeypatch, 0, 0, ANSWERED, limit_ns + 50_000, limit_ns=limit_ns)
+    assert (reply.fault, reply.elapsed_ns) == (Fault.TIMEOUT, limit_ns + 50_000)
+
+
 def test_a_bank_is_not_charged_what_the_referee_waited_for_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     reply = scripted(monkeypatch, 0, 0, ANSWERED, 80 * NS_PER_MS, delay_ns=30 * NS_PER_MS)
     assert (reply.elapsed_ns, reply.own_ns) == (80 * NS_PER_MS, 50 * NS_PER_MS)
