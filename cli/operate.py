@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from sqlalchemy.exc import SQLAlchemyError
 
 from cli import organiser
 from cli.console import err, fail, out, plain
@@ -267,6 +266,8 @@ def check_host(
 
 def _end_fitness(context: Context, report: Report) -> None:
     """Tell the league that this machine may not judge, until its keeper's next check says otherwise."""
+    from sqlalchemy.exc import SQLAlchemyError
+
     from league.service import record_check
 
     try:

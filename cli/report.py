@@ -138,7 +138,7 @@ def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
     if any(BANK in commands for commands in clock.own.values()):
         console.print("bank: what a whole match took of its time bank")
     if clock.taken.replies:
-        console.print(f"{clock.taken.sentence} Response times are the bots' own.", soft_wrap=True)
+        console.print(clock.taken.sentence, "Response times are the bots' own.", sep="\n", soft_wrap=True)
 
 
 def _row(label: str, times: Times, ascii_only: bool) -> Text:

@@ -98,6 +98,9 @@ class BareClient:
         """See the SDK, as all below."""
         return self._call("POST", "/containers/create", self._body.replace(self._directory, labels[LABEL]))
 
+    def inspect_image(self, image: str) -> Any:
+        return self._call("GET", f"/images/{image}/json")
+
     def start(self, container: str) -> None:
         self._call("POST", f"/containers/{container}/start")
 

@@ -76,7 +76,7 @@ def test_evidence_says_who_took_what() -> None:
         unseen_ns=50 * NS_PER_MS,
     )
     assert evidence_words({"limit_ns": 500 * NS_PER_MS, **evidence.as_dict()}) == (
-        "limit 500 ms, 900 ms passed, 610 ms of it your program's own, 290 ms taken from it by the host (it waited "
+        "limit 500 ms, 900 ms passed, 630 ms of it your program's own, 270 ms taken from it by the host (it waited "
         "200 ms for a processor, the hypervisor took 20.0 ms, its container was stopped for 30.0 ms, the referee "
         "waited 40.0 ms to write the prompt, the answer may have lain unseen for 50.0 ms), 400 ms of CPU time used"
     )
