@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,10 @@ FULL_ROUNDS, QUICK_ROUNDS = 30, 6
 """Each round gives four verdicts: about ten seconds on an idle host, and two."""
 
 TRIPS = 20  # of a chatterer, each round
+
+PAUSE_SECONDS = 0.02
+"""Before each order, so that the bot is reading by then, as in a match. A wait that began before its prompt would be
+counted with those after it."""
 
 Order = Callable[[int], str]
 """What a reference bot is told, by the runtime's margin in milliseconds. Under gVisor, where that is large, CPU clocks
@@ -142,6 +147,7 @@ class Trial:
         stood still: the hypervisor took ticks from it, or the referee did not look.
         """
         self.between()
+        time.sleep(PAUSE_SECONDS)
         try:
             reply = self._exchange(order, LIMIT_MS * NS_PER_MS)
         except TransportError as error:

@@ -95,6 +95,7 @@ class Arena:
         hold: Callable[[], AbstractContextManager[object]],
         beside: Callable[[Transport], Transport],
         _places: Sequence[Seat],
+        _heartbeat: Callable[[], None],
     ) -> Played:
         """As `sandbox.arena.Arena.play_beside`."""
         bots = MemoryTransport([self._player(self.programs[0]) for _ in range(seats)])
