@@ -92,7 +92,7 @@ class BareClient:
 
     def create_host_config(self, **_: Any) -> dict[str, Any]:
         """What comes of it is in the body already."""
-        return {}
+        return {"Mounts": []}
 
     def create_container(self, _: str, labels: dict[str, str], **__: Any) -> Any:
         """See the SDK, as all below."""
