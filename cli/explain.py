@@ -179,7 +179,7 @@ def _show_fault(transcript: Transcript, seat: Seat, fault: Fault) -> None:
     if prompt is not None and (told := hint(fault, prompt)):
         out.print(Text.assemble(("The clock      ", "bold"), told))
     if prompt is not None and (shown := _evidence(prompt)):
-        out.print(Text.assemble(("The evidence   ", "bold"), f"{shown}."), soft_wrap=True)
+        out.print(Text.assemble(("The evidence   ", "bold"), f"{shown}."))
     out.print(Text.assemble(("Cure           ", "bold"), f"{verdict.cure}."))
 
 
@@ -204,7 +204,7 @@ def _show_slowest(transcript: Transcript, seat: Seat) -> None:
     for prompt in prompts:
         if prompt.reply.stolen_ns:
             late = "; past its deadline, and counted" if past_deadline(prompt) else ""
-            out.print(f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}.", soft_wrap=True)
+            out.print(f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}.")
 
 
 def _cropped(line: str) -> str:
