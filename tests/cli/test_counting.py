@@ -106,7 +106,7 @@ def test_times_are_the_bots_own_and_what_the_host_took_is_told() -> None:
     assert clock.taken == Taken(50 * MS, 1, 1)
     console = Console(record=True, width=200)
     report.show(console, "g", ["a"], Score(1), clock)
-    assert "The host took 50.0 ms from 1 reply; 1 counted past the deadline. Response" in console.export_text()
+    assert "The host took 50.0 ms from 1 reply; 1 counted past the deadline." in console.export_text()
 
 
 def test_a_bank_has_a_row_of_its_own() -> None:
