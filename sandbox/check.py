@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
+from engine.own_time import Evidence
 from sandbox.arena import quiet
 from sandbox.box import Box, Limits, Sandbox, SandboxError
 from sandbox.docker import DockerSandbox
@@ -32,8 +33,7 @@ FULL_ROUNDS, QUICK_ROUNDS = 30, 6
 TRIPS = 20  # of a chatterer, each round
 
 PAUSE_SECONDS = 0.02
-"""Before each order, so that the bot is reading by then, as in a match. A wait that began before its prompt would be
-counted with those after it."""
+"""Before each order, so that the bot is reading by then, unless this host is very busy."""
 
 Order = Callable[[int], str]
 """What a reference bot is told, by the runtime's margin in milliseconds. Under gVisor, where that is large, CPU clocks
@@ -143,9 +143,7 @@ class Trial:
                     self._chat()
 
     def _ask(self, order: str) -> str:
-        """``in time``, ``doubt``, ``timeout`` or ``void``. In doubt is what counted while this host by its own word
-        stood still: the hypervisor took ticks from it, or the referee did not look.
-        """
+        """``in time``, ``doubt``, ``timeout`` or ``void``."""
         self.between()
         time.sleep(PAUSE_SECONDS)
         try:
@@ -156,8 +154,7 @@ class Trial:
             self._fresh()
             return "void"
         if reply.fault is None:
-            shown = reply.evidence
-            return "doubt" if shown is not None and shown.steal_ns + shown.unseen_ns > 0 else "in time"
+            return "doubt" if reply.evidence is not None and doubtful(reply.evidence) else "in time"
         self.late_ns.append(reply.late_ns)
         self._fresh()  # its late answer must not be taken for the next one's
         return "timeout"
@@ -186,6 +183,14 @@ class Trial:
         counters = channel.meter.counters()
         found = (("pressure", counters.full_ns), ("run-delay", counters.delay_ns))
         self.signals = tuple(name for name, value in found if value is not None)
+
+
+def doubtful(shown: Evidence) -> bool:
+    """Whether a reply counted while this host, by its own word, stood still (the hypervisor took ticks from it, or the
+    referee did not look), or for a wait that began before its prompt: only the pressure tells when one began.
+    """
+    before_ns = 0 if None in (shown.delay_ns, shown.full_ns) else (shown.delay_ns or 0) - (shown.full_ns or 0)
+    return shown.steal_ns + shown.unseen_ns > 0 or before_ns > NS_PER_MS
 
 
 def stat(host: Host | None = None) -> tuple[int, ...]:

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from engine.core import TransportError
+from engine.own_time import Evidence
 from league.config import Settings
 from sandbox import pipes
 from sandbox.attribution import Counters
 from sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox, SandboxError
-from sandbox.check import GUILTY, Host, check_host, shares, stat, steal_told
+from sandbox.check import GUILTY, Host, check_host, doubtful, shares, stat, steal_told
 from sandbox.docker import DockerSandbox
 from sandbox.local import LocalSandbox
 from sandbox.reference import reference_program
@@ -148,6 +149,20 @@ def _with(meter: Frozen):
         return channel
 
     return start
+
+
+@pytest.mark.parametrize(
+    ("evidence", "doubt"),
+    [
+        (Evidence(60, delay_ns=9_000_000, full_ns=8_900_000), False),
+        (Evidence(60, delay_ns=9_000_000, full_ns=6_000_000), True),  # it waited before it was asked
+        (Evidence(60, delay_ns=9_000_000), False),  # nothing tells
+        (Evidence(60, steal_ns=1), True),
+        (Evidence(60, unseen_ns=1), True),
+    ],
+)
+def test_what_counted_only_while_this_host_stood_still_is_in_doubt(evidence: Evidence, doubt: bool) -> None:
+    assert doubtful(evidence) is doubt
 
 
 def test_a_reference_bot_that_cannot_start_is_our_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
