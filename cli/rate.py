@@ -192,7 +192,11 @@ def _standings(table: RatingTable) -> Table:
 def _beside(table: RatingTable) -> list[str]:
     beside = sentences(asdict(table.fit()), [asdict(effect) for effect in table.seats()])
     tallied = tally(table.config.as_json(), (entry.plackett_luce for entry in table.entries))
-    return [*([tallied] if tallied else []), f"{counted(table.log.games, 'game')}, log {table.log.sha256[:16]}", *beside]
+    return [
+        *([tallied] if tallied else []),
+        f"{counted(table.log.games, 'game')}, log {table.log.sha256[:16]}",
+        *beside,
+    ]
 
 
 def _show_season(season_id: int, as_json: bool) -> None:

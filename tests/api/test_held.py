@@ -138,4 +138,4 @@ def test_the_audit_page_counts_those_that_wait(site: Site, ranked: bool) -> None
             assert service.refit(session, 1)
     (season,) = re.findall(r"<tr>\s*<th scope=\"row\">.*?</tr>", site.client.get("/audit").text, re.DOTALL)
     cells = re.findall(r"<td class=\"number\"[^>]*>([^<]*)", season)
-    assert cells[-2:] == (["0", "3"] if ranked else ["–", "3"])
+    assert cells[-2:] == (["0", "3"] if ranked else ["\u2013", "3"])

@@ -24,7 +24,9 @@ def standing(**chosen: Any) -> Standing:
 def shown(monkeypatch: pytest.MonkeyPatch, *rows: Standing, ranks: str = "placement") -> list[str]:
     console = Console(width=80, file=io.StringIO())
     monkeypatch.setattr(leaderboard, "out", console)
-    board = Leaderboard.model_construct(season_id=1, log_sha256="", config={"ranks": ranks}, rows=list(rows), totals=None)
+    board = Leaderboard.model_construct(
+        season_id=1, log_sha256="", config={"ranks": ranks}, rows=list(rows), totals=None
+    )
     with console.capture() as capture:
         console.print(leaderboard.standings_table(board))
     return capture.get().splitlines()
