@@ -17,19 +17,19 @@ from tests.league.world import World
 
 PASSWORD = "a long enough password"
 
-End = Callable[[Session, Person], object]
+End = Callable[[Session, Person], None]
 
 
-def closes(session: Session, person: Person) -> object:
-    return service.close_account(session, person)
+def closes(session: Session, person: Person) -> None:
+    service.close_account(session, person)
 
 
-def bans(session: Session, person: Person) -> object:
-    return service.ban(session, Person(99, "root", Role.ADMIN), person.name, "wrote insults")
+def bans(session: Session, person: Person) -> None:
+    service.ban(session, Person(99, "root", Role.ADMIN), person.name, "wrote insults")
 
 
-def bans_by_hand(session: Session, person: Person) -> object:
-    return operators.ban_by_hand(session, person.name, "wrote insults")
+def bans_by_hand(session: Session, person: Person) -> None:
+    operators.ban_by_hand(session, person.name, "wrote insults")
 
 
 @pytest.mark.parametrize("end", [closes, bans, bans_by_hand])

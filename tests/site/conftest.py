@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -14,6 +13,7 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Page,
+    Playwright,
     Request,
     StorageState,
     StorageStateCookie,
@@ -35,6 +35,8 @@ expect.set_options(timeout=EXPECT_MS)
 REFUSED = "the server responded with a status of 422"
 """What the browser says of a form that is shown again, beside what the page says."""
 
+CHROMIUM = shutil.which("chromium")
+
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 360, "height": 780}
 
@@ -48,13 +50,18 @@ class League:
 
 @pytest.fixture(scope="module")  # no longer: while it runs, nothing else in this process can have an event loop
 def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
+    if CHROMIUM is None:
         pytest.skip("no Chromium is installed (Debian: chromium)")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])  # tests run as root
+    with sync_playwright() as playwright, launched(playwright, CHROMIUM) as started:
         yield started
-        started.close()
+
+
+@contextmanager
+def launched(playwright: Playwright, chromium: str) -> Iterator[Browser]:
+    """A browser that is closed in the end."""
+    started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])  # tests run as root
+    yield started
+    started.close()
 
 
 @pytest.fixture(scope="session")
@@ -155,8 +162,3 @@ def barriers(page: Page, rules: Sequence[str] = ()) -> list[str]:
 def overflows(page: Page) -> bool:
     """Whether the page itself (not a part that scrolls) is wider than the window."""
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
-
-
-def picture(page: Page, name: str, folder: Path) -> None:
-    """A screenshot for people."""
-    page.screenshot(path=folder / f"{name}.png", full_page=True)

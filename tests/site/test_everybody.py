@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, StorageState
 from sqlmodel import select
 
 from engine.games import GAMES
 from league import service
+from league.jobs import MatchJob
 from league.tables import Series, User
 from tests.api.served import served
 from tests.league.world import void, won
@@ -49,10 +50,13 @@ class Everything(League):
         matches = [f"/matches/{match_id}" for match_id in (*self.matches.values(), self.held)]
         return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *(f"/games/{game}" for game in GAMES)]
 
-    def user_id(self, role: str) -> int:
-        """Who plays that role."""
+    def signed_in(self, role: str) -> StorageState | None:
+        """What the browser of somebody in that role keeps."""
+        if role == "anonymous":
+            return None
         with self.site.world.db.reading() as session:
-            return session.exec(select(User.id).where(User.name == NAMES[role])).one()
+            user_id = session.exec(select(User.id).where(User.name == NAMES[role])).one()
+        return signed_in_as(self, user_id)
 
     def _held(self) -> int:
         """Of a match at which we failed twice while the same seat was to answer."""
@@ -61,6 +65,7 @@ class Everything(League):
         world.tick()
         with world.db.reading() as session:
             series_id = session.exec(select(Series.id).where(Series.season_id == season)).one()
+        spoilt: list[MatchJob] = []
         for last in (False, True):
             job = world.claim(series_id or 0, f"{world.host.name}:7")
             assert job is not None
@@ -85,9 +90,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everything]
 def test_no_page_keeps_anybody_out(browser: Browser, everything: Everything, role: str) -> None:
     paths = everything.paths(role)
     assert len(paths) >= 7
-    cookies = {} if role == "anonymous" else {"storage_state": signed_in_as(everything, everything.user_id(role))}
     with watched(browser, everything.url) as opens:
-        page = opens("/about/audit", **cookies)
+        page = opens("/about/audit", storage_state=everything.signed_in(role))
         problems = []
         for each in paths:
             page.goto(each)
@@ -97,8 +101,7 @@ def test_no_page_keeps_anybody_out(browser: Browser, everything: Everything, rol
 
 @pytest.mark.parametrize(("role", "asked"), [("anonymous", "/nothing"), ("owner", "/desk")])
 def test_nor_does_a_refusal(browser: Browser, everything: Everything, role: str, asked: str) -> None:
-    cookies = {} if role == "anonymous" else {"storage_state": signed_in_as(everything, everything.user_id(role))}
-    with browser.new_context(base_url=everything.url, **cookies) as context:
+    with browser.new_context(base_url=everything.url, storage_state=everything.signed_in(role)) as context:
         page = context.new_page()
         page.goto(asked)
         assert keeps_out(page) == []
