@@ -30,6 +30,8 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
     errors.UnknownGame: 422,
     errors.WrongCredentials: 401,
     errors.BadToken: 401,
+    errors.AccountClosed: 403,
+    errors.NotInvited: 403,
     errors.NotAllowed: 403,
     errors.NarrowToken: 403,
     errors.OwnMatch: 403,

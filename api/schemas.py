@@ -149,6 +149,7 @@ class SignUp(Input):
 
     name: Name
     password: Password = Field(examples=["correct horse battery staple"])
+    code: str = Field(default="", max_length=64, description="The invitation code, where signing up needs one.")
 
 
 class User(Output):

@@ -80,9 +80,9 @@ class Client:
 
     # --- Oneself.
 
-    def sign_up(self, name: str, password: str) -> models.User:
-        """A new author."""
-        return self._ask(models.User, "POST", "/v1/users", json={"name": name, "password": password})
+    def sign_up(self, name: str, password: str, code: str = "") -> models.User:
+        """A new author; `code`: the invitation, where one is needed."""
+        return self._ask(models.User, "POST", "/v1/users", json={"name": name, "password": password, "code": code})
 
     def issue_token(self, name: str, password: str, label: str = "token") -> models.NewToken:
         """A new access token."""

@@ -201,6 +201,7 @@ class Standing(Answer):
     elo: float
     low: float
     high: float
+    plackett_luce: float | None
     games: int
     wins: int
     draws: int
@@ -224,6 +225,7 @@ class Leaderboard(Answer):
 
     season_id: int
     log_sha256: str | None
+    config: dict[str, Any]
     rows: list[Standing]
     totals: Totals | None
 

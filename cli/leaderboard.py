@@ -13,6 +13,7 @@ from rich.table import Table
 from cli.api_models import Entry, Leaderboard, Standing
 from cli.client import USAGE, AsJson, Server, print_json, visit
 from cli.console import fail, out, plain
+from league.beside import tally
 
 
 def register(app: typer.Typer) -> None:
@@ -75,6 +76,8 @@ def standings_table(board: Leaderboard) -> Table:
     table = Table(
         title=f"Season {board.season_id}",
         title_justify="left",
+        caption=tally(board.config, (row.plackett_luce for row in board.rows)) or None,
+        caption_justify="left",
         box=box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,

@@ -41,6 +41,7 @@ def register(app: typer.Typer) -> None:
 def login(
     name: Annotated[str, typer.Argument(help="Your name there; asked for if left out.")] = "",
     sign_up: Annotated[bool, typer.Option("--sign-up", help="Make the account first.")] = False,
+    code: Annotated[str, typer.Option(help="With --sign-up: the invitation code, if the server asks for one.")] = "",
     password_stdin: Annotated[bool, typer.Option("--password-stdin", help="Read the password from stdin.")] = False,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Even if others on the way can read it: http:// to another machine.")
@@ -62,7 +63,7 @@ def login(
     if token:
         kept = _known(server, token)
     else:
-        kept = _issued(server, name, sign_up, password_stdin)
+        kept = _issued(server, name, sign_up, code, password_stdin)
     _keep(kept)
     if old and old.server == server and old.token != kept.token:
         _revoke(old)
@@ -106,7 +107,7 @@ def _known(server: str, token: str) -> profiles.Profile:
         return profiles.Profile(server=server, name=client.me().name, token=token)
 
 
-def _issued(server: str, name: str, sign_up: bool, password_stdin: bool) -> profiles.Profile:
+def _issued(server: str, name: str, sign_up: bool, code: str, password_stdin: bool) -> profiles.Profile:
     if not (sys.stdin.isatty() or password_stdin):
         fail(
             "there is no terminal to ask for a password: use --password-stdin, or DEADHEAT_TOKEN without a login", USAGE
@@ -121,7 +122,7 @@ def _issued(server: str, name: str, sign_up: bool, password_stdin: bool) -> prof
     label = "deadheat " + re.sub(r"[^A-Za-z0-9.-]", "-", socket.gethostname())[:40]
     with connect(server, "") as client:
         if sign_up:
-            client.sign_up(name, password)
+            client.sign_up(name, password, code)
         issued = client.issue_token(name, password, label)
     return profiles.Profile(server=server, name=name, token=issued.token, token_id=issued.id)
 

@@ -21,7 +21,7 @@ from cli.console import fail, out, plain, short
 from cli.leaderboard import standings_table
 from cli.recount import recount_of
 from engine.figures import counted
-from league.beside import sentences
+from league.beside import sentences, tally
 
 if TYPE_CHECKING:
     from sqlmodel import Session
@@ -191,7 +191,12 @@ def _standings(table: RatingTable) -> Table:
 
 def _beside(table: RatingTable) -> list[str]:
     beside = sentences(asdict(table.fit()), [asdict(effect) for effect in table.seats()])
-    return [f"{counted(table.log.games, 'game')}, log {table.log.sha256[:16]}", *beside]
+    tallied = tally(table.config.as_json(), (entry.plackett_luce for entry in table.entries))
+    return [
+        *([tallied] if tallied else []),
+        f"{counted(table.log.games, 'game')}, log {table.log.sha256[:16]}",
+        *beside,
+    ]
 
 
 def _show_season(season_id: int, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`deadheat user`: roles and passwords, by the operator's own hand on the machine of the database.
+"""`deadheat user`: roles, passwords and bans, by the operator's own hand on the machine of the database.
 
 The database's library is imported late: every other command would wait most of a second for it.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MIN_PASSWORD = 10
 
-group = typer.Typer(no_args_is_help=True, help="For operators, on the server: roles and passwords.")
+group = typer.Typer(no_args_is_help=True, help="For operators, on the server: roles, passwords, bans.")
 
 Name = Annotated[str, typer.Argument(help="Whose.")]
 
@@ -63,6 +63,36 @@ def password(name: Name, as_json: AsJson = False) -> None:
         print_json({"name": person.name})
     else:
         out.print(f"{person.name} has a new password; their sessions and tokens are over.")
+
+
+@group.command()
+def ban(
+    name: Name,
+    reason: Annotated[str, typer.Option(help="Everyone can read it in the audit log.")],
+    as_json: AsJson = False,
+) -> None:
+    """End somebody's account at once: no token, session or password opens it, and their bots leave all seasons."""
+    from league.service.operators import ban_by_hand
+
+    with _league() as database, database.transaction() as session:
+        person = ban_by_hand(session, name, reason)
+    if as_json:
+        print_json({"name": person.name})
+    else:
+        out.print(f"{person.name} is banned. Results stay; bots are withdrawn from all seasons.")
+
+
+@group.command()
+def reopen(name: Name, as_json: AsJson = False) -> None:
+    """Let somebody back in whose account is closed or banned; organisers reinstate the bots."""
+    from league.service.operators import reopen_by_hand
+
+    with _league() as database, database.transaction() as session:
+        person = reopen_by_hand(session, name)
+    if as_json:
+        print_json({"name": person.name})
+    else:
+        out.print(f"{person.name} may sign in again.")
 
 
 @contextmanager

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from league.states import Ranks
+
 NORMAL_95 = 1.96
+
+
+TALLIES = {
+    Ranks.PLACEMENT: "Wins, draws and losses count against each other bot at a table: a match of four bots adds three.",
+    Ranks.WINS: "Wins are matches won alone, draws are first places shared, losses are all the others.",
+}
+
+
+def tally(config: Mapping[str, Any], second: Iterable[float | None]) -> str:
+    """What W / D / L counts, where some table had three seats or more, as only then there are the ratings `second`, by
+    Plackett and Luce's model. Tables of two leave no doubt.
+    """
+    return TALLIES[Ranks(config["ranks"])] if any(rating is not None for rating in second) else ""
 
 
 def sentences(fit: Mapping[str, Any], seats: Sequence[Mapping[str, Any]]) -> list[str]:

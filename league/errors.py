@@ -72,6 +72,29 @@ class WrongCredentials(LeagueError):
         super().__init__("No such name and password.")
 
 
+class AccountClosed(LeagueError):
+    """The password is right, and the account is closed or banned; `reason` says why it was banned."""
+
+    code = "account-closed"
+
+    def __init__(self, reason: str | None) -> None:
+        super().__init__("This account is closed." if reason is None else f"This account is banned: {reason}")
+        self.reason = reason
+
+
+class NotInvited(LeagueError):
+    """Nobody may sign up, or only who has the invitation code, and this was not it."""
+
+    code = "not-invited"
+
+    def __init__(self, by_code: bool) -> None:
+        needed = (
+            "Signing up needs an invitation code, and this is not it." if by_code else "Nobody may sign up here now."
+        )
+        super().__init__(f"{needed} Ask an organiser.")
+        self.by_code = by_code
+
+
 class BadToken(LeagueError):
     """The access token is missing, unknown, revoked or expired; `why` says which."""
 

@@ -19,6 +19,14 @@ class Role(StrEnum):
     ADMIN = "admin"  # sees how the deployment runs, and makes organisers
 
 
+class NewcomerRule(StrEnum):
+    """Who may sign up."""
+
+    OPEN = "open"  # everybody
+    CODE = "code"  # who has the code that the organisers give out
+    CLOSED = "closed"  # nobody
+
+
 class TokenKind(StrEnum):
     """What a secret of ours opens."""
 

@@ -42,6 +42,7 @@ from league.states import (
     FinalsLog,
     Fitness,
     MatchState,
+    NewcomerRule,
     Purpose,
     Ranks,
     Role,
@@ -111,6 +112,18 @@ class User(SQLModel, table=True):
     password_hash: str | None = Field(default=None, max_length=256)  # None: signs in with tokens only
     role: Role = Field(default=Role.AUTHOR, sa_column=_word(Role, "role"))
     created_at: datetime = Field(sa_type=UtcDateTime)
+    closed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # nobody gets in by it any more
+    ban_reason: str | None = Field(default=None, max_length=1000)  # None: nobody, or the owner, closed it
+
+
+class Newcomers(SQLModel, table=True):
+    """Who may sign up: one row, or none as long as everybody may. `code`: what organisers give out."""
+
+    __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
+
+    id: int = Field(default=1, primary_key=True)
+    rule: NewcomerRule = Field(sa_column=_word(NewcomerRule, "newcomer_rule"))
+    code: str = Field(default="", max_length=64)
 
 
 class Token(SQLModel, table=True):

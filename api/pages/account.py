@@ -67,6 +67,12 @@ class TokenForm(BaseModel):
     days: schemas.TokenDays
 
 
+class CloseForm(BaseModel):
+    """One's own account is closed by its password."""
+
+    password: str
+
+
 class PasswordForm(BaseModel):
     """Another password."""
 
@@ -106,10 +112,10 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
     back = local_path(sent.get("next"))
 
     def act() -> Response:
-        body = checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password")})
+        body = checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
         shared.rates.sign_up(request)
         with shared.db.transaction() as session:
-            person = service.sign_up(session, body.name, body.password)
+            person = service.sign_up(session, body.name, body.password, body.code)
         return _begin(shared, request, person, body.password, back)
 
     return attempt("sign-up", sent, act, lambda complaint: _door(shared, "sign-up", complaint, back))
@@ -181,6 +187,20 @@ def change_password(shared: Shared, request: Request, posted: Submitted) -> Resp
     return _attempt(shared, posted.visit, "password", posted.fields, act)
 
 
+@router.post("/account/close")
+def close(shared: Shared, request: Request, posted: Submitted) -> Response:
+    """Close one's own account; the browser is signed out with all others."""
+    person = posted.visit.person
+
+    def act() -> Response:
+        checked_person(shared, request, person.name, checked(CloseForm, posted.fields).password)
+        with shared.db.transaction() as session:
+            service.close_account(session, person)
+        return onward("/")
+
+    return _attempt(shared, posted.visit, "close", posted.fields, act)
+
+
 @router.post("/account/teams")
 def create_team(shared: Shared, posted: Submitted) -> Response:
     """A team of one."""
@@ -232,7 +252,9 @@ def _browser(agent: str) -> str:
 
 def _door(shared: Services, name: str, complaint: Complaint | None, back: str) -> Response:
     """Signing in or up, either with a way to the other; both lead to `back`."""
-    return private(shared, f"{name}.html", None, complaint, back=back)
+    with shared.db.reading() as session:
+        rule = service.newcomer_rule(session).value
+    return private(shared, f"{name}.html", None, complaint, back=back, rule=rule)
 
 
 def _attempt(shared: Services, visit: Visit, form: str, given: Fields, act: Callable[[], Response]) -> Response:

@@ -15,6 +15,7 @@ from api.pages.render import page, render
 from api.services import Services
 from engine.core import Fault
 from league import service
+from league.beside import tally
 from league.errors import NotFound
 from league.service import careers
 from league.service.careers import Part
@@ -64,6 +65,7 @@ def _bot(shared: Services, bot_id: int, season_id: int | None) -> str:
 
 NOWHERE: dict[str, Any] = {
     "row": None,
+    "tally": "",
     "chart": None,
     "opponents": [],
     "times": [],
@@ -86,12 +88,14 @@ def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
 
 def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> dict[str, Any]:
     """Everything that the page shows of one season."""
-    standings = shared.boards.newest(session, part.season_id).standings
+    board = shared.boards.newest(session, part.season_id)
+    standings = board.standings
     row = next((row for row in standings["rows"] if row["bot_id"] == bot_id), None)
     failures = careers.failures(session, part.season_id, bot_id)
     version_ids = [] if row is None else [row["version_id"]]
     return {
         "row": row,
+        "tally": tally(board.config, [] if row is None else [row["plackett_luce"]]),
         "chart": charts.history(history(session, part.season_id, bot_id)),
         "opponents": careers.opponents(session, part.season_id, bot_id),
         "times": command_times(session, part.season_id, version_ids),

@@ -26,7 +26,7 @@ from league import service
 from league.service.rulings import JUDGING
 from league.service.users import Person
 from league.service.voids import LEAST_VOIDS
-from league.states import ENTERABLE, FinalsFormat, SeasonState, allowed
+from league.states import ENTERABLE, FinalsFormat, NewcomerRule, SeasonState, allowed
 from league.words import Remedy
 
 router = APIRouter(prefix="/desk", include_in_schema=False)
@@ -82,6 +82,13 @@ class NameForm(BaseModel):
     """Somebody."""
 
     name: schemas.Name
+
+
+class NewcomerForm(BaseModel):
+    """Who may sign up."""
+
+    rule: NewcomerRule
+    code: str = Field(default="", max_length=64)
 
 
 class BotForm(BaseModel):
@@ -141,6 +148,19 @@ def create_season(shared: Shared, posted: Submitted) -> Response:
     return attempt(
         "season", posted.fields, act, lambda complaint: _new_season(shared, posted.visit, previous_id, complaint)
     )
+
+
+@router.post("/sign-up")
+def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
+    """Who may sign up from now on."""
+
+    def act() -> Response:
+        body = checked(NewcomerForm, posted.fields)
+        with shared.db.transaction() as session:
+            service.set_newcomer_rule(session, posted.visit.person, body.rule, body.code.strip())
+        return onward("/desk#sign-up")
+
+    return _attempt(shared, posted, "sign-up", act)
 
 
 @router.post("/announcements")
@@ -338,6 +358,7 @@ def _desk(shared: Services, visit: Visit, complaint: Complaint | None, after: in
         values: dict[str, Any] = {
             "seasons": service.seasons(session, SEASONS),
             "announcements": service.announcements(session, limit=SHOWN),
+            "welcome": service.welcome(session, visit.person),
             "held": service.held_matches(session, visit.person, HELD),
             "held_in_all": sum(service.held_by_game(session).values()),
         }
@@ -356,6 +377,7 @@ def _desk(shared: Services, visit: Visit, complaint: Complaint | None, after: in
         complaint,
         about=[("", "the whole league"), *named],
         remedies=REMEDIES,
+        newcomers=NEWCOMERS,
         appeals=appeals[:SHOWN],
         appeals_in_all=in_all,
         later=appeals[SHOWN - 1].id if len(appeals) > SHOWN else None,
@@ -420,6 +442,12 @@ def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint
         **values,
     )
 
+
+NEWCOMERS = [
+    (NewcomerRule.OPEN.value, "everybody"),
+    (NewcomerRule.CODE.value, "who has the code"),
+    (NewcomerRule.CLOSED.value, "nobody"),
+]
 
 REMEDIES = [
     (Remedy.NONE.value, "leave the match"),

@@ -24,7 +24,7 @@ from api.deps import Shared, look_up
 from api.errors import STATUS, plainly
 from api.pages.render import render
 from api.services import Services
-from league.errors import BadSetting, BadToken, LeagueError, NameTaken, OverQuota, TooSoon, WrongCredentials
+from league.errors import BadSetting, BadToken, LeagueError, NameTaken, NotInvited, OverQuota, TooSoon, WrongCredentials
 from league.service.users import Person
 from league.states import TokenKind
 
@@ -188,6 +188,8 @@ def _marked(error: LeagueError) -> Fields:
     match error:
         case BadSetting():
             return {error.setting: f"{error.why[:1].upper()}{error.why[1:]}."}
+        case NotInvited(by_code=True):
+            return {"code": "Ask whoever told you of this site."}
         case NameTaken():
             return {"name": "There is one of this name already."}
         case _:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
 from markdown_it.token import Token
 from markupsafe import Markup
 
@@ -33,6 +36,7 @@ def rendered(text: str, *, titled: bool = False) -> Markup:
     markdown.add_render_rule("table_open", _open_table)
     markdown.add_render_rule("table_close", _close_table)
     tokens = markdown.parse(text)
+    _name_tables(tokens)
     for token in tokens:
         if token.type in {"heading_open", "heading_close"} and not titled:
             token.tag = f"h{int(token.tag[1]) + 1}"
@@ -41,8 +45,26 @@ def rendered(text: str, *, titled: bool = False) -> Markup:
     return Markup(markdown.renderer.render(tokens, markdown.options, {}))  # noqa: S704  ours, escaped by its renderer
 
 
-def _open_table(*_: object) -> str:
-    return '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>\n'
+def _name_tables(tokens: Sequence[Token]) -> None:
+    """Each table gets a name of its own, that of the heading above it; a corner without a word is no header."""
+    named = Counter[str]()
+    heading = ""
+    for token, inner in pairwise(tokens):
+        if token.type == "heading_open":
+            heading = inner.content.replace("`", "")
+        elif token.type == "table_open":
+            named[heading] += 1
+            number = f", table {named[heading]}" if named[heading] > 1 else ""
+            token.attrSet("aria-label", heading + number)
+        elif token.type == "th_open" and not inner.content:
+            token.tag = "td"
+        elif inner.type == "th_close" and not token.content:
+            inner.tag = "td"
+
+
+def _open_table(_: object, tokens: Sequence[Token], index: int, *__: object) -> str:
+    label = escapeHtml(str(tokens[index].attrGet("aria-label")))
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>\n'
 
 
 def _close_table(*_: object) -> str:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Literal
 
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+
+from api import schemas
+from api import schemas_rulings as shapes
 from api.deps import Shared
-from api.pages.forms import Visiting, private
+from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
+from api.services import Services
 from league import service
 from league.database import now
 
@@ -50,3 +56,43 @@ def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
         old_seconds=OLD_SECONDS,
         now=at,
     )
+
+
+class BanForm(shapes.Reason):
+    """Whose account is to end, and why."""
+
+    name: schemas.Name
+
+
+class NameForm(BaseModel):
+    """Somebody."""
+
+    name: schemas.Name
+
+
+@router.get("/operator/accounts")
+def accounts(shared: Shared, visit: Visiting) -> Response:
+    """Accounts that are closed or banned."""
+    return _accounts(shared, visit, None)
+
+
+@router.post("/operator/accounts/{verb}")
+def change_account(shared: Shared, posted: Submitted, verb: Literal["ban", "reopen"]) -> Response:
+    """End somebody's account, or open it again."""
+
+    def act() -> Response:
+        with shared.db.transaction() as session:
+            if verb == "ban":
+                body = checked(BanForm, posted.fields)
+                service.ban(session, posted.visit.person, body.name, body.reason)
+            else:
+                service.reopen(session, posted.visit.person, checked(NameForm, posted.fields).name)
+        return onward("/operator/accounts")
+
+    return attempt(verb, posted.fields, act, lambda complaint: _accounts(shared, posted.visit, complaint))
+
+
+def _accounts(shared: Services, visit: Visit, complaint: Complaint | None) -> Response:
+    with shared.db.reading() as session:
+        ended = service.ended_accounts(session, visit.person)
+    return private(shared, "operator-accounts.html", visit, complaint, ended=ended)

@@ -18,7 +18,7 @@ from api.pages.charts import Bar, bars
 from api.pages.render import page, render
 from api.services import Services
 from league import service
-from league.beside import sentences
+from league.beside import sentences, tally
 from league.service.participation import AbsentBot
 from league.service.seasons import Progress, SeasonInfo, season_waiting
 from league.states import Absence, MatchState, SeasonState
@@ -122,7 +122,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         shown=shown(standings["rows"], chosen, info),
         absent=_absent(absent, standings["rows"]),
         latency=standings.get("latency", {}),
-        second=any(row["plackett_luce"] is not None for row in standings["rows"]),
+        tally=tally(board.config, (row["plackett_luce"] for row in standings["rows"])),
         totals=standings["totals"],
         beside=sentences(standings["fit"], standings["seats"]) if standings["fit"] else [],
         pairs=points(standings, PAIRS),

@@ -13,7 +13,7 @@ from league.service.users import Person
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
 
 
-@router.post("", status_code=201, responses={401: {}, 409: {}, 422: {}, 429: {}})
+@router.post("", status_code=201, responses={401: {}, 403: {}, 409: {}, 422: {}, 429: {}})
 def issue_token(shared: Shared, request: Request, body: schemas.TokenRequest) -> schemas.NewToken:
     """A new token. Its secret is not shown again."""
     person = checked_person(shared, request, body.name, body.password)
@@ -42,7 +42,7 @@ def checked_person(shared: Services, request: Request, name: str, password: str)
     """Who has this name and password.
 
     Raises:
-        WrongCredentials.
+        WrongCredentials, AccountClosed.
         OverQuota: too many tries by this address or name.
     """
     shared.rates.sign_in(request, name)

@@ -12,12 +12,12 @@ from league.service.users import Person
 router = APIRouter(prefix="/v1/users", tags=["users"])
 
 
-@router.post("", status_code=201, response_model=schemas.User, responses={409: {}, 422: {}, 429: {}})
+@router.post("", status_code=201, response_model=schemas.User, responses={403: {}, 409: {}, 422: {}, 429: {}})
 def sign_up(shared: Shared, request: Request, body: schemas.SignUp) -> Person:
     """Become an author; then ask for a token."""
     shared.rates.sign_up(request)
     with shared.db.transaction() as session:
-        return service.sign_up(session, body.name, body.password)
+        return service.sign_up(session, body.name, body.password, body.code)
 
 
 @router.get("/me", response_model=schemas.User, responses={401: {}})

@@ -43,6 +43,7 @@ from league.service.builds import (
     renew_build,
 )
 from league.service.challenges import GateTerms, challenges
+from league.service.closing import ban, close_account, ended_accounts, reopen
 from league.service.conditions import conditions
 from league.service.divisions import assign_division, change_divisions
 from league.service.entries import enter, entries, entries_named, entry_info, let_in
@@ -56,6 +57,7 @@ from league.service.exports import export_page
 from league.service.finals_played import finals_progress
 from league.service.held import decide_match, held_by_game, held_matches, leave_match
 from league.service.matches import endings, match_detail, matches, own_seats, transcript_of
+from league.service.newcomers import newcomer_rule, set_newcomer_rule, welcome
 from league.service.operators import Standing, ensure_organiser, reset_password, set_role, token_standing
 from league.service.participation import absent_bots, participation
 from league.service.play import claim_series, finish_series, release_series, renew_series
@@ -116,6 +118,7 @@ __all__ = [
     "assign_division",
     "audit_log",
     "authenticate",
+    "ban",
     "begin_session",
     "bot_info",
     "bots_of",
@@ -127,6 +130,7 @@ __all__ = [
     "claim_build",
     "claim_next_build",
     "claim_series",
+    "close_account",
     "conditions",
     "confirm_environment",
     "create_bot",
@@ -137,6 +141,7 @@ __all__ = [
     "due_check",
     "edit_season",
     "end_session",
+    "ended_accounts",
     "endings",
     "ensure_organiser",
     "enter",
@@ -173,6 +178,7 @@ __all__ = [
     "match_detail",
     "matches",
     "may_upload",
+    "newcomer_rule",
     "newest_snapshot",
     "note_build_log",
     "note_use",
@@ -193,6 +199,7 @@ __all__ = [
     "release_series",
     "renew_build",
     "renew_series",
+    "reopen",
     "reset_password",
     "restore_match",
     "revoke",
@@ -205,6 +212,7 @@ __all__ = [
     "seasons_going_on",
     "seasons_to_publish",
     "seasons_to_refit",
+    "set_newcomer_rule",
     "set_role",
     "set_season_state",
     "set_team",
@@ -226,6 +234,7 @@ __all__ = [
     "void_match",
     "waiting_appeals",
     "waits_for",
+    "welcome",
     "withdraw",
     "withdraw_appeal",
 ]

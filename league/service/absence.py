@@ -93,6 +93,16 @@ def disqualify(session: Session, organiser: Person, season_id: int, bot_id: int,
     _rule_out(session, organiser, season_id, bot_id, Absence.DISQUALIFIED, reason)
 
 
+def withdraw_everywhere(session: Session, who: Person, bot_ids: Collection[int], reason: str) -> None:
+    """Bots whose people are gone leave every season that goes on, as if an organiser had taken them out: only one can
+    bring them back.
+    """
+    entered = select(Entry.season_id, Entry.bot_id).join(Season, col(Season.id) == Entry.season_id)
+    entered = entered.where(col(Entry.bot_id).in_(bot_ids), Season.state != SeasonState.CLOSED)
+    for season_id, bot_id in session.exec(entered.order_by(col(Entry.season_id), col(Entry.bot_id))).all():
+        _rule_out(session, who, season_id, bot_id, Absence.WITHDRAWN, reason)
+
+
 def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
     """The opposite of `disqualify` and `take_out`; also takes back an author's withdrawal, without a pause.
 

@@ -123,6 +123,8 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
         raise BadToken("this one is unknown")
     token, user = found
     at = now(session)
+    if user.closed_at is not None:  # also for one that was issued in the moment in which the account was closed
+        raise BadToken("the account of this one is closed")
     if token.revoked_at is not None:
         raise BadToken("this one has been revoked")
     if token.expires_at <= at:
@@ -166,6 +168,11 @@ def change_password(session: Session, person: Person, password: str, tokens_too:
     _revoke(session, col(Token.user_id) == person.id, col(Token.kind).in_(kinds))
     ended = "sessions and tokens" if tokens_too else "sessions"
     log.info("user %d has another password; all %s are ended", person.id, ended)
+
+
+def end_everything(session: Session, user_id: int) -> None:
+    """Every token and session of somebody, now."""
+    _revoke(session, col(Token.user_id) == user_id)
 
 
 def _issue(session: Session, user_id: int, kind: TokenKind, label: str, scope: Scope, lasts: timedelta) -> Issued:

@@ -9,9 +9,10 @@ from typing import Any
 
 from sqlmodel import Session, col, func, select
 
+from league.service.held import HELD
 from league.service.rules_played import rules_played
 from league.states import SeasonState
-from league.tables import RatingSnapshot, Season
+from league.tables import Match, RatingSnapshot, Season
 
 MOST_SEASONS = 50
 
@@ -20,13 +21,15 @@ MOST_SEASONS = 50
 class Honesty:
     """One season. `totals`: see `league.service.ranking`; empty, as the rest, before the first ranking.
 
-    `rules`: the versions of the game's rules under which it was played, and since when.
+    `held`: its matches that wait for an organiser now, ranked or not. `rules`: the versions of the game's rules under
+    which it was played, and since when.
     """
 
     season_id: int
     name: str
     game: str
     state: SeasonState
+    held: int
     totals: dict[str, Any]
     log_sha256: str | None
     ranked_at: datetime | None
@@ -43,15 +46,22 @@ def honesty(session: Session, limit: int = MOST_SEASONS) -> list[Honesty]:
     rules: dict[int, list[tuple[int, datetime]]] = {}
     for row in rules_played(session, [season.id for season in seasons]):
         rules.setdefault(row.season_id, []).append((row.rules_version, row.first_at))
-    return [_honesty(season, snapshots.get(season.id), rules.get(season.id, [])) for season in seasons]
+    held = dict(session.exec(select(Match.season_id, func.count()).where(HELD).group_by(col(Match.season_id))).all())
+    return [
+        _honesty(season, held.get(season.id, 0), snapshots.get(season.id), rules.get(season.id, []))
+        for season in seasons
+    ]
 
 
-def _honesty(season: Season, snapshot: RatingSnapshot | None, rules: Sequence[tuple[int, datetime]]) -> Honesty:
+def _honesty(
+    season: Season, held: int, snapshot: RatingSnapshot | None, rules: Sequence[tuple[int, datetime]]
+) -> Honesty:
     return Honesty(
         season_id=season.id,
         name=season.name,
         game=season.game,
         state=season.state,
+        held=held,
         totals={} if snapshot is None else snapshot.standings["totals"],
         log_sha256=None if snapshot is None else snapshot.log_sha256,
         ranked_at=None if snapshot is None else snapshot.created_at,

@@ -1,4 +1,4 @@
-"""For the operator's own hand, on the machine itself: organisers, administrators, passwords. No request gets here."""
+"""For the operator's own hand, on the machine itself: roles, passwords, bans. No request gets here."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sqlmodel import Session, col, select, update
 from league.database import now
 from league.service.access import change_password, digest, issue_token
 from league.service.audit import SYSTEM, record
+from league.service.closing import ban, reopen
 from league.service.users import Person, existing_user, insert_user, user_named
 from league.states import Role, Scope, TokenKind
 from league.tables import Token, User
@@ -68,6 +69,20 @@ def set_role(session: Session, name: str, role: Role) -> Person:
         session.flush()
         record(session, SYSTEM, f"{role.value}-made", f"user/{user.id}", {"name": user.name})
     return Person(user.id, user.name, user.role)
+
+
+OPERATOR = Person(0, SYSTEM, Role.ADMIN)
+"""Who acts here: an administrator with no account, in the audit log as the machine itself."""
+
+
+def ban_by_hand(session: Session, name: str, reason: str) -> Person:
+    """See `league.service.closing.ban`. Raises NotFound."""
+    return ban(session, OPERATOR, name, reason)
+
+
+def reopen_by_hand(session: Session, name: str) -> Person:
+    """See `league.service.closing.reopen`. Raises NotFound."""
+    return reopen(session, OPERATOR, name)
 
 
 def reset_password(session: Session, name: str, password: str) -> Person:

@@ -16,8 +16,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, select
 
 from league.database import now
-from league.errors import NameTaken, NarrowToken, NotAllowed, NotFound, WrongCredentials
+from league.errors import AccountClosed, NameTaken, NarrowToken, NotAllowed, NotFound, WrongCredentials
 from league.service.audit import SYSTEM
+from league.service.newcomers import check_newcomer
 from league.states import Role, Scope
 from league.tables import Team, User
 
@@ -60,15 +61,18 @@ class Person:
             raise NarrowToken(self.scope, wanted)
 
 
-def sign_up(session: Session, name: str, password: str) -> Person:
+def sign_up(session: Session, name: str, password: str, code: str = "") -> Person:
     """A new author. The hash is computed before the transaction's first statement, so nobody waits for it.
 
     Raises:
+        NotInvited: nobody may sign up now, or not with that invitation code.
         NameTaken: upper and lower case do not count; the audit log's own name is taken from the start.
     """
+    password_hash = _hash(password)
+    check_newcomer(session, code)
     if name.lower() == SYSTEM:
         raise NameTaken("user", name)
-    return insert_user(session, name, _hash(password), Role.AUTHOR)
+    return insert_user(session, name, password_hash, Role.AUTHOR)
 
 
 def check_password(session: Session, name: str, password: str) -> Person:
@@ -76,6 +80,7 @@ def check_password(session: Session, name: str, password: str) -> Person:
 
     Raises:
         WrongCredentials: whatever is wrong.
+        AccountClosed: nothing is, but nobody gets in by it any more.
     """
     user = user_named(session, name)
     known = user.password_hash if user is not None and user.password_hash else None
@@ -86,6 +91,8 @@ def check_password(session: Session, name: str, password: str) -> Person:
             raise WrongCredentials from error
     if user is None or known is None:
         raise WrongCredentials
+    if user.closed_at is not None:
+        raise AccountClosed(user.ban_reason)
     return Person(user.id, user.name, user.role)
 
 

@@ -302,6 +302,66 @@ def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(
     ]
 
 
+def test_an_account_is_closed_by_its_password(ada: Browser, browser: Callable[[], Browser], site: Site) -> None:
+    elsewhere, token = browser().sign_in("ada"), site.sign_in("ada")
+    ada.get("/account")
+    assert "No such name and password" in ada.submit("/account/close", 403, password="not hers at all").text
+    ada.submit("/account/close", password=PASSWORD)
+    for one in (ada, elsewhere):
+        one.get("/account")
+        assert one.answer.url.path == "/sign-in"
+    site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
+    assert "This account is closed." in ada.submit("/sign-in", 403, name="ada", password=PASSWORD).text
+    assert (
+        "of this name already"
+        in browser_at_sign_up(browser()).submit("/sign-up", 409, name="Ada", password=PASSWORD).text
+    )
+
+
+def browser_at_sign_up(browser: Browser) -> Browser:
+    browser.get("/sign-up")
+    return browser
+
+
+def test_an_administrator_bans_and_lets_in_again(ada: Browser, browser: Callable[[], Browser], site: Site) -> None:
+    root = browser().sign_up("root")
+    with site.world.db.transaction() as session:
+        service.set_role(session, "root", Role.ADMIN)
+    root.get("/operator/accounts")
+    assert "no user" in root.submit("/operator/accounts/ban", 404, name="nobody", reason="r").text.lower()
+    assert "insults" in root.submit("/operator/accounts/ban", name="ada", reason="wrote <b>insults</b>").text
+    assert "b" not in root.page.tags
+    ada.get("/account")
+    assert ada.answer.url.path == "/sign-in"
+    answer = site.client.post("/v1/tokens", json={"name": "ada", "password": PASSWORD, "label": "x"})
+    assert "insults" in site.problem(403, answer, "account-closed")["detail"]
+    assert "None." in root.submit("/operator/accounts/reopen").text
+    ada.sign_in("ada").get("/account")
+    assert ada.answer.url.path == "/account"
+
+
+def test_an_organiser_gives_out_a_code_or_closes_the_door(browser: Callable[[], Browser], site: Site) -> None:
+    boss, guest = browser().sign_up("chief"), browser()
+    with site.world.db.transaction() as session:
+        service.set_role(session, "chief", Role.ORGANISER)
+    boss.get("/desk")
+    boss.submit("/desk/sign-up", 422, rule="code")
+    boss.submit("/desk/sign-up", rule="code", code=" tea ")
+    assert boss.form("/desk/sign-up").fields["code"] == "tea"
+    browser_at_sign_up(guest).submit("/sign-up", 403, name="guest", password=PASSWORD, code="coffee")
+    assert "needs an invitation code" in guest.page.text
+    api = {"name": "program", "password": PASSWORD}
+    site.problem(403, site.client.post("/v1/users", json=api), "not-invited")
+    site.ok(201, site.client.post("/v1/users", json={**api, "code": "tea"}))
+    guest.submit("/sign-up", name="guest", password=PASSWORD, code="tea")
+    assert guest.answer.url.path == "/account"
+    boss.submit("/desk/sign-up", rule="closed")
+    late = browser_at_sign_up(browser())
+    assert "Nobody may sign up" in late.page.text
+    assert not [form for form in late.page.forms if form.action == "/sign-up"]
+    assert "tea" not in site.client.get("/v1/audit").text
+
+
 def test_a_team_is_made_joined_handed_over_and_left(ada: Browser, browser: Callable[[], Browser]) -> None:
     bob = browser().sign_up("bob")
     ada.submit("/account/teams", name="lovelace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -127,3 +128,14 @@ def test_the_command_lists_decides_and_leaves(tmp_path: Path) -> None:
         assert f"Match {second} is not played." in says("leave", second, "--reason", "nobody can tell")
         assert "No match." in says("held")
     site.close()
+
+
+@pytest.mark.parametrize("ranked", [False, True])
+def test_the_audit_page_counts_those_that_wait(site: Site, ranked: bool) -> None:
+    hold(site, 3)
+    if ranked:
+        with site.world.db.transaction() as session:
+            assert service.refit(session, 1)
+    (season,) = re.findall(r"<tr>\s*<th scope=\"row\">.*?</tr>", site.client.get("/audit").text, re.DOTALL)
+    cells = re.findall(r"<td class=\"number\"[^>]*>([^<]*)", season)
+    assert cells[-2:] == (["0", "3"] if ranked else ["\u2013", "3"])

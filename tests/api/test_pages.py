@@ -18,8 +18,10 @@ from api.pages.render import ms, shown
 from api.services import SITE
 from engine.games import GAMES
 from league import service
+from league.beside import TALLIES
 from league.jobs import FaultRecord, Latency
 from league.response_times import bucket
+from league.states import Ranks
 from league.tables import Participant
 from tests.api.site import Site
 from tests.api.test_matches import Played
@@ -123,6 +125,17 @@ def test_matches_that_do_not_count_are_counted_apart(site: Site, ranked: bool) -
             service.refit(session, season)
     told = "4 matches played, 1 to come, 2 that do not count"
     assert told in page(site, f"/seasons/{season}").text
+
+
+@pytest.mark.parametrize(("seats", "ranks"), [(3, Ranks.PLACEMENT), (3, Ranks.WINS), (2, Ranks.PLACEMENT)])
+def test_at_tables_of_three_and_more_pages_say_what_is_counted(site: Site, seats: int, ranks: Ranks) -> None:
+    season = site.world.season(3, game="liars-dice", seats=seats, ranks=ranks, series_length=seats, games_per_pair=2)
+    site.world.play_all()
+    with site.world.db.transaction() as session:
+        service.refit(session, season)
+    for path in (f"/seasons/{season}", "/bots/1"):
+        text = page(site, path).text
+        assert [told in text for told in TALLIES.values()] == [seats > 2 and ranks is one for one in TALLIES]
 
 
 def test_divisions_stand_apart(site: Site) -> None:

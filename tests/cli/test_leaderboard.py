@@ -16,15 +16,17 @@ def standing(**chosen: Any) -> Standing:
     usual: dict[str, Any] = {
         "rank": 1, "tied": True, "rank_low": 1, "rank_high": 222, "division": 1, "bot": "greedy", "author": "ada",
         "team": None, "version": 12, "elo": 1500.0, "low": 1300.0, "high": 1716.0, "games": 12345, "wins": 10000,
-        "draws": 1000, "losses": 1345, "timeouts": 1, "other_faults": 22,
+        "draws": 1000, "losses": 1345, "timeouts": 1, "other_faults": 22, "plackett_luce": None,
     }  # fmt: skip
     return Standing.model_construct(**(usual | chosen))
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, *rows: Standing) -> list[str]:
+def shown(monkeypatch: pytest.MonkeyPatch, *rows: Standing, ranks: str = "placement") -> list[str]:
     console = Console(width=80, file=io.StringIO())
     monkeypatch.setattr(leaderboard, "out", console)
-    board = Leaderboard.model_construct(season_id=1, log_sha256="", rows=list(rows), totals=None)
+    board = Leaderboard.model_construct(
+        season_id=1, log_sha256="", config={"ranks": ranks}, rows=list(rows), totals=None
+    )
     with console.capture() as capture:
         console.print(leaderboard.standings_table(board))
     return capture.get().splitlines()
@@ -43,3 +45,10 @@ def test_figures_and_headings_are_whole_at_80_columns(monkeypatch: pytest.Monkey
 def test_names_are_whole_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     *_, row = shown(monkeypatch, standing(games=3, wins=1, draws=1, losses=1, team="lovelace"))
     assert "greedy v12  ada, team lovelace  " in row
+
+
+def test_at_tables_of_three_and_more_it_says_what_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = standing(games=48, wins=123, draws=0, losses=21, plackett_luce=1700.0)
+    for ranks, told in (("placement", "against each other bot at a table"), ("wins", "Wins are matches won alone")):
+        assert told in " ".join(" ".join(shown(monkeypatch, row, ranks=ranks)).split())
+    assert "Wins" not in "".join(shown(monkeypatch, standing()))

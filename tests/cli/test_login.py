@@ -12,6 +12,8 @@ import pytest
 
 from cli import profiles
 from cli.client import private
+from league import service
+from league.states import NewcomerRule
 from tests.api.served import served
 from tests.api.site import PASSWORD, Site
 from tests.cli.command import assert_one_sentence, deadheat, invoke
@@ -62,6 +64,13 @@ def test_from_nothing_to_known_and_out_again(server: str, settings: Path) -> Non
     assert token not in settings.read_text()
     assert_one_sentence(invoke("whoami", "--server", server, "--token", token), "`deadheat login`", 1)
     assert_one_sentence(invoke("logout"), "not logged in", 1)
+
+
+def test_an_invitation_code_opens_the_door(site: Site, server: str) -> None:
+    with site.world.db.transaction() as session:
+        service.set_newcomer_rule(session, site.world.boss, NewcomerRule.CODE, "tea")
+    assert_one_sentence(login("ada", server, "--sign-up"), "needs an invitation code", 1)
+    assert "You are ada" in login("ada", server, "--sign-up", "--code", "tea").stdout
 
 
 def test_a_second_login_revokes_the_first_ones_token(server: str) -> None:

@@ -74,6 +74,12 @@ def test_the_order_of_the_lines_changes_no_byte(tmp_path: Path) -> None:
     assert there == back
 
 
+def test_of_tables_of_three_it_says_what_is_counted(tmp_path: Path) -> None:
+    three: list[Line] = [(("a", "b", "c"), (1, 2, 3))]
+    assert "against each other bot at a table" in " ".join(invoke("rate", written(tmp_path, three)).stdout.split())
+    assert "Wins" not in invoke("rate", written(tmp_path, duels("a", "b", 7, 3))).stdout
+
+
 def test_a_table_for_people(tmp_path: Path) -> None:
     done = invoke("rate", written(tmp_path, [*baseball(), *duels("Boston", "[red]\x1b[31m", 20)]))
     assert done.returncode == 0

@@ -58,3 +58,18 @@ def test_a_new_password_ends_what_the_old_one_opened(world: World) -> None:
         with pytest.raises(BadToken):
             service.authenticate(session, token)
     database.close()
+
+
+def test_somebody_is_banned_and_let_in_again(world: World) -> None:
+    with world.db.transaction() as session:
+        token = service.issue_token(session, 2, "laptop").secret
+    assert CliRunner().invoke(app, ["user", "ban", "ada"]).exit_code != 0, "a ban has a reason"
+    result = CliRunner().invoke(app, ["user", "ban", "ADA", "--reason", "wrote insults"])
+    assert "ada is banned" in result.output
+    database = Database(world.settings)
+    with database.reading() as session, pytest.raises(BadToken):
+        service.authenticate(session, token)
+    assert "ada may sign in again" in CliRunner().invoke(app, ["user", "reopen", "ada"]).output
+    with database.reading() as session:
+        assert service.check_password(session, "ada", "a long enough password").name == "ada"
+    database.close()

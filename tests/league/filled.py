@@ -66,6 +66,7 @@ ROWS: Mapping[str, tuple[Values, ...]] = {
         | {"seats": 2, "ranks": [1, 2], "points": ["1", "0"], "fault": None},
     ),
     "season_rules": ({"rules_version": 2},),
+    "newcomers": ({"rule": "code"},),
 }
 """What rows of a new table must be like; one made up throughout where nothing is said."""
 

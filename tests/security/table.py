@@ -219,6 +219,7 @@ TABLE: tuple[Line, ...] = (
         form={"password": "not hers", "new_password": "a long enough password"},
         shows=ACCOUNT,
     ),
+    Line("POST", "/account/close", "in 403 403 403 403", form={"password": "not theirs"}, shows=ACCOUNT),
     Line("POST", "/account/teams", "in 303 303 303 303", form={"name": "babbage"}),
     Line(
         "POST",
@@ -258,6 +259,7 @@ TABLE: tuple[Line, ...] = (
     Line("GET", "/desk", "in 403 403 200 200", shows=BOTH_APPEALS),
     Line("GET", "/desk/seasons/new", "in 403 403 200 200"),
     Line("POST", "/desk/seasons", "in 403 403 303 303", form={"game": "yacht-auction", "name": "Another"}),
+    Line("POST", "/desk/sign-up", "in 403 403 303 303", form={"rule": "closed"}),
     Line("POST", "/desk/announcements", "in 403 403 303 303", form={"title": "t", "text": "t"}),
     Line("POST", "/desk/announcements/{announcement_id}/take-down", "in 403 403 303 303"),
     Line("POST", "/desk/matches", "in 403 403 303 303", form={"match": "1", "verb": "void", "reason": "because"}),
@@ -283,5 +285,14 @@ TABLE: tuple[Line, ...] = (
         params={"verb": "disqualify"},
     ),
     Line("GET", "/operator", "in 403 403 403 200"),
+    Line("GET", "/operator/accounts", "in 403 403 403 200"),
+    Line(
+        "POST",
+        "/operator/accounts/{verb}",
+        "in 403 403 403 303",
+        form={"name": "bob", **REASON},
+        params={"verb": "ban"},
+    ),
+    Line("POST", "/operator/accounts/{verb}", "in 403 403 403 303", form={"name": "bob"}, params={"verb": "reopen"}),
     Line("POST", "/sign-out", "in 303 303 303 303"),
 )

@@ -17,7 +17,7 @@ from league.service import live
 from league.states import SeasonState
 from league.tables import Match, Series
 from tests.league.world import won
-from tests.site.conftest import PHONE, League, Open, overflows, serious
+from tests.site.conftest import PHONE, League, Open, barriers, overflows
 from tests.site.leagues import TRANSCRIPTS
 
 
@@ -70,7 +70,7 @@ def test_a_match_is_watched_while_it_is_played_and_becomes_its_replay(visit: Ope
     played.show(3)
     expect(page.locator("[data-part=where]")).to_contain_text("move 4 of 4", timeout=10_000)
     expect(page.locator("#told")).to_contain_text("Being played now")
-    assert serious(page) == []
+    assert barriers(page) == []
     played.show(6)
     expect(page.locator("[data-part=where]")).to_contain_text("move 11 of 11", timeout=10_000)
     page.get_by_role("button", name="Back", exact=True).click()

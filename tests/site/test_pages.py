@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import struct
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -12,7 +14,8 @@ from api.pages import live
 from league import service
 from league.states import SeriesState
 from league.tables import Series
-from tests.site.conftest import PHONE, League, Open, keeps_out
+from tests.site.conftest import PHONE, WIDE, League, Open, keeps_out
+from tests.site.picture import take
 
 PATHS = (
     "/",
@@ -101,3 +104,9 @@ def play_a_series(league: League, season_id: int) -> None:
     world.clock.turn(60)
     with world.db.transaction() as session:
         assert service.refit(session, season_id)
+
+
+def test_the_readmes_picture_is_taken_of_a_seasons_page(visit: Open, tmp_path: Path) -> None:
+    take(visit("/seasons/1"), tmp_path / "taken.png")
+    width, height = struct.unpack(">II", (tmp_path / "taken.png").read_bytes()[16:24])
+    assert (width, 300 < height < 900) == (WIDE["width"], True)

@@ -22,7 +22,7 @@ from sandbox.box import Sandbox
 from sandbox.docker import DockerSandbox
 from sandbox.local import LocalSandbox
 from tests.api.site import PASSWORD
-from tests.site.conftest import PHONE, League, Open, overflows, serious
+from tests.site.conftest import PHONE, League, Open, barriers, overflows
 from tests.workers.conftest import packed
 from workers import exhibitions as at_work
 from workers.context import BOTS, Context
@@ -186,7 +186,7 @@ def test_a_person_plays_to_the_end(
     page = seated(signed_in(visit("/"), f"person-{game}"), opponent(league, game), copies)
     page.locator("form.move").wait_for(timeout=PATIENCE_MS)
     page.wait_for_selector("#table:not([hidden])")
-    assert serious(page) == []
+    assert barriers(page) == []
     page.set_viewport_size(PHONE)
     assert not overflows(page)
     moves = play(page, move)
@@ -196,7 +196,7 @@ def test_a_person_plays_to_the_end(
     assert f"person-{game}" not in shown, "nobody took a person's time"
     if game == "betris-large":
         assert page.locator(".betris .seat1 .filled").count() >= 20, "it opens at its end, and shows what was placed"
-    assert serious(page) == []
+    assert barriers(page) == []
 
 
 def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, league: League, worker: Worker) -> None:
@@ -262,7 +262,7 @@ def test_who_signs_out_in_another_tab_is_told_at_the_table_and_comes_back_to_it(
     looks_again = "document.dispatchEvent(new Event('visibilitychange'))"  # headless, every page is always visible
     page.evaluate(looks_again)
     expect(page.get_by_role("alert")).to_contain_text("You are signed out in this browser")
-    assert serious(page) == []
+    assert barriers(page) == []
     another.goto("/sign-in")
     signs_in(another, "double")
     page.evaluate(looks_again)

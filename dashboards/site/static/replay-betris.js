@@ -24,7 +24,7 @@ function seat(state, names, number, side) {
   for (const [row, column] of state.boards[number]) {
     board.append(cell(row - 1, column - 1, last.has(String([row, column])) ? "filled last" : "filled"));
   }
-  box.append(make("h4", "", names[number]), board);
+  box.append(make("h3", "", names[number]), board);
   const facts = make("dl");
   const fact = (label, value) => facts.append(make("dt", "", label), make("dd", "", value));
   fact("points", state.totals[number] ?? "–");
@@ -41,7 +41,7 @@ function cell(row, column, className) {
 
 function offer(state, shapes, names) {
   const box = make("section", "offer");
-  box.append(make("h4", "", "On offer"));
+  box.append(make("h3", "", "On offer"));
   (state.offer ?? []).forEach((name, place) => {
     const rows = shapes[name].split("/");
     const picture = drawn("svg", { class: "block", viewBox: `0 0 ${5 * CELL} ${5 * CELL}`, role: "img", "aria-label": `block ${name}` });

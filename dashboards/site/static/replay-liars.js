@@ -17,7 +17,7 @@ export function stage(place, match) {
 
 function player(state, name, seat, sight) {
   const box = make("section", `seat ${state.turn === seat ? "turn" : ""} ${state.counts[seat] === 0 ? "out" : ""}`);
-  box.append(make("h4", "", name));
+  box.append(make("h3", "", name));
   const hand = state.reveal ? state.reveal.hands[seat] : state.hands[seat];
   const seen = sight === null || sight === seat || state.reveal !== null;
   const row = make("span", "dice");
@@ -37,7 +37,7 @@ function counted(reveal, face) {
 
 function bids(state, names) {
   const box = make("section", "bids");
-  box.append(make("h4", "", "Bids of this round"));
+  box.append(make("h3", "", "Bids of this round"));
   const list = make("ol");
   const earlier = Math.max(0, state.bids.length - NEWEST);
   list.start = earlier + 1;

@@ -12,7 +12,7 @@ function auction(state, names) {
   const box = make("div", "auction");
   for (const letter of ["A", "B"]) {
     const bundle = make("div", "bundle");
-    bundle.append(make("h4", "", `Bundle ${letter}`), state.bundles ? dice(state.bundles[letter]) : make("span", "dice none"));
+    bundle.append(make("h3", "", `Bundle ${letter}`), state.bundles ? dice(state.bundles[letter]) : make("span", "dice none"));
     const bids = make("ul");
     names.forEach((name, seat) => {
       const bid = state.bids?.[seat];

@@ -1,0 +1,139 @@
+"""Who may sign up, and accounts that end: nobody gets in by them, their bots leave, and what was played stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from sqlmodel import Session, col, select
+
+from league import service
+from league.errors import AccountClosed, BadSetting, BadToken, NameTaken, NotAllowed, NotInvited, WrongState
+from league.service import operators
+from league.service.users import Person
+from league.states import Absence, MatchState, NewcomerRule, Role, TokenKind
+from league.tables import AbsentEntry, AuditRecord, Match, Participant
+from tests.league.world import World
+
+PASSWORD = "a long enough password"
+
+End = Callable[[Session, Person], None]
+
+
+def closes(session: Session, person: Person) -> None:
+    service.close_account(session, person)
+
+
+def bans(session: Session, person: Person) -> None:
+    service.ban(session, Person(99, "root", Role.ADMIN), person.name, "wrote insults")
+
+
+def bans_by_hand(session: Session, person: Person) -> None:
+    operators.ban_by_hand(session, person.name, "wrote insults")
+
+
+@pytest.mark.parametrize("end", [closes, bans, bans_by_hand])
+def test_nobody_gets_in_by_an_account_that_ended(world: World, end: End) -> None:
+    ada = world.author("ada")
+    with world.db.transaction() as session:
+        token, browser = service.issue_token(session, ada.id, "ci"), service.begin_session(session, ada.id, "Firefox")
+    with world.db.transaction() as session:
+        end(session, ada)
+        late = service.issue_token(session, ada.id, "asked for just before")
+    with world.db.transaction() as session:
+        for secret, kind in ((token, "token"), (browser, "session"), (late, "token")):
+            with pytest.raises(BadToken):
+                service.look_up(session, secret.secret, TokenKind(kind))
+        with pytest.raises(AccountClosed, match="is closed" if end is closes else "banned: wrote insults"):
+            service.check_password(session, "ada", PASSWORD)
+    with pytest.raises(NameTaken), world.db.transaction() as session:
+        service.sign_up(session, "Ada", PASSWORD)
+
+
+@pytest.mark.parametrize("end", [closes, bans])
+def test_the_bots_leave_and_results_stay(world: World, end: End) -> None:
+    season = world.season(2, series_length=2, games_per_pair=2)
+    owner, bot_id = world.bot()
+    with world.db.transaction() as session:
+        service.enter(session, owner, season, bot_id)
+    world.tick()
+    with world.db.reading() as session:
+        theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)
+        mine = sorted({*session.exec(theirs.where(Participant.bot_id == bot_id))})
+    job = world.claim(mine[0])
+    assert job is not None and world.finish(job)
+    with world.db.transaction() as session:
+        end(session, owner)
+    with world.db.reading() as session:
+        (absent,) = session.exec(select(AbsentEntry))
+        assert (absent.bot_id, absent.absence) == (bot_id, Absence.WITHDRAWN)
+        assert absent.reason == ("Its author closed the account." if end is closes else "Its author was banned.")
+        states = session.exec(select(Match.state).where(col(Match.series_id).in_(mine))).all()
+        others = {*session.exec(select(Match.state).where(col(Match.series_id).not_in(mine)))}
+        assert others == {MatchState.SCHEDULED}, "the others play on"
+        assert {*states} == {MatchState.DONE, MatchState.ABANDONED}, "nothing waits that it would play in"
+        assert service.bot_info(session, bot_id).author == owner.name
+        actions = session.exec(select(AuditRecord.action, AuditRecord.actor)).all()
+    assert (("user-banned", "root") in actions) is (end is bans), "what people do with their own accounts is not public"
+
+
+def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> None:
+    season = world.season(1)
+    ada, bob = world.author("ada"), world.author("bob")
+    _, bot_id = world.bot(owner=ada)
+    with world.db.transaction() as session:
+        team = service.create_team(session, ada, "lovelace")
+        service.invite_to_team(session, ada, team.id, "bob")
+        service.join_team(session, bob, team.id)
+        service.set_team(session, ada, bot_id, team.id)
+        service.enter(session, bob, season, bot_id)
+    with world.db.transaction() as session:
+        service.close_account(session, ada)
+    with world.db.reading() as session:
+        assert session.exec(select(AbsentEntry)).all() == []
+        found = service.team_info(session, team.id, bob)
+        assert (found.captain, found.members) == ("bob", ("bob",))
+
+
+def test_only_an_administrator_bans_and_nobody_themselves(world: World) -> None:
+    ada = world.author("ada")
+    with world.db.transaction() as session:
+        root = service.set_role(session, world.author("root").name, Role.ADMIN)
+    with world.db.transaction() as session:
+        with pytest.raises(NotAllowed):
+            service.ban(session, world.boss, "ada", "no")
+        with pytest.raises(WrongState, match="your own"):
+            service.ban(session, root, "ROOT", "no")
+        service.ban(session, root, "ada", "insults")
+        assert [(user.name, user.ban_reason) for user in service.ended_accounts(session, root)] == [("ada", "insults")]
+        service.reopen(session, root, "Ada")
+        assert service.check_password(session, "ada", PASSWORD).id == ada.id
+        assert service.ended_accounts(session, root) == []
+
+
+def test_an_organiser_says_who_may_sign_up(world: World) -> None:
+    def signs_up(name: str, code: str = "") -> None:
+        with world.db.transaction() as session:
+            service.sign_up(session, name, PASSWORD, code)
+
+    def ruled(rule: NewcomerRule, code: str = "") -> None:
+        with world.db.transaction() as session:
+            service.set_newcomer_rule(session, world.boss, rule, code)
+
+    signs_up("first")
+    ruled(NewcomerRule.CODE, "tea & scones")
+    for wrong in ("", "tea", "Tea & scones", "tea & sconés"):
+        with pytest.raises(NotInvited, match="invitation code"):
+            signs_up("second", wrong)
+    signs_up("second", "tea & scones")
+    ruled(NewcomerRule.CLOSED, "tea & scones")
+    with pytest.raises(NotInvited, match="Nobody may sign up"):
+        signs_up("third", "tea & scones")
+    ruled(NewcomerRule.OPEN)
+    signs_up("third")
+    with pytest.raises(BadSetting):
+        ruled(NewcomerRule.CODE)
+    with world.db.transaction() as session:
+        with pytest.raises(NotAllowed):
+            service.set_newcomer_rule(session, Person(2, "first", Role.AUTHOR), NewcomerRule.OPEN)
+        assert "scones" not in "".join(session.exec(select(AuditRecord.data)))

@@ -1,0 +1,107 @@
+"""Every page that there is, as everybody who may see it: nobody is kept out, in light and in dark, on desk and phone.
+
+The pages are those of the table that says who may see which (`tests/security/table.py`), in its league full of
+everything, to which matches with real transcripts and such as wait for an organiser are added.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, StorageState
+from sqlmodel import select
+
+from engine.games import GAMES
+from league import service
+from league.jobs import MatchJob
+from league.tables import Series, User
+from tests.api.served import served
+from tests.league.world import void, won
+from tests.security.planted import NAMES, ROLES, PlantedLeague
+from tests.security.table import TABLE
+from tests.security.test_access import path
+from tests.site.conftest import League, keeps_out, signed_in_as, watched
+from tests.site.leagues import furnish
+
+OTHERWISE = re.compile(r"^/(v1|healthz|readyz|metrics)\b|/(kits|events|document|stderr)\b")
+"""Routes that answer with something else than a page."""
+
+
+class Everything(League):
+    """A league in which every page has something to show; `named` as the table of access has it."""
+
+    def __init__(self, planted: PlantedLeague, url: str) -> None:
+        super().__init__(planted.site, furnish(planted.site), url)
+        self.planted = planted
+        self.held = self._held()
+
+    def paths(self, role: str) -> list[str]:
+        """The pages to be looked at as somebody of that role; who has signed in sees the same of what strangers see."""
+        column = ROLES.index(role)
+        lines = [line for line in TABLE if line.method == "GET" and not OTHERWISE.search(line.route)]
+        alone = [line for line in lines if role == "anonymous" or not line.statuses.startswith("200")]
+        shown = [path(self.planted, line) for line in alone if line.statuses.split()[column] == "200"]
+        return [*dict.fromkeys([*shown, *(self._added() if role == "anonymous" else ())])]
+
+    def _added(self) -> list[str]:
+        """What only real transcripts fill."""
+        matches = [f"/matches/{match_id}" for match_id in (*self.matches.values(), self.held)]
+        return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *(f"/games/{game}" for game in GAMES)]
+
+    def signed_in(self, role: str) -> StorageState | None:
+        """What the browser of somebody in that role keeps."""
+        if role == "anonymous":
+            return None
+        with self.site.world.db.reading() as session:
+            user_id = session.exec(select(User.id).where(User.name == NAMES[role])).one()
+        return signed_in_as(self, user_id)
+
+    def _held(self) -> int:
+        """Of a match at which we failed twice while the same seat was to answer."""
+        world = self.site.world
+        season = world.season(2, series_length=6, games_per_pair=6)
+        world.tick()
+        with world.db.reading() as session:
+            series_id = session.exec(select(Series.id).where(Series.season_id == season)).one()
+        spoilt: list[MatchJob] = []
+        for last in (False, True):
+            job = world.claim(series_id or 0, f"{world.host.name}:7")
+            assert job is not None
+            *spoilt, whole = job.matches
+            outcomes = [void(match, seat=1, peak_bytes=5) for match in spoilt] + [won(whole)] * last
+            with world.db.transaction() as session:
+                assert service.finish_series(session, job, f"{world.host.name}:7", outcomes)
+        with world.db.transaction() as session:
+            service.refit(session, season)
+        return spoilt[0].match_id
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everything]:
+    planted = PlantedLeague(tmp_path_factory.mktemp("everything"))
+    with served(planted.site.app) as url:
+        yield Everything(planted, url)
+    planted.close()
+
+
+@pytest.mark.parametrize("role", ["anonymous", "owner", "organiser", "admin"])
+def test_no_page_keeps_anybody_out(browser: Browser, everything: Everything, role: str) -> None:
+    paths = everything.paths(role)
+    assert len(paths) >= 7
+    with watched(browser, everything.url) as opens:
+        page = opens("/about/audit", storage_state=everything.signed_in(role))
+        problems = []
+        for each in paths:
+            page.goto(each)
+            problems += [f"{each}: {problem}" for problem in keeps_out(page)]
+    assert problems == []
+
+
+@pytest.mark.parametrize(("role", "asked"), [("anonymous", "/nothing"), ("owner", "/desk")])
+def test_nor_does_a_refusal(browser: Browser, everything: Everything, role: str, asked: str) -> None:
+    with browser.new_context(base_url=everything.url, storage_state=everything.signed_in(role)) as context:
+        page = context.new_page()
+        page.goto(asked)
+        assert keeps_out(page) == []
