@@ -10,7 +10,7 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api import errors, openapi, pages
-from api.middleware import BodyLimit, Deadlines, FromMemory, HeadAsGet, Measured, SecurityHeaders
+from api.middleware import BodyLimit, Deadlines, FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
 from api.pages.exhibition import Tables
 from api.pages.live import News
 from api.pages.render import templates
@@ -116,6 +116,7 @@ def create_app(
     errors.install(app)
     openapi.install(app)
     app.add_middleware(ReadLimit, rates=services.rates)
+    app.add_middleware(PlainAddresses)
     app.add_middleware(FromMemory, bodies=services.bodies)
     app.add_middleware(errors.Unexpected)
     app.add_middleware(BodyLimit, limit_bytes=settings.request_limit_bytes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from urllib.parse import unquote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,6 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import metrics
 from api.caching import answer
+from api.errors import problem
+from api.schemas import is_plain
 from api.services import Bodies
 from api.uploading import is_upload
 from league import telemetry
@@ -88,6 +91,20 @@ class HeadAsGet:
             await send(message)
 
         await self._app({**scope, "method": "GET"}, receive, without_body)
+
+
+class PlainAddresses:
+    """Refuses addresses with control characters in them, as bodies with such are (`api.schemas.PLAIN`)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or is_plain(scope["path"] + unquote(scope["query_string"].decode("latin-1"))):
+            await self._app(scope, receive, send)
+            return
+        answer = problem(Request(scope), 400, "bad-address", "The address has control characters.")
+        await answer(scope, receive, send)
 
 
 class FromMemory:

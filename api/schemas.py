@@ -13,13 +13,15 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     ModelWrapValidatorHandler,
     StringConstraints,
     ValidationError,
     ValidationInfo,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
 from engine.core import Fault
 from engine.games import GAMES
@@ -56,8 +58,23 @@ Limit = Annotated[int, Field(ge=1, le=1000)]
 RowId = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
+_CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+PLAIN = f"^[^{_CONTROL}]*$"
+"""What every text that people send must be: without control characters, but for tabs and ends of lines. Nobody can see
+them, PostgreSQL keeps no NUL, and terminals obey some of them.
+"""
+
+UNSEEN = "It has control characters, which nobody can see. Take them out."
+_unseen = re.compile(f"[{_CONTROL}]")
+
+
+def is_plain(text: str) -> bool:
+    """Whether it has no control characters (`PLAIN`)."""
+    return _unseen.search(text) is None
+
+
 class Input(BaseModel):
-    """What is sent: an unknown field is an error, for it is usually a typing mistake.
+    """What is sent: an unknown field is an error, for it is usually a typing mistake. All text is `PLAIN`.
 
     In JSON a number is a number: "5", 1 for true and seconds for a date are refused, as the document says. Forms and
     addresses have nothing but text, which pydantic reads as what it stands for.
@@ -70,13 +87,30 @@ class Input(BaseModel):
     def _is_of_the_type_it_says(
         cls, given: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
+        if isinstance(given, dict):
+            fields = cls.model_fields.items()
+            unseen = [name for name, _ in fields if not _is_plain(given.get(name))]
+            cls._refuse(unseen, PydanticCustomError("control_characters", UNSEEN))
         if isinstance(given, dict) and info.context is not TEXT:
-            wrong = [name for name, field in cls.model_fields.items() if not _fits(field.annotation, given.get(name))]
-            if wrong:
-                kind = PydanticCustomError("wrong_type", "This is of another type than the field.")
-                found = [InitErrorDetails(type=kind, loc=(name,), input=None) for name in wrong]
-                raise ValidationError.from_exception_data(cls.__name__, found)
+            wrong = [name for name, field in fields if not _fits(field.annotation, given.get(name))]
+            cls._refuse(wrong, PydanticCustomError("wrong_type", "This is of another type than the field."))
         return handler(given)
+
+    @classmethod
+    def _refuse(cls, names: list[str], kind: PydanticCustomError) -> None:
+        if names:
+            found = [InitErrorDetails(type=kind, loc=(name,), input=None) for name in names]
+            raise ValidationError.from_exception_data(cls.__name__, found)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """With `PLAIN` wherever no other pattern says as much."""
+        schema = handler(core)
+        for field in handler.resolve_ref_schema(schema).get("properties", {}).values():
+            for kind in (field, field.get("items", {}), *field.get("anyOf", ())):
+                if kind.get("type") == "string" and not {"enum", "format"} & kind.keys():
+                    _say_plain(kind)
+        return schema
 
 
 class Query(Input):
@@ -91,6 +125,21 @@ class Query(Input):
         info: ValidationInfo,  # noqa: ARG003  as above
     ) -> Self:
         return handler(given)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the texts in a field are; those of a shape in it are that shape's business."""
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return is_plain(value) if isinstance(value, str) else True
+
+
+def _say_plain(schema: dict[str, Any]) -> None:
+    if not schema.get("pattern", "").startswith("^"):
+        other = schema.pop("pattern", None)
+        schema["pattern"] = PLAIN
+        if other is not None:
+            schema["allOf"] = [{"pattern": other}]
 
 
 TEXT = object()

@@ -41,8 +41,10 @@ LATER = {"Retry-After": "10", "Connection": "close"}
 
 def is_upload(scope: Scope) -> bool:
     """Whether this request brings a version, to the API or to a page."""
+    if scope["type"] != "http" or scope["method"] != "POST":  # the lifespan of a server has neither method nor path
+        return False
     path: str = scope["path"]
-    return scope["type"] == "http" and scope["method"] == "POST" and path.rstrip("/").endswith("/versions")
+    return path.rstrip("/").endswith("/versions")
 
 
 class UploadGate:

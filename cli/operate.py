@@ -110,6 +110,7 @@ def api(
         host=settings.host,
         port=settings.port,
         http=guarded(settings),
+        lifespan="on",
         ws="none",
         log_config=None,  # as all our processes
         access_log=False,

@@ -87,7 +87,10 @@ class Settings(BaseSettings):
     uploads_per_hour: int = Field(default=60, ge=1, description="Most uploads of one author in an hour.")
     versions_per_day: int = Field(default=200, ge=1, description="Most versions of one bot in a day.")
     rejoin_seconds: float = Field(
-        default=3600, ge=0, description="How long a bot that its author withdrew from an open season stays out."
+        default=3600,
+        ge=0,
+        description="How long a bot that its author withdrew from an open season stays out, and a version that its "
+        "author chose there stays chosen.",
     )
     log_limit_bytes: int = Field(default=64 * 1024, ge=1024, description="Kept tail of a build's log.")
     stderr_limit_bytes: int = Field(default=64 * 1024, ge=1024, description="Kept stderr of a bot in one match.")

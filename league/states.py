@@ -9,10 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Self
 
 
-class Role(StrEnum):
-    """What a user may do beside playing; each may do what those before it may."""
+class _Ladder(StrEnum):
+    """Words of which each allows what those before it allow; a new word gives nobody more than its place does."""
+
+    def allows(self, wanted: Self) -> bool:
+        """Whether who has this may do what needs that one."""
+        return self in type(self).allowing(wanted)
+
+    @classmethod
+    def allowing(cls, wanted: Self) -> tuple[Self, ...]:
+        """Those that allow it."""
+        ladder = tuple(cls)
+        return ladder[ladder.index(wanted) :]
+
+
+class Role(_Ladder):
+    """What a user may do beside playing."""
 
     AUTHOR = "author"
     ORGANISER = "organiser"  # runs seasons and rules on results
@@ -34,18 +49,13 @@ class TokenKind(StrEnum):
     SESSION = "session"  # the site, in one browser
 
 
-class Scope(StrEnum):
-    """What a token lets its holder do of what its owner may; each allows what those before it allow."""
+class Scope(_Ladder):
+    """What a token lets its holder do of what its owner may."""
 
     READ = "read"
     SUBMIT = "submit"  # make bots, upload versions, enter seasons: what an author's CI needs
     AUTHOR = "author"  # all of an author's own affairs
     FULL = "full"  # organising too, where the owner may
-
-    def allows(self, wanted: Scope) -> bool:
-        """Whether a token of this scope may do what needs that one."""
-        ladder = tuple(Scope)
-        return ladder.index(self) >= ladder.index(wanted)
 
 
 class VersionState(StrEnum):

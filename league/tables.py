@@ -175,6 +175,7 @@ class Bot(SQLModel, table=True):
     id: int = Field(default=None, primary_key=True)
     owner_id: int = Field(foreign_key="user_account.id")  # who made it
     team_id: int | None = Field(default=None, foreign_key="team.id")
+    plays_people: bool = True  # its author lets people play against it
     game: str = Field(max_length=64)
     name: str = Field(max_length=32)
     name_key: str = Field(max_length=32)
@@ -337,6 +338,7 @@ class Entry(SQLModel, table=True):
     `gate`: the terms on which a new version takes over instead (see `league.service.challenges`); None: none.
     `finals_seed`: its place in its division's frozen ladder if it qualified for the finals, 1 for the first.
     `waiting_since`: how many series the ladder had planned when the bot was last planned, or came; None: it just came.
+    `chosen_at`: when its author last chose another version; None: never.
     """
 
     __table_args__ = (
@@ -357,6 +359,7 @@ class Entry(SQLModel, table=True):
     finals_seed: int | None = None
     gate: dict[str, Any] | None = Field(default=None, sa_column=_json(nullable=True))
     waiting_since: int | None = None
+    chosen_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = Field(sa_type=UtcDateTime)
 
 

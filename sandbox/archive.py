@@ -197,6 +197,8 @@ def _check_overlaps(entries: Iterable[zipfile.ZipInfo]) -> None:
 def _check_entry(info: zipfile.ZipInfo) -> None:
     name = info.orig_filename
     shown = repr(name[:100])
+    if not name:
+        raise BadArchive("bad-name", "An entry has no name.")
     if info.flag_bits & _ENCRYPTED:
         raise BadArchive("encrypted", f"{shown} is encrypted.")
     if info.filename != name or not (name.isascii() or info.flag_bits & _UTF8):

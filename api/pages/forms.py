@@ -97,10 +97,13 @@ def sign_in_first(request: Request, shared: Services) -> HTTPException:
 
 
 async def fields(request: Request, shared: Shared) -> Fields:
-    """What a page of ours posted."""
+    """What a page of ours posted, all of it plain text."""
     sessions.must_be_ours(request, shared.settings)
     async with request.form(max_files=0, max_fields=MAX_FIELDS) as form:
         sent = {name: value for name, value in form.items() if isinstance(value, str)}
+    for name, value in sent.items():
+        if not schemas.is_plain(value):
+            raise HTTPException(422, f"{ascii(name)}: {schemas.UNSEEN}")
     return {name: value.replace("\r\n", "\n") for name, value in sent.items()}  # forms send a text's lines so
 
 

@@ -17,7 +17,7 @@ that nobody has begun are dropped, and pairing forgets them, so that they are dr
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, select
 
@@ -67,9 +67,7 @@ def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None
         return
     if not by_author(absent):
         raise _ruled_out(absent)
-    pause = timedelta(seconds=settings_of(session).rejoin_seconds)
-    if season.state is SeasonState.OPEN and (left := absent.at + pause - now(session)) > timedelta():
-        raise TooSoon("bot", "withdrawn", "come back", left)
+    check_pause(session, season, absent.at, "bot", "withdrawn", "come back")
     _come_back(session, owner, season, absent, "entry-rejoined", "")
 
 
@@ -124,6 +122,13 @@ def absent_entries(session: Session, season_id: int) -> dict[int, AbsentEntry]:
 def by_author(absent: AbsentEntry) -> bool:
     """Whether it is an author's withdrawal: those have no reason, and every ruling has one."""
     return not absent.reason
+
+
+def check_pause(session: Session, season: Season, since: datetime, what: str, state: str, wish: str) -> None:
+    """Whether an open season's pause since then is over. Raises TooSoon, with these words."""
+    left = since + timedelta(seconds=settings_of(session).rejoin_seconds) - now(session)
+    if season.state is SeasonState.OPEN and left > timedelta():
+        raise TooSoon(what, state, wish, left)
 
 
 def must_take_part(session: Session, season_id: int, bot_id: int) -> None:

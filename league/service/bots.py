@@ -12,7 +12,7 @@ from sqlmodel import Session, col, func, select
 
 from engine.games import GAMES
 from league.database import now, settings_of
-from league.errors import NameTaken, NotFound, TooMany, UnknownGame
+from league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame
 from league.service.audit import record
 from league.service.quotas import check_quotas
 from league.service.teams import give_bot, must_be_member, owned_by
@@ -121,10 +121,14 @@ def bot_info(session: Session, bot_id: int) -> BotInfo:
 
 def own_bot(session: Session, owner: Person, bot_id: int) -> Bot:
     """The bot, if it is the asker's or of a team of theirs. Raises NotFound: for a stranger it does not exist."""
-    bot = session.exec(select(Bot).where(Bot.id == bot_id, owned_by(owner))).first()
-    if bot is None:
+    if not is_own(session, owner, bot_id):
         raise NotFound("bot", bot_id, f"You have no bot number {bot_id}.")
-    return bot
+    return session.get_one(Bot, bot_id)
+
+
+def is_own(session: Session, person: Person, bot_id: int) -> bool:
+    """Whether the bot is this person's, or of a team of theirs."""
+    return session.exec(select(Bot.id).where(Bot.id == bot_id, owned_by(person))).first() is not None
 
 
 def set_team(session: Session, owner: Person, bot_id: int, team_id: int | None) -> BotInfo:
@@ -154,12 +158,14 @@ def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) ->
     Raises:
         NotFound: not the asker's bot.
         OverQuota.
+        BadUpload: it is a version of the bot already, byte for byte; as another it would begin without games.
         TooMany: the bot has `MAX_VERSIONS`.
     """
     # Uploads of one bot, and of one author, go one by one: quotas are counted and numbers given under these locks.
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
     _lock_user(session, owner)
     may_upload(session, owner, bot_id)
+    _check_is_new(session, bot_id, upload)
     last = session.exec(select(func.max(BotVersion.number)).where(BotVersion.bot_id == bot_id)).one() or 0
     if last >= MAX_VERSIONS:
         raise TooMany("versions of one bot", MAX_VERSIONS)
@@ -228,6 +234,21 @@ def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
     if row.trial_sha256 is None:
         raise NotFound("trial match of version", number)
     return row.trial_sha256
+
+
+def _check_is_new(session: Session, bot_id: int, upload: Upload) -> None:
+    """Raises BadUpload. What was broken may be tried again: the image that builds may be another."""
+    alike = (
+        BotVersion.bot_id == bot_id,
+        BotVersion.source_sha256 == upload.sha256,
+        BotVersion.language == upload.language,
+        BotVersion.entry == upload.entry,
+        BotVersion.state != VersionState.BROKEN,
+    )
+    number = session.exec(select(BotVersion.number).where(*alike).order_by(col(BotVersion.number).desc())).first()
+    if number is not None:
+        again = f"Version {number} of this bot is the same file, byte for byte. To play it again, choose that version."
+        raise BadUpload("same-file", again)
 
 
 def _lock_user(session: Session, user: Person) -> None:

@@ -9,11 +9,11 @@ from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, func, or_, select
 
 from league.database import now
-from league.errors import NotFound, WrongGame, WrongState
-from league.service.absence import absent_entries, must_take_part
+from league.errors import BadSetting, NotFound, WrongGame, WrongState
+from league.service.absence import absent_entries, check_pause, must_take_part
 from league.service.admission import check_admission, newest_ready, version_to_enter
 from league.service.audit import record
-from league.service.bots import own_bot
+from league.service.bots import is_own, own_bot
 from league.service.challenges import GateTerms, begin_challenge, end_challenges, gate_as_json
 from league.service.divisions import lowest_division
 from league.service.steps import lock_season, touch_log
@@ -51,15 +51,19 @@ class EntryInfo:
 def enter(
     session: Session, who: Person, season_id: int, bot_id: int, number: int | None = None, gate: Gate = "keep"
 ) -> EntryInfo:
-    """Let a bot take part, or choose another version of one that does. Organisers may enter anybody's.
+    """Let a bot take part, or choose another version of one that does. An organiser may let anybody's bot in; all else
+    is its author's choice, for organisers may compete. Where nothing changes, nothing is noted.
 
     `number` None: its newest version that is ready, and from then on each newer one as soon as it is ready, or as it
     has passed the entry's gate. A number is the author's own decision, and no gate stands in its way.
 
     Raises:
-        NotFound, WrongGame, NotReady, BadSetting (about the gate).
-        WrongState: the season takes no entries any more, or the bot is withdrawn or disqualified there.
+        NotFound, WrongGame, NotReady.
+        WrongState: the season takes no entries any more, or the bot is withdrawn or disqualified there, or an organiser
+            would choose for somebody else's bot that is in it.
         NotAdmitted, TooMany: the season's entry rules.
+        TooSoon: the season is open, and the version that plays was chosen a moment ago.
+        BadSetting: about the gate, or what an organiser would choose for somebody else's bot.
     """
     season = lock_season(session, season_id)
     bot = _bot(session, who, bot_id)
@@ -68,9 +72,11 @@ def enter(
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
     must_take_part(session, season_id, bot_id)
-    version = version_to_enter(session, season, bot, number)
     entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
-    is_new = entry is None
+    if not is_own(session, who, bot_id):
+        _must_leave_choices(entry, bot_id, number, gate)
+    version = version_to_enter(session, season, bot, number)
+    before = None if entry is None else (entry.gate, entry_info(session, season_id, bot_id))
     if entry is None:
         check_admission(session, who, season, bot)
         division = lowest_division(session, season_id)
@@ -82,11 +88,16 @@ def enter(
         entry.gate = None if gate == "none" else gate_as_json(season, gate)
     entry.follows = number is None
     session.flush()
-    _choose(session, season, entry, version, by_gate=number is None and not is_new)
-    chosen = {"bot": bot_id, "version": version.number, "follows": entry.follows, "gate": entry.gate}
-    record(session, who.name, "entered", f"season/{season_id}", chosen)
-    touch_log(session, season_id)
-    return entry_info(session, season_id, bot_id)
+    played = entry.version_id
+    _choose(session, season, entry, version, by_gate=number is None and before is not None)
+    if entry.version_id != played:
+        _pause_choosing(session, season, entry)
+    after = (entry.gate, entry_info(session, season_id, bot_id))
+    if after != before:
+        chosen = {"bot": bot_id, "version": version.number, "follows": entry.follows, "gate": entry.gate}
+        record(session, who.name, "entered", f"season/{season_id}", chosen)
+        touch_log(session, season_id)
+    return after[1]
 
 
 def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:
@@ -99,8 +110,8 @@ def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> 
     """
     organiser.must_organise()
     lock_season(session, season_id)
-    if session.exec(select(Entry.id).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first() is not None:
-        raise WrongState("entered", f"Bot number {bot_id} is in this season already; its author chooses the version.")
+    entered = select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)
+    _must_leave_choices(session.exec(entered).first(), bot_id)
     return enter(session, organiser, season_id, bot_id)
 
 
@@ -188,6 +199,25 @@ def _choose(session: Session, season: Season, entry: Entry, version: BotVersion,
         return
     end_challenges(session, season.id, f"Version {version.number} was chosen.", entry.id)
     entry.version_id = version.id
+    session.flush()
+
+
+def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
+    """Raises WrongState, BadSetting: an organiser would choose more than that the bot takes part."""
+    if entry is not None:
+        raise WrongState("entered", f"Bot number {bot_id} is in this season already; its author chooses the version.")
+    for setting, is_chosen in (("version", number is not None), ("gate", gate != "keep")):
+        if is_chosen:
+            raise BadSetting(setting, "the bot is not yours, and this is its author's choice")
+
+
+def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
+    """Another version plays by its author's choice. The next choice has to wait as who has withdrawn does, for choosing
+    a version for each opponent would be choosing opponents. Raises TooSoon.
+    """
+    if entry.chosen_at is not None:
+        check_pause(session, season, entry.chosen_at, "version", "newly chosen", "be changed")
+    entry.chosen_at = now(session)
     session.flush()
 
 

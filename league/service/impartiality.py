@@ -39,7 +39,7 @@ def _others(session: Session, organiser: Person, match_id: int) -> bool:
     )
     others = select(User.id).where(
         User.id != organiser.id,
-        col(User.role) != Role.AUTHOR,
+        col(User.role).in_(Role.allowing(Role.ORGANISER)),
         col(User.id).not_in(alone),
         col(User.id).not_in(teams),
     )

@@ -32,14 +32,14 @@ def token_standing(session: Session, name: str, secret: str) -> Standing:
     found = session.exec(with_user.where(Token.sha256 == digest(secret), Token.kind == TokenKind.TOKEN)).first()
     if found is not None:
         token, user = found
-        if user.role is Role.AUTHOR:
+        if not user.role.allows(Role.ORGANISER):
             return Standing.DEMOTED
         if token.revoked_at is not None:
             return Standing.REVOKED
         if token.expires_at > now(session) and token.scope.allows(Scope.FULL):
             return Standing.GOOD
     named = user_named(session, name)
-    return Standing.DEMOTED if named is not None and named.role is Role.AUTHOR else Standing.LOST
+    return Standing.DEMOTED if named is not None and not named.role.allows(Role.ORGANISER) else Standing.LOST
 
 
 def ensure_organiser(session: Session, name: str) -> str:
@@ -54,7 +54,7 @@ def ensure_organiser(session: Session, name: str) -> str:
         record(session, SYSTEM, "organiser-made", f"user/{user_id}", {"name": name})
     else:
         user_id = user.id
-        if user.role is Role.AUTHOR:
+        if not user.role.allows(Role.ORGANISER):
             set_role(session, name, Role.ORGANISER)
     earlier = (col(Token.user_id) == user_id, col(Token.label) == label, col(Token.revoked_at).is_(None))
     session.exec(update(Token).where(*earlier).values(revoked_at=now(session)))

@@ -331,10 +331,11 @@ def _published(session: Session, season_id: int) -> Season:
 
 
 def _flush_named(session: Session, row: Season) -> None:
+    name = row.name  # which a refused statement leaves unreadable
     try:
         session.flush()
     except IntegrityError as error:
-        raise NameTaken("season", row.name) from error
+        raise NameTaken("season", name) from error
     session.refresh(row)  # dates as everyone will read them, in UTC
 
 

@@ -41,24 +41,25 @@ class Person:
     @property
     def organises(self) -> bool:
         """Whether this is an organiser who may act as one."""
-        return self.role is not Role.AUTHOR and self.scope.allows(Scope.FULL)
+        return self.role.allows(Role.ORGANISER) and self.scope.allows(Scope.FULL)
 
     def must_organise(self) -> None:
         """Raise NotAllowed or NarrowToken unless an organiser."""
-        if self.role is Role.AUTHOR:
-            raise NotAllowed(Role.ORGANISER)
-        self.must_have(Scope.FULL)
+        self._must_be(Role.ORGANISER)
 
     def must_administer(self) -> None:
         """Raise NotAllowed or NarrowToken unless an administrator."""
-        if self.role is not Role.ADMIN:
-            raise NotAllowed(Role.ADMIN)
-        self.must_have(Scope.FULL)
+        self._must_be(Role.ADMIN)
 
     def must_have(self, wanted: Scope) -> None:
         """Raise NarrowToken unless the token allows it."""
         if not self.scope.allows(wanted):
             raise NarrowToken(self.scope, wanted)
+
+    def _must_be(self, wanted: Role) -> None:
+        if not self.role.allows(wanted):
+            raise NotAllowed(wanted)
+        self.must_have(Scope.FULL)
 
 
 def sign_up(session: Session, name: str, password: str, code: str = "") -> Person:

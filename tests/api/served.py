@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 def served(app: ASGIApp, protocol: type[asyncio.Protocol] | None = None) -> Iterator[str]:
     """The address of a server on a free port of this machine; `protocol`: the server's own, or a guarded one."""
     config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, http=protocol or "auto", log_level="error", lifespan="off", ws="none"
+        app, host="127.0.0.1", port=0, http=protocol or "auto", log_config=None, lifespan="on", ws="none"
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)

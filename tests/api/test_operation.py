@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import subprocess
 import sys
@@ -10,14 +11,17 @@ from pathlib import Path
 from shutil import disk_usage
 from typing import Any
 
+import httpx
 import pytest
 
+from api.connections import guarded
 from engine.core import Fault, Result
 from league import service
 from league.room import Room
 from league.service import exhibiting, exhibitions
 from league.service.users import Person
 from league.states import FinalsFormat, SeasonState
+from tests.api.served import served
 from tests.api.site import PROBLEM, Site
 
 
@@ -31,6 +35,18 @@ def metric(site: Site, name: str) -> float:
 
 def test_a_server_that_answers_is_alive(site: Site) -> None:
     assert site.client.get("/healthz").text == "ok\n"
+
+
+def test_a_healthy_server_closes_its_database_when_it_ends_and_warns_of_nothing(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    with served(site.app, guarded(site.world.settings)) as server:
+        assert httpx.get(f"{server}/readyz").status_code == 200
+        assert site.world.db.engine.pool.checkedin()  # type: ignore[attr-defined]  # ours keeps connections
+    assert not site.world.db.engine.pool.checkedin()  # type: ignore[attr-defined]  # as above
+    assert "Application shutdown complete." in caplog.text
+    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_ready_means_that_every_part_is_reached(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import json
+from urllib.parse import quote
 
 import pytest
 
@@ -12,6 +14,8 @@ from league import errors, service
 from league.errors import LeagueError
 from tests.api.site import PASSWORD, Site, bearer
 from tests.league.world import GAME
+
+JSON = "application/json"
 
 
 def test_every_error_of_the_league_has_a_status() -> None:
@@ -63,6 +67,25 @@ def test_lone_surrogates_do_no_harm(site: Site) -> None:
     body = b'{"name": "ada", "password": "\\ud8001234567890"}'
     answer = site.client.post("/v1/users", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code in {201, 422}
+
+
+@pytest.mark.parametrize("unseen", ["\0", "\x1b[2J", "\x7f", "\x9b", "\ud800"])
+def test_text_with_control_characters_is_refused_wherever_it_is_sent(site: Site, unseen: str) -> None:
+    boss = site.organiser()
+    for field in ("title", "text"):
+        body = {"title": "News", "text": "Two\n\tlines."} | {field: f"a{unseen}b"}
+        content = json.dumps(body).encode()
+        answer = site.client.post("/v1/announcements", content=content, headers=boss | {"Content-Type": JSON})
+        assert [error["where"] for error in site.problem(422, answer, "invalid")["errors"]] == [f"body.{field}"]
+    site.ok(201, site.client.post("/v1/announcements", json={"title": "News", "text": "Two\n\tlines."}, headers=boss))
+    terms = json.dumps({"name": "S", "game": GAME, "languages": ["c", f"a{unseen}b"]}).encode()
+    site.problem(422, site.client.post("/v1/seasons", content=terms, headers=boss | {"Content-Type": JSON}), "invalid")
+    if unseen.isascii():
+        site.problem(400, site.client.get("/v1/audit", params={"subject": unseen}), "bad-address")
+        site.problem(400, site.client.put(f"/v1/seasons/1/invitations/{quote(unseen)}", headers=boss), "bad-address")
+        ours = {"Sec-Fetch-Site": "same-origin"}
+        sent = site.client.post("/sign-in", data={"name": unseen, "password": PASSWORD}, headers=ours)
+        assert "control characters" in site.problem(422, sent)["detail"]
 
 
 @pytest.mark.parametrize(

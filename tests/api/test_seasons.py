@@ -80,6 +80,16 @@ def test_whole_deals_are_told_when_a_season_is_made_and_on_its_page(site: Site) 
     assert found["rounded"] in page
 
 
+def test_a_season_keeps_its_name_where_another_has_the_new_one(site: Site) -> None:
+    boss = site.organiser()
+    site.ok(201, site.client.post("/v1/seasons", json={"name": "Summer", "game": GAME}, headers=boss))
+    path = f"/v1/seasons/{made(site, boss)['id']}"
+    name = site.ok(200, site.client.get(path))["name"]
+    problem = site.problem(409, site.client.patch(path, json={"name": "SUMMER"}, headers=boss), "name-taken")
+    assert problem["detail"] == "There is a season named 'SUMMER' already."
+    assert site.ok(200, site.client.get(path))["name"] == name
+
+
 def test_settings_and_state_change_in_one_request_or_not_at_all(site: Site) -> None:
     boss = site.organiser()
     path = f"/v1/seasons/{made(site, boss)['id']}"

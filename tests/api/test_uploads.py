@@ -53,6 +53,20 @@ def test_versions_are_numbered(site: Site) -> None:
     assert [version["number"] for version in listed] == [3, 2, 1]
 
 
+def test_the_same_file_is_no_new_version_unless_it_was_broken(site: Site) -> None:
+    ada = site.author()
+    bot_id, other = site.bot(ada), site.bot(ada, "other")
+    broken = site.ok(202, site.upload(ada, bot_id, b"print()"))["id"]
+    site.problem(422, site.upload(ada, bot_id, b"print()", "main.py"), "bad-upload")
+    site.world.build(broken, "does not compile")
+    site.world.build(site.ok(202, site.upload(ada, bot_id, b"print()"))["id"])
+    site.ok(202, site.upload(ada, bot_id, b"print(1)"))
+    refused = site.problem(422, site.upload(ada, bot_id, b"print()"), "bad-upload")
+    assert refused["reason"] == "same-file"
+    assert refused["detail"].startswith("Version 2 of this bot is the same file, byte for byte.")
+    site.ok(202, site.upload(ada, other, b"print()"))
+
+
 def test_a_broker_that_is_away_loses_no_upload(site: Site) -> None:
     site.queue.broken = True
     ada = site.author()

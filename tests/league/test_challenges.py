@@ -41,9 +41,10 @@ class Entrant:
         with self.world.db.reading() as session:
             return service.entry_info(session, self.season_id, self.bot_id)
 
-    def upload(self, content: str = "") -> int:
-        version_id = self.world.upload(self.owner, self.bot_id, content)
-        self.world.build(version_id)
+    def upload(self, program: str = "") -> int:
+        """A version that is ready: another file each time, which may become the same program as one before."""
+        version_id = self.world.upload(self.owner, self.bot_id)
+        self.world.build(version_id, program=program)
         return version_id
 
     def challenges(self) -> list[ChallengeInfo]:

@@ -263,6 +263,69 @@ def test_an_organiser_lets_in_who_is_not_in_yet(world: World) -> None:
             assert service.let_in(session, who, season_id, bot_id).follows
 
 
+def test_an_organiser_chooses_nothing_for_the_bot_of_another(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.bot()
+    world.build(world.upload(owner, bot_id))
+    with pytest.raises(errors.BadSetting, match="version: the bot is not yours"):
+        enter(world, world.boss, season_id, bot_id, 1)
+    with pytest.raises(errors.BadSetting, match="gate: the bot is not yours"), world.db.transaction() as session:
+        service.enter(session, world.boss, season_id, bot_id, gate="none")
+    assert enter(world, world.boss, season_id, bot_id) == 2
+    for number in (1, None):
+        with pytest.raises(errors.WrongState, match="its author chooses the version"):
+            enter(world, world.boss, season_id, bot_id, number)
+    assert enter(world, owner, season_id, bot_id, 1) == 1
+    _, own = world.bot(owner=world.boss)
+    world.build(world.upload(world.boss, own))
+    assert [enter(world, world.boss, season_id, own, number) for number in (None, 1)] == [2, 1]
+
+
+def test_who_has_chosen_a_version_chooses_again_after_a_pause(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.bot()
+    world.build(world.upload(owner, bot_id))
+    assert [enter(world, owner, season_id, bot_id, number) for number in (2, 1)] == [2, 1], "the entry is no choice"
+    world.clock.turn(world.settings.rejoin_seconds - 60)
+    for number in (2, None):
+        with pytest.raises(errors.TooSoon, match="The version is newly chosen, and may be changed in 60 s"):
+            enter(world, owner, season_id, bot_id, number)
+    enter(world, owner, season_id, bot_id, 1)
+    world.clock.turn(60)
+    assert enter(world, owner, season_id, bot_id) == 2
+    world.build(world.upload(owner, bot_id))
+    assert plays(world, season_id, bot_id) == 3, "what takes over by itself is no choice"
+
+
+def test_before_a_season_opens_versions_are_chosen_freely(world: World) -> None:
+    with world.db.transaction() as session:
+        season_id = service.create_season(session, world.boss, game=GAME, name="soon").id
+    owner, bot_id = world.bot()
+    world.build(world.upload(owner, bot_id))
+    assert [enter(world, owner, season_id, bot_id, number) for number in (2, 1, 2)] == [2, 1, 2]
+
+
+def test_what_changes_nothing_is_not_noted(world: World) -> None:
+    season_id = world.season(0)
+    owner, bot_id = world.bot()
+    terms = service.GateTerms(games=10)
+
+    def notes() -> int:
+        with world.db.reading() as session:
+            return len(service.audit_log(session, subject=f"season/{season_id}"))
+
+    before = notes()
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id, gate=terms)
+    for _ in range(3):
+        enter(world, owner, season_id, bot_id)
+        with world.db.transaction() as session:
+            service.enter(session, owner, season_id, bot_id, gate=terms)
+    assert notes() == before + 1
+    enter(world, owner, season_id, bot_id, 1)
+    assert notes() == before + 2, "it does not follow any more"
+
+
 def test_nobody_enters_while_a_season_freezes(world: World) -> None:
     """The season's row is locked by whoever enters, so its state cannot change in between."""
     season_id = world.season(0)

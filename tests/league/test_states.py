@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import pytest
 
-from league.states import LIVES, MatchState, SeasonState, SeriesState, VersionState, allowed
+from league.states import LIVES, MatchState, Role, Scope, SeasonState, SeriesState, VersionState, allowed
 
 
 @pytest.mark.parametrize("kind", LIVES)
@@ -28,3 +28,11 @@ def test_work_that_we_failed_goes_back() -> None:
 def test_states_of_different_things_do_not_mix() -> None:
     with pytest.raises(AssertionError):
         allowed(SeriesState.RUNNING, MatchState.DONE)
+
+
+@pytest.mark.parametrize("ladder", [Role, Scope])
+def test_each_rung_of_a_ladder_allows_what_those_below_it_allow(ladder: type[Role] | type[Scope]) -> None:
+    words = list(ladder)
+    for place, word in enumerate(words):
+        assert [other for other in words if word.allows(other)] == words[: place + 1]
+        assert list(type(word).allowing(word)) == words[place:]

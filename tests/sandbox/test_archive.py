@@ -76,6 +76,10 @@ def test_a_name_with_a_nul_byte_is_refused() -> None:
     assert refused(data) in {"bad-name", "not-an-archive", "damaged"}
 
 
+def test_an_entry_without_a_name_is_refused() -> None:
+    assert refused(zipped(("main.py", b"x"), (entry(""), b""))) == "bad-name"
+
+
 def test_names_in_other_scripts_are_fine() -> None:
     assert inspect(zipped(("main.py", b""), ("données/größe.txt", b""))).files == ("main.py", "données/größe.txt")
 

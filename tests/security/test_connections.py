@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
@@ -29,6 +30,9 @@ PATIENCE_SECONDS = 30
 
 async def endless(scope: Scope, receive: Receive, send: Send) -> None:
     """`/endless` has an answer that no buffer holds, `/waits` none at all, everything else a word."""
+    if scope["type"] == "lifespan":
+        await Starlette()(scope, receive, send)
+        return
     if scope["path"] == "/waits":
         await receive()
         await receive()
