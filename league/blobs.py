@@ -134,6 +134,11 @@ class Blobs:
             with _answering():
                 obstore.put(to._store, _path(name), packed)
 
+    def must_take(self) -> None:
+        """Raise BlobsAway where nothing could be stored now. For who is about to work for what is stored then."""
+        with _answering():
+            self.check()
+
     def check(self) -> None:
         """Write and read back a few bytes; raises whatever the store raises."""
         obstore.put(self._store, _CHECK_NAME, b"deadheat")
@@ -176,7 +181,7 @@ def _answering() -> Iterator[None]:
     try:
         yield
     except BaseError as error:
-        raise BlobsAway(str(error)) from error
+        raise BlobsAway(str(error).partition("\n")[0]) from error  # what follows is obstore's own innards
 
 
 def _unreadable(name: str, error: BaseError) -> BlobDamaged:
