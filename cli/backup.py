@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,9 @@ from league.config import Settings
 if TYPE_CHECKING:
     from league.backup import Backup
     from league.restore import Checked
+
+MOST_LOST = 20
+"""Lost blobs that are told one by one."""
 
 Folder = Annotated[Path, typer.Argument(help="The folder of back-ups.", file_okay=False)]
 
@@ -40,21 +43,29 @@ def backup(
 
     with _progress() as progress, _one_sentence():
         made = backups.back_up(Settings(), folder, progress)
-        gone = backups.prune(folder, keep) if keep else 0
+        pruned = backups.prune(folder, keep, made) if keep else backups.Pruned(0, None, [])
     if as_json:
-        print_json({**_facts(made), "removed": gone})
+        print_json({**_facts(made), "removed": pruned.removed})
     else:
         _tell(made)
-        if gone:
+        if gone := pruned.removed:
             out.print(f"{gone} older {'ones are' if gone > 1 else 'one is'} removed.")
-    if lost := made.manifest.missing:
-        fail(f"{len(lost)} blobs that the database names are not in the store, the first is {lost[0]}")
+    if pruned.spared:
+        _note(f"{pruned.spared} stays as well: it is the newest back-up that lacks nothing.")
+    for sentence in pruned.unreadable:
+        _note(f"A back-up was left alone. {sentence} Look at it, and remove its folder if it is of no use.")
+    _tell_lost(made, made.lost)
+    if made.lost:
+        fail(f"{counted(len(made.lost), 'blob')} that the database names could not be backed up; all else is")
 
 
 def restore(
     path: Annotated[Path, typer.Argument(help="A back-up, or a folder of back-ups: then the newest.", exists=True)],
     force: Annotated[bool, typer.Option("--force", help="Replace the league that is here.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Only look whether it could be restored.")] = False,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Go on without what is missing or damaged in the back-up's store.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make this deployment what a back-up was. Stop everything first."""
@@ -65,16 +76,16 @@ def restore(
     with _progress() as progress, _one_sentence():
         chosen = read_backup(path)
         if check:
-            checked = restoring.check(chosen, progress)
+            checked = restoring.check(chosen, allow_missing=allow_missing, progress=progress)
         else:
-            settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)  # for the same reason as in `serve`
-            checked = restoring.restore(settings, chosen, force=force, progress=progress)
+            checked = restoring.restore(settings, chosen, force=force, allow_missing=allow_missing, progress=progress)
     if as_json:
         found = {"replayed": checked.replayed, "unlike": checked.unlike}
-        print_json({**_facts(chosen), **found, "restored": not check})
+        print_json({**_facts(chosen), **found, "lost": sorted(checked.lost), "restored": not check})
         return
     _tell(chosen)
     _tell_checked(checked)
+    _tell_lost(chosen, checked.lost)
     out.print("It can be restored." if check else "It is restored, and the audit log says so. Start everything again.")
     if not check:
         _tell_access(settings)
@@ -98,7 +109,9 @@ def upgrade(
             before = revision(database.engine)
             if before is not None and folder is not None:
                 with _progress() as progress:
-                    _tell(back_up(settings, folder, progress))
+                    made = back_up(settings, folder, progress)
+                _tell(made)
+                _tell_lost(made, made.lost)
             must_fit(database.engine, SchemaAge.NONE, SchemaAge.OLDER)
             database.migrate()
         finally:
@@ -141,7 +154,22 @@ def _tell_checked(checked: Checked) -> None:
         soft_wrap=True,
     )
     for sentence in checked.unlike:
-        err.print(f"[magenta]note:[/] {sentence}", soft_wrap=True)
+        _note(sentence)
+
+
+def _tell_lost(made: Backup, lost: Mapping[str, str]) -> None:
+    """What a back-up could not get, or has lost: whose it is, and why; the manifest has the whole list."""
+    from league.backup import owners
+
+    whose = owners(made.database, lost.keys()) if lost else {}
+    for name in sorted(lost, key=whose.__getitem__)[:MOST_LOST]:
+        _note(f"Without the {whose[name]}. {lost[name]}")
+    if len(lost) > MOST_LOST:
+        _note(f"{len(lost) - MOST_LOST} more are lost.")
+
+
+def _note(sentence: str) -> None:
+    err.print(f"[magenta]note:[/] {plain(sentence)}", soft_wrap=True)
 
 
 def _tell_access(settings: Settings) -> None:
@@ -181,6 +209,7 @@ def _one_sentence() -> Iterator[None]:
     from sqlalchemy.exc import SQLAlchemyError
 
     from league.backup import BadBackup
+    from league.errors import BlobsAway
     from league.restore import NotEmpty
     from league.schema import WrongSchema
 
@@ -190,6 +219,8 @@ def _one_sentence() -> Iterator[None]:
         fail(f"{error} (`--force` replaces a league that is stopped.)")
     except (BadBackup, WrongSchema, OSError) as error:
         fail(str(error))
+    except BlobsAway as error:
+        fail(f"the blob store does not do its part: {error.why}")
     except BaseError as error:
         fail(f"the blob store does not do its part: {error}")
     except SQLAlchemyError as error:

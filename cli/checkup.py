@@ -311,6 +311,8 @@ def _shared_folder(settings: Settings, run_dir: Path) -> Finding:
     from docker.errors import ContainerError, DockerException
     from docker.types import Mount
 
+    from sandbox.runtimes import NO_PARSER, NO_PARSER_CURE, lacks_apparmor_parser
+
     client = docker.from_env(timeout=30)
     try:
         with tempfile.TemporaryDirectory(prefix="doctor-", dir=run_dir) as folder:
@@ -323,6 +325,8 @@ def _shared_folder(settings: Settings, run_dir: Path) -> Finding:
                 remove=True,
             )
     except (ContainerError, DockerException) as error:
+        if lacks_apparmor_parser(error):
+            return Finding("engine", Verdict.WRONG, f"No container starts: {NO_PARSER}.", NO_PARSER_CURE)
         cure = f"mount {run_dir} of the engine's machine at the same path in the worker's container"
         return Finding("fifos", Verdict.WRONG, f"A container does not see {run_dir}: {error}".splitlines()[0], cure)
     finally:

@@ -31,12 +31,12 @@ from league.config import Settings
 ROOT = Path(__file__).resolve().parent.parent
 GAME = "yacht-auction"
 PASSWORD = "only a demonstration"  # noqa: S105  of authors that exist nowhere else
-START_SECONDS = 60
 STALL_SECONDS = 180
 """No match finished for this long: something is broken, and waiting longer would not mend it."""
 
 PATIENCE_SECONDS = 15
-"""After this long without a finished match the demonstration says whether this machine may judge at all."""
+"""After this long without a finished match the demonstration says whether this machine may judge at all; and so often
+what the server does that is not ready yet."""
 
 LONGEST_SERIES = 10
 
@@ -117,20 +117,27 @@ def start_server(settings: Settings) -> subprocess.Popen[bytes]:
 
 
 def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settings) -> None:
-    """Until /readyz says so."""
-    give_up_at = time.monotonic() + START_SECONDS
+    """Until /readyz says so, for as long as the server lives: a slow machine may take minutes."""
+    began_at = told_at = time.monotonic()
     with Client(url) as client:
         while True:
             if server.poll() is not None:
-                last = log_file(settings).read_text(errors="replace").strip().splitlines()[-1:]
-                raise Broken(f"the server ended: {' '.join(last)}")
+                raise Broken(f"the server ended: {last_word(settings)}")
             try:
                 client.call("GET", "/readyz")
                 return
-            except Refused as error:
-                if time.monotonic() > give_up_at:
-                    raise Broken(f"the server is not ready after {START_SECONDS} s: {error}") from error
+            except Refused:
+                now = time.monotonic()
+                if now - told_at > PATIENCE_SECONDS:
+                    told_at = now
+                    waited = f"    The server is not ready after {now - began_at:.0f} s; its last word:"
+                    err.print(f"{waited} {plain(last_word(settings))}", soft_wrap=True)
             time.sleep(0.2)
+
+
+def last_word(settings: Settings) -> str:
+    """The last line of the server's log."""
+    return " ".join(log_file(settings).read_text(errors="replace").strip().splitlines()[-1:])
 
 
 def play_season(url: str, settings: Settings, matches: int) -> int:

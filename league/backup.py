@@ -3,12 +3,16 @@
 Theory of operation
 -------------------
 *What a back-up is.* A folder holds any number of them and one store of blobs, which they share: content has its name
-for ever, so a further back-up copies only what is new. Each back-up is a folder with `database.sqlite3` and
-`manifest.json`; it appears under its name in one step, when it is complete.
+for ever, so a further back-up copies only what is new, and reads what lies there already. Each back-up is a folder with
+`database.sqlite3` and `manifest.json`; it appears under its name in one step, when it is complete.
 
 *Consistent.* The database is read at one instant (SQLite's online copy; one REPEATABLE READ transaction on PostgreSQL),
 and the blobs are copied after it. A row is written after the blob that it names, and no blob is ever changed or
 removed, so whatever the snapshot names is there. What happens meanwhile is in the next back-up.
+
+*Damage stops nothing.* A blob that is damaged in the folder is copied anew from the league's store; one that is lost in
+both is named, and the back-up is complete without it. No back-up is removed for its age while all younger ones lack
+something that it has, nor one whose manifest cannot be read: that is told, and for a person to look at.
 
 *Always an SQLite file*, whatever the database was: its schema is made by our own migrations, up to the revision of the
 source, and rows go over value by value. The manifest has for each table the number of its rows and a digest that
@@ -27,10 +31,10 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -69,7 +73,7 @@ class BadBackup(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a back-up says of itself. `missing` blobs were named by the database and not in the store."""
+    """What a back-up says of itself. `missing` blobs were named by the database and nowhere to be had undamaged."""
 
     format: int
     taken_at: str
@@ -84,10 +88,11 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """One that is complete."""
+    """One that is complete. `lost`: why each of the `missing` is, where it has just been made."""
 
     path: Path
     manifest: Manifest
+    lost: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def store(self) -> Blobs:
@@ -98,6 +103,17 @@ class Backup:
     def database(self) -> Path:
         """The database as it was."""
         return self.path / DATABASE_FILE
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What `prune` did. `spared` is older than what was to be kept, and lacks nothing, as all younger ones do.
+    `unreadable`: why, for each one that it did not touch.
+    """
+
+    removed: int
+    spared: Path | None
+    unreadable: list[str]
 
 
 # Taking one -------------------------------------------------------------------------------------------------------
@@ -121,7 +137,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
             source, schema, held = _snapshot(settings, partial / DATABASE_FILE)
             names = named_blobs(partial / DATABASE_FILE)
             store = Blobs((folder / BLOBS_FOLDER).absolute().as_uri())
-            missing = copy_blobs(Blobs(settings.blobs), store, names, progress)
+            lost = copy_blobs(Blobs(settings.blobs), store, names, progress)
             manifest = Manifest(
                 format=FORMAT,
                 taken_at=taken_at.isoformat(),
@@ -131,7 +147,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
                 tables=held,
                 blobs=len(names),
                 blobs_sha256=names_sha256(names),
-                missing=missing,
+                missing=sorted(lost),
             )
             (partial / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1) + "\n", "ascii")
             for path in (partial / DATABASE_FILE, partial / MANIFEST):
@@ -140,47 +156,90 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
             to_disk(folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-    return Backup(folder / name, manifest)
+    return Backup(folder / name, manifest, lost)
 
 
-def prune(folder: Path, keep: int) -> int:
-    """Remove all but the newest `keep` back-ups, and the blobs that no other one names; how many back-ups went."""
+def prune(folder: Path, keep: int, made: Backup | None = None) -> Pruned:
+    """Remove all but the newest `keep` back-ups, and the blobs that no other one names; never the last one that lacks
+    nothing. `made`: the one that has just been made, whose blobs need not be read again.
+    """
     with _alone(folder):
-        found = backups(folder)
+        found, unreadable = backups(folder)
         gone, kept = found[:-keep], found[-keep:]
-        if not gone:
-            return 0
+        spared = _last_whole(gone, kept, made)
         for old in gone:
-            shutil.rmtree(old.path)
-        wanted = {name for backup in kept for name in named_blobs(backup.database)}
-        for path in (folder / BLOBS_FOLDER).glob("??/*.zst"):
-            if path.stem not in wanted:
-                path.unlink()
-    return len(gone)
+            if old is not spared:
+                shutil.rmtree(old.path)
+        removed = len(gone) - (spared is not None)
+        if removed:
+            _sweep(folder)
+    return Pruned(removed, spared.path if spared else None, list(unreadable.values()))
 
 
-def backups(folder: Path) -> list[Backup]:
-    """The complete back-ups in a folder, the oldest first. Raises BadBackup."""
-    found = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
-    return [read_backup(path) for path in found if not path.name.startswith(PARTIAL)]
+def backups(folder: Path) -> tuple[list[Backup], dict[Path, str]]:
+    """The complete back-ups in a folder, the oldest first; and where there is one that cannot be read, why."""
+    found, unreadable = [], {}
+    for path in _complete(folder):
+        try:
+            found.append(read_backup(path))
+        except BadBackup as error:
+            unreadable[path] = str(error)
+    return found, unreadable
 
 
 def read_backup(path: Path) -> Backup:
     """One back-up; of a folder with several the newest. Raises BadBackup."""
     if not (path / MANIFEST).exists():
-        inside = backups(path)
+        inside = _complete(path)
         if not inside:
             raise BadBackup(f"There is no complete back-up in {path}.")
-        return inside[-1]
+        path = inside[-1]
     try:
         stored = json.loads((path / MANIFEST).read_text("ascii"))
         held = {name: TableSum(**found) for name, found in stored.pop("tables").items()}
         manifest = Manifest(tables=held, **stored)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise BadBackup(f"{path / MANIFEST} is not a manifest: {error}.") from error
     if manifest.format != FORMAT:
         raise BadBackup(f"{path} has format {manifest.format}, and this version knows {FORMAT}.")
     return Backup(path, manifest)
+
+
+def _complete(folder: Path) -> list[Path]:
+    """Where back-ups are that got their names, the oldest first."""
+    found = (path.parent for path in folder.glob(f"*/{MANIFEST}"))
+    return sorted(path for path in found if not path.name.startswith(PARTIAL))
+
+
+def _last_whole(gone: Sequence[Backup], kept: Sequence[Backup], made: Backup | None) -> Backup | None:
+    """The newest of those to go that lacks nothing, where each one that stays does."""
+    if not gone or any(_is_whole(backup, made) for backup in reversed(kept)):
+        return None
+    return next((backup for backup in reversed(gone) if _is_whole(backup, made)), None)
+
+
+def _is_whole(backup: Backup, made: Backup | None) -> bool:
+    """Whether its league could be restored, and would lack nothing."""
+    if backup.manifest.missing:
+        return False
+    if made is not None and backup.path == made.path:
+        return True
+    try:
+        same = file_sha256(backup.database) == backup.manifest.database_sha256
+    except OSError:
+        return False
+    return same and not copy_blobs(backup.store, None, named_blobs(backup.database))
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the blobs that no back-up names; none, while one of them cannot say which it does."""
+    try:
+        wanted = {name for path in _complete(folder) for name in named_blobs(path / DATABASE_FILE)}
+    except sqlite3.Error:
+        return
+    for path in (folder / BLOBS_FOLDER).glob("??/*.zst"):
+        if path.stem not in wanted:
+            path.unlink()
 
 
 def _snapshot(settings: Settings, file: Path) -> tuple[str, str, dict[str, TableSum]]:
@@ -230,43 +289,60 @@ def named_blobs(file: Path) -> list[str]:
     """Every blob that a back-up's database names, sorted."""
     found: set[str] = set()
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-        for table, columns in NAMED_BY.items():
-            there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
-            for column in there.intersection(columns):
-                found.update(row[0] for row in connection.execute(f"SELECT DISTINCT {column} FROM {table}"))  # noqa: S608
+        for table, column in _naming(connection):
+            found.update(row[0] for row in connection.execute(f"SELECT DISTINCT {column} FROM {table}"))  # noqa: S608
     return sorted(name for name in found if name)
 
 
-def copy_blobs(
-    source: Blobs, target: Blobs | None, names: Sequence[str], progress: Progress, *, again: bool = False
-) -> list[str]:
-    """Copy what `target` does not have (`again`: what it has too, lest that be damaged), each checked against its name.
+def _naming(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """The tables, and columns of theirs, that name blobs; older schemas have fewer."""
+    for table, columns in NAMED_BY.items():
+        there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+        yield from ((table, column) for column in columns if column in there)
 
-    `target` None: check only. Returns those that are missing.
+
+def owners(file: Path, names: Collection[str]) -> dict[str, str]:
+    """Of each of these blobs that a back-up's database names, one thing that it belongs to, in words."""
+    found: dict[str, str] = {}
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        for table, column in _naming(connection):
+            word = f"{column.removesuffix('_sha256')} of {table.replace('_', ' ')}"
+            for number, name in connection.execute(f"SELECT id, {column} FROM {table} ORDER BY id"):  # noqa: S608
+                if name in names:
+                    found.setdefault(name, f"{word} {number}")
+    return found
+
+
+def copy_blobs(
+    source: Blobs, target: Blobs | None, names: Sequence[str], progress: Progress = lambda *_: None
+) -> dict[str, str]:
+    """Copy what `target` does not have undamaged, each checked against its name; those that are lost, and why.
+
+    `target` None: check only.
 
     Raises:
-        BadBackup: one is damaged.
+        BlobsAway.
     """
 
-    def one(name: str) -> str | None:
+    def one(name: str) -> str:
         try:
-            if target is None or again or not target.has(name):
+            if target is None:
+                source.verify(name)
+            elif not target.whole(name):
                 source.copy(name, target)
-        except BlobMissing:
-            return name
-        except BlobDamaged as error:
-            raise BadBackup(str(error)) from error
-        return None
+        except (BlobMissing, BlobDamaged) as error:
+            return str(error)
+        return ""
 
-    missing = []
+    lost = {}
     with ThreadPoolExecutor(COPIERS, thread_name_prefix="blobs") as pool:
-        for done, lost in enumerate(pool.map(one, names), 1):
+        for done, (name, why) in enumerate(zip(names, pool.map(one, names), strict=True), 1):
             progress(done, len(names))
-            if lost is not None:
-                missing.append(lost)
+            if why:
+                lost[name] = why
     if target is not None:
         os.sync()  # what names them is written next; one wait for all of them
-    return missing
+    return lost
 
 
 def names_sha256(names: Sequence[str]) -> str:

@@ -95,26 +95,49 @@ class Blobs:
             raise BlobMissing(name) from error
         return self._unpack(name, _Reader(packed.stream()), limit_bytes)
 
-    def copy(self, name: str, to: Blobs | None) -> None:
-        """Bring one to another store as it lies here, checked against its name; None: check it only.
+    def verify(self, name: str) -> None:
+        """Read one through. Raises as `get` does."""
+        for _ in self.stream(name, sys.maxsize):
+            pass
+
+    def whole(self, name: str) -> bool:
+        """Whether it is there and what its name says. Raises BlobsAway."""
+        try:
+            self.verify(name)
+        except (BlobMissing, BlobDamaged):
+            return False
+        return True
+
+    def copy(self, name: str, to: Blobs) -> None:
+        """Bring one to another store as it lies here, checked against its name.
 
         Raises:
             BlobMissing: it is not there.
             BlobDamaged: it is something else; nothing was copied.
+            BlobsAway.
         """
         try:
-            pieces = obstore.get(self._store, _path(name)).stream()
+            with _answering():
+                pieces = obstore.get(self._store, _path(name)).stream()
         except FileNotFoundError as error:
             raise BlobMissing(name) from error
         with tempfile.TemporaryFile() as packed:
-            for piece in pieces:
-                packed.write(piece)
+            try:
+                for piece in pieces:
+                    packed.write(piece)
+            except BaseError as error:
+                raise _unreadable(name, error) from error
             packed.seek(0)
             for _ in self._unpack(name, packed, sys.maxsize):
                 pass
-            if to is not None:
-                packed.seek(0)
-                obstore.put(to._store, _path(name), packed)  # noqa: SLF001  another one of us
+            packed.seek(0)
+            with _answering():
+                obstore.put(to._store, _path(name), packed)
+
+    def must_take(self) -> None:
+        """Raise BlobsAway where nothing could be stored now. For who is about to work for what is stored then."""
+        with _answering():
+            self.check()
 
     def check(self) -> None:
         """Write and read back a few bytes; raises whatever the store raises."""
@@ -147,7 +170,7 @@ class Blobs:
         except zstandard.ZstdError as error:
             raise BlobDamaged(name, f"it cannot be unpacked ({error})") from error
         except BaseError as error:
-            raise BlobDamaged(name, f"it cannot be read ({error})") from error
+            raise _unreadable(name, error) from error
         if digest.hexdigest() != name:
             raise BlobDamaged(name, "its content has another SHA-256")
 
@@ -158,7 +181,12 @@ def _answering() -> Iterator[None]:
     try:
         yield
     except BaseError as error:
-        raise BlobsAway(str(error)) from error
+        raise BlobsAway(str(error).partition("\n")[0]) from error  # what follows is obstore's own innards
+
+
+def _unreadable(name: str, error: BaseError) -> BlobDamaged:
+    """It is there, and the store gives no more than a part of it: a bad sector, say."""
+    return BlobDamaged(name, f"it cannot be read ({error})")
 
 
 class _Reader(io.RawIOBase):

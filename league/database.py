@@ -190,6 +190,12 @@ class Database:
             yield config
 
 
+def is_there(url: str) -> bool:
+    """Whether a database could hold anything; SQLite makes the file of one that is merely looked at."""
+    parsed = make_url(url)
+    return parsed.get_backend_name() != "sqlite" or not parsed.database or Path(parsed.database).exists()
+
+
 def _engine(url: str) -> Engine:
     parsed = make_url(url)
     if parsed.drivername == "postgresql":

@@ -1,8 +1,8 @@
 """Make a deployment what a back-up was (see `league.backup`), or only look whether one could.
 
 Nothing is trusted: the file's hash, the tables' digests, the chain of the audit log and each blob against its name are
-looked at before the database is touched. Blobs go first, for they harm nobody; the database comes last and at once,
-and is migrated to this version's schema.
+looked at before anything is touched, so a restore that is refused leaves nothing behind. Blobs go first, for they harm
+nobody; the database comes last and at once, and is migrated to this version's schema.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,6 +21,7 @@ from alembic import command
 from sqlalchemy import Connection, Table, func, inspect, select, text
 from sqlmodel import Session
 
+from engine.figures import counted
 from engine.games import GAMES
 from engine.replay import Diverged, replay
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
@@ -33,10 +34,12 @@ from league.backup import (
     file_sha256,
     named_blobs,
     names_sha256,
+    owners,
 )
-from league.blobs import BlobMissing, Blobs
+from league.blobs import BlobDamaged, BlobMissing, Blobs
 from league.config import Settings
-from league.database import Database
+from league.database import Database, is_there
+from league.room import blob_folder
 from league.schema import SchemaAge, age_of, migration_config, newest_revision, revision
 from league.service.audit import SYSTEM, first_broken, record
 from league.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables, transfer
@@ -52,37 +55,48 @@ class NotEmpty(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found in order. `unlike`: transcripts, of the `replayed` ones, that end otherwise by today's rules."""
+    """What was found in order. `unlike`: transcripts, of the `replayed` ones, that end otherwise by today's rules.
+    `lost`: blobs that are not to be had undamaged, and why.
+    """
 
     blobs: int
     replayed: int
     unlike: list[str]
+    lost: dict[str, str]
 
 
-def check(backup: Backup, progress: Progress = lambda *_: None) -> Checked:
+def check(backup: Backup, *, allow_missing: bool = False, progress: Progress = lambda *_: None) -> Checked:
     """Look at everything that restoring would look at, and change nothing. Raises BadBackup."""
     names = _check_database(backup)
-    found = copy_blobs(backup.store, None, names, progress)
-    _must_be_known(backup, found)
-    return Checked(len(names) - len(found), *_replay_some(backup.store, backup.database))
+    lost = copy_blobs(backup.store, None, names, progress)
+    _must_be_known(backup, lost, allow_missing)
+    return Checked(len(names) - len(lost), *_replay_some(backup.store, backup.database), lost)
 
 
 def restore(
-    settings: Settings, backup: Backup, *, force: bool = False, progress: Progress = lambda *_: None
+    settings: Settings,
+    backup: Backup,
+    *,
+    force: bool = False,
+    allow_missing: bool = False,
+    progress: Progress = lambda *_: None,
 ) -> Checked:
     """Make this deployment what the back-up was, and bring it to this version's schema; the audit log says so.
 
-    `force`: whatever league is here is replaced.
+    `force`: whatever league is here is replaced. `allow_missing`: go on without blobs that the back-up has lost.
 
     Raises:
-        BadBackup: something of it is damaged; the database here is as it was.
+        BadBackup: something of it is damaged, and nothing here was touched.
         NotEmpty: there is a league here.
     """
     _must_be_empty(settings, force)
     names = _check_database(backup)
+    lost = _lost_to(settings, copy_blobs(backup.store, None, names, progress))
+    _must_be_known(backup, lost, allow_missing)
+    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)  # for the same reason as in `serve`
     target = Blobs(settings.blobs)
-    missing = copy_blobs(backup.store, target, names, progress, again=True)
-    _must_be_known(backup, missing)
+    if failed := copy_blobs(backup.store, target, [name for name in names if name not in lost], progress):
+        raise BadBackup(f"What could be read a moment ago cannot any more. {next(iter(failed.values()))}")
     replayed, unlike = _replay_some(target, backup.database)
     if settings.database.startswith("sqlite"):
         _restore_sqlite(settings, backup)
@@ -90,13 +104,16 @@ def restore(
         _restore_rows(settings, backup)
     database = Database(settings)
     with database.transaction() as session:
-        data = {"taken_at": backup.manifest.taken_at, "database_sha256": backup.manifest.database_sha256}
+        manifest = backup.manifest
+        data = {"taken_at": manifest.taken_at, "database_sha256": manifest.database_sha256, "blobs_lost": len(lost)}
         record(session, SYSTEM, "league-restored", "league", data)
     database.close()
-    return Checked(len(names) - len(missing), replayed, unlike)
+    return Checked(len(names) - len(lost), replayed, unlike, lost)
 
 
 def _must_be_empty(settings: Settings, force: bool) -> None:
+    if not is_there(settings.database):
+        return  # and does not come to be by our looking
     database = Database(settings)
     try:
         if revision(database.engine) is None:
@@ -143,9 +160,24 @@ def _check_database(backup: Backup) -> list[str]:
     return names
 
 
-def _must_be_known(backup: Backup, missing: Sequence[str]) -> None:
-    if lost := sorted(set(missing) - set(backup.manifest.missing)):
-        raise BadBackup(f"{len(lost)} blobs of it are missing, the first is {lost[0]}.")
+def _lost_to(settings: Settings, lost: dict[str, str]) -> dict[str, str]:
+    """Those of the blobs that a back-up has lost that the deployment's own store does not have either."""
+    folder = blob_folder(settings.blobs)
+    if not lost or (folder is not None and not folder.exists()):
+        return lost
+    store = Blobs(settings.blobs)
+    return {name: why for name, why in lost.items() if not store.whole(name)}
+
+
+def _must_be_known(backup: Backup, lost: Mapping[str, str], allow_missing: bool) -> None:
+    """Of what was lost when the back-up was made it has told already."""
+    new = sorted(set(lost) - set(backup.manifest.missing))
+    if new and not allow_missing:
+        first = owners(backup.database, new[:1])[new[0]]
+        raise BadBackup(
+            f"{counted(len(new), 'blob')} of it {'is' if len(new) == 1 else 'are'} lost, the first is the {first}. "
+            f"{lost[new[0]]} (`--allow-missing` goes on without.)"
+        )
 
 
 def _restore_sqlite(settings: Settings, backup: Backup) -> None:
@@ -230,7 +262,7 @@ def _replay_some(store: Blobs, file: Path) -> tuple[int, list[str]]:
     for match_id, name in chosen:
         try:
             transcript = decode(store.get(name, MAX_TRANSCRIPT_BYTES))
-        except (BlobMissing, BadTranscript) as error:
+        except (BlobMissing, BlobDamaged, BadTranscript) as error:
             unlike.append(f"match {match_id}: {error}")
             continue
         try:

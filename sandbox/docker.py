@@ -53,7 +53,7 @@ from sandbox.cgroup import Cgroup, join_unified, sweep_unified
 from sandbox.environment import Image
 from sandbox.folders import LockedFolder, is_locked
 from sandbox.resident import resident_tree
-from sandbox.runtimes import Runtime, find_runtime, refuse_user_namespaces
+from sandbox.runtimes import Runtime, find_runtime, refuse_user_namespaces, why_not_started
 
 log = logging.getLogger(__name__)
 
@@ -218,7 +218,7 @@ class DockerBox:
             self._start_container()
         except (*_EngineFailure, OSError) as error:
             self.close()
-            raise SandboxError("engine", f"no container could be started: {error}") from error
+            raise SandboxError("engine", f"no container could be started: {why_not_started(error)}") from error
         except BaseException:
             self.close()
             raise
@@ -335,7 +335,7 @@ class DockerBox:
             self._make_fifos()
             self._start_container()
         except (*_EngineFailure, OSError) as error:
-            raise SandboxError("engine", f"no container could be started: {error}") from error
+            raise SandboxError("engine", f"no container could be started: {why_not_started(error)}") from error
 
     def _end_container(self) -> None:
         with contextlib.suppress(SandboxError):  # what rests cannot end

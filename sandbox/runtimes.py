@@ -23,6 +23,7 @@ Tried with Debian 12's version, 0.0~20221219:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -44,6 +45,10 @@ before it, 6 came late by doings of its kernel that no counter tells from theirs
 
 _HOW = "docs/operators.md tells how to register one"
 _USER_NAMESPACES = {"name=rootless": "is rootless", "name=userns": "maps users (userns-remap)"}
+
+
+NO_PARSER = "this machine's kernel has AppArmor, and its parser is missing"
+NO_PARSER_CURE = "install the Debian package apparmor on the engine's machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +120,13 @@ def find_runtime(info: Mapping[str, Any], wanted: str) -> Runtime:
     if missing := [flag for flag in GVISOR_FLAGS if flag not in (entry.get("runtimeArgs") or ())]:
         raise SandboxError("no-runtime", f"the runtime {name!r} is registered without {' '.join(missing)}; {_HOW}")
     return Runtime(name, gvisor=True)
+
+
+def lacks_apparmor_parser(error: Exception) -> bool:
+    """Whether this is what the engine says where the kernel has AppArmor, and nothing that could load its profiles."""
+    return bool(re.search(r"apparmor_parser.*executable file not found", str(error), re.DOTALL))
+
+
+def why_not_started(error: Exception) -> str:
+    """Why a container does not start: the engine's words, or ours where those are a riddle."""
+    return f"{NO_PARSER}: {NO_PARSER_CURE}" if lacks_apparmor_parser(error) else str(error)

@@ -12,6 +12,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 logs=$root/data/logs
 engine_record=$root/data/engine.pid
+apparmor_enabled=/sys/module/apparmor/parameters/enabled
 engine_problem=
 engine_started=
 # A bot's FIFOs belong to root, so that the bot's own user cannot open them.
@@ -110,11 +111,20 @@ engine_answers() { timeout 20 docker version --format '{{.Server.Version}}' >/de
 
 ready_engine() {
     if [ "$(id -u)" != 0 ]; then engine_problem=$engine_needs_root; return 1; fi
+    need_apparmor_parser
     if ! engine_answers; then start_engine || return 1; fi
     if ! "$root/deploy/images/build"; then
         engine_problem="the judge image could not be built"
         return 1
     fi
+}
+
+# Debian's engine only recommends it, and starts no container without it where the kernel has AppArmor. An engine that
+# needs none, or is on another machine, must not fail for want of it: whether containers start shows soon enough.
+need_apparmor_parser() {
+    case $(cat "$apparmor_enabled" 2>/dev/null || true) in Y*) ;; *) return 0 ;; esac
+    if command -v apparmor_parser >/dev/null; then return 0; fi
+    need_packages "this kernel has AppArmor, and without its parser no container starts" apparmor || true
 }
 
 start_engine() {

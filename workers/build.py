@@ -34,7 +34,7 @@ from sandbox.languages import LANGUAGES, Recipe
 from workers import metrics, stopping
 from workers.build_log import BuildLog
 from workers.context import BOTS, BUILD, Context
-from workers.play import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, fault_records, insist
+from workers.play import Heartbeat, LeaseLost, cause_of, detail_of, fault_records, insist, log_failure
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +87,7 @@ def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
 
     with context.folder(BUILD) as folder:
         sources, program = folder / "sources", folder / "program"
+        context.blobs.must_take()
         archive = context.blobs.get(job.source_sha256, context.settings.upload_limit_bytes)
         bounds = Bounds(context.settings.unpacked_limit_files, context.settings.unpacked_limit_bytes)
         extract_upload(archive, job.filename, recipe, sources, bounds)
@@ -179,10 +180,9 @@ def give_back(context: Context, job: BuildJob, error: Exception) -> None:
     if isinstance(error, TransportError):  # this host was too slow or busy: expected, and tried again
         log.warning("version %d attempt %d is void: %s: %s", job.version_id, job.attempt, cause, error.detail)
     else:
-        log.error("version %d attempt %d failed: %s", job.version_id, job.attempt, cause, exc_info=error)
+        log_failure(f"version {job.version_id} attempt {job.attempt}", cause, error)
     metrics.task_failures.labels("build", cause).inc()
-    detail = str(error)[:MAX_DETAIL]
-    insist(context, lambda session: release_build(session, job, cause, detail))
+    insist(context, lambda session: release_build(session, job, cause, detail_of(error)))
 
 
 def _reason(context: Context, played: Played, seat: Seat) -> str:

@@ -67,6 +67,7 @@ from workers.play import (
     LeaseLost,
     cause_of,
     insist,
+    log_failure,
     turned_away,
     wait_for_quiet,
 )
@@ -90,6 +91,7 @@ def play_exhibition(context: Context, exhibition_id: int) -> bool:
         with doing("exhibition", exhibition=job.exhibition_id, attempt=job.attempt, game=job.game):
             log.info("exhibition %d attempt %d: %s in %d seats", job.exhibition_id, job.attempt, job.game, job.seats)
             heartbeat = Heartbeat(context, lambda session: renew_exhibition(session, job))
+            context.blobs.must_take()
             transcript = run(context, job, heartbeat)
             sha256 = store(context, transcript, heartbeat)
     except stopping.Stopping:
@@ -108,7 +110,7 @@ def play_exhibition(context: Context, exhibition_id: int) -> bool:
 def give_back(context: Context, job: ExhibitionJob, error: Exception) -> None:
     """Our failure: it goes back to the queue."""
     cause = cause_of(error)
-    log.error("exhibition %d attempt %d failed: %s", job.exhibition_id, job.attempt, cause, exc_info=error)
+    log_failure(f"exhibition {job.exhibition_id} attempt {job.attempt}", cause, error)
     metrics.task_failures.labels("exhibition", cause).inc()
     failed, void = (job.exhibition_id, job.attempt, cause, context.host), isinstance(error, TransportError)
     insist(context, lambda session: release_exhibition(session, *failed, void=void))
@@ -116,14 +118,16 @@ def give_back(context: Context, job: ExhibitionJob, error: Exception) -> None:
 
 def store(context: Context, transcript: Transcript, heartbeat: Callable[[], None]) -> str:
     """Write it; its name. Raises BlobsAway (the store is away, and has been for long), LeaseLost."""
-    give_up_at = time.monotonic() + INSIST_SECONDS
+    give_up_at, told = time.monotonic() + INSIST_SECONDS, False
     while True:
         try:
             return context.blobs.put(encode(transcript))
         except BlobsAway as error:
             if time.monotonic() > give_up_at:
                 raise
-            log.warning("the store is away, trying again: %s", error)
+            if not told:
+                log.warning("the store is away, trying again for %d s: %s", INSIST_SECONDS, error.why)
+            told = True
         heartbeat()
         time.sleep(RETRY_SECONDS)
 

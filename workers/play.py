@@ -2,11 +2,12 @@
 
 Theory of operation
 -------------------
-First of all, now and then, a canary match (`workers.canary`) shows that this machine still judges as it should. `claim`
-takes the row by compare-and-set and gives the job a new attempt number and a lease. `run` plays without a
-database connection, except that the lease is renewed between exchanges, when no bot's clock runs: no thread of ours
-ever competes with the referee. `store` writes transcripts to the blob store, where writing twice is harmless.
-`finish` writes all results in one transaction, and only if the row still carries our attempt number.
+First of all, now and then, a canary match (`workers.canary`) shows that this machine still judges as it should.
+`claim` takes the row by compare-and-set and gives the job a new attempt number and a lease. The store is asked
+whether it takes anything; `run` then plays without a database connection, except that the lease is renewed between
+exchanges, when no bot's clock runs: no thread of ours ever competes with the referee. `store` writes transcripts to
+the blob store, where writing twice is harmless. `finish` writes all results in one transaction, and only if the row
+still carries our attempt number.
 
 So a worker may die anywhere: before `finish` the lease runs out and somebody plays the series again, with the next
 seeds; after it, the results are there. There is no in between. A failure of ours is an exception; it voids a match or
@@ -124,6 +125,7 @@ def carry_out(
     outcomes: list[MatchOutcome] = []
     failure = None
     try:
+        context.blobs.must_take()
         run(context, job, cpus, heartbeat, runs.append)
     except LeaseLost:
         raise
@@ -144,9 +146,20 @@ def failed(job: SeriesJob, error: Exception) -> Failure:
         log.info("series %d attempt %d is handed back: this worker stops", job.series_id, job.attempt)
         return Failure(HANDED_BACK, "its worker was stopped")
     cause = cause_of(error)
-    log.error("series %d attempt %d failed: %s", job.series_id, job.attempt, cause, exc_info=error)
+    log_failure(f"series {job.series_id} attempt {job.attempt}", cause, error)
     metrics.task_failures.labels("play", cause).inc()
-    return Failure(cause, str(error)[:MAX_DETAIL], dict(error.evidence) if isinstance(error, TransportError) else {})
+    return Failure(cause, detail_of(error), dict(error.evidence) if isinstance(error, TransportError) else {})
+
+
+def log_failure(what: str, cause: str, error: Exception) -> None:
+    """Tell an operator of a failure of ours; where from only if it may be a mistake, and not a store that is full."""
+    away = isinstance(error, BlobsAway)
+    log.error("%s failed: %s: %s", what, cause, detail_of(error), exc_info=None if away else error)
+
+
+def detail_of(error: Exception) -> str:
+    """What was said of a failure, for those who may do something about it."""
+    return (error.why if isinstance(error, BlobsAway) else str(error))[:MAX_DETAIL]
 
 
 def claim(context: Context, series_id: int) -> SeriesJob | None:

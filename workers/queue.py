@@ -13,6 +13,7 @@ import socket
 import tempfile
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import redis
 from celery import Celery
@@ -44,6 +45,10 @@ far more than it takes: sender and receiver each look at their own clock, and cl
 
 CHECK_EXPIRY_SECONDS = 10
 
+_REDIS = "workers.redisqueue:Transport"
+OUR_TRANSPORTS = {"filesystem": "workers.filequeue:Transport", "redis": _REDIS, "rediss": _REDIS}
+"""By the scheme of the broker's URL; another one is kombu's own."""
+
 POLL_SECONDS = 0.1
 """How often the embedded broker looks into its folder: a tenth of a second of latency for a listing of a folder."""
 
@@ -51,8 +56,8 @@ POLL_SECONDS = 0.1
 def celery_app(settings: Settings) -> Celery:
     """A Celery application for these settings, with its schedule and no tasks yet."""
     app = Celery("deadheat", broker=settings.broker)
-    if settings.broker.startswith("filesystem:"):
-        app.conf.broker_transport = "workers.filequeue:Transport"
+    if transport := OUR_TRANSPORTS.get(urlsplit(settings.broker).scheme):
+        app.conf.broker_transport = transport
     app.conf.update(
         task_ignore_result=True,
         task_default_queue=CONTROL,

@@ -7,10 +7,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlmodel import select
 
 from cli import organiser
 from league import service
+from league.blobs import Blobs
 from league.database import Database
+from league.tables import BotVersion
 from tests.cli.command import assert_one_sentence, invoke
 from tests.league.world import World, settings
 
@@ -77,6 +80,32 @@ def test_a_league_that_is_there_is_kept_unless_forced(world: World, tmp_path: Pa
     assert invoke("backup", folder, "--keep", "3").returncode == 0
     assert_one_sentence(invoke("restore", folder), "There is a league in this database, with 2 accounts.", 1)
     assert invoke("restore", folder, "--force").returncode == 0
+
+
+def test_what_is_lost_is_named_and_can_be_done_without(world: World, tmp_path: Path, monkeypatch) -> None:
+    folder, name = tmp_path / "backups", Blobs(world.settings.blobs).put(b"what a bot is made of")
+    world.bot()
+    with world.db.transaction() as session:
+        version = session.exec(select(BotVersion)).one()
+        version.source_sha256, version.program_sha256 = name, ""
+    assert invoke("backup", str(folder)).returncode == 0
+    (tmp_path / "data" / "blobs" / name[:2] / f"{name}.zst").write_bytes(b"what is left")
+    assert invoke("backup", str(folder)).returncode == 0, "an earlier one has it"
+    (folder / "blobs" / name[:2] / f"{name}.zst").unlink()
+    done = invoke("backup", str(folder))
+    assert_one_sentence(done, "1 blob that the database names could not be backed up; all else is", 1)
+    assert f"note: Without the source of bot version 1. The content {name} is damaged" in done.stderr
+    monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "elsewhere"))
+    first, *_ = sorted(folder.glob("*/manifest.json"))
+    assert_one_sentence(invoke("restore", str(first.parent)), "(`--allow-missing` goes on without.)", 1)
+    assert not (tmp_path / "elsewhere").exists()
+    told = json.loads(invoke("restore", str(first.parent), "--allow-missing", "--json").stdout)
+    assert (told["restored"], told["lost"]) == (True, [name])
+    (first.parent / "manifest.json").write_text("{")
+    done = invoke("backup", str(folder), "--keep", "1")
+    assert "note: A back-up was left alone." in done.stderr
+    assert f"{first} is not a manifest" in done.stderr
+    assert len(list(folder.glob("*/manifest.json"))) == 2
 
 
 def test_a_folder_without_a_backup_is_refused_in_a_sentence(world: World, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import docker
 import pytest
 
 from cli import checkup
@@ -15,8 +16,10 @@ from cli.checkup import Role, Verdict, look
 from league.config import Settings
 from league.database import Database
 from league.room import Room
+from sandbox.runtimes import NO_PARSER_CURE
 from tests.cli.command import ROOT, assert_one_sentence, invoke
 from tests.league.world import World, settings
+from tests.sandbox.test_runtimes import NO_PARSER
 from workers.leader import FileLease
 
 
@@ -148,6 +151,23 @@ def test_a_scheduler_that_runs_is_seen_and_keeps_its_lease(well: Settings) -> No
 def test_settings_that_cannot_be_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEADHEAT_PORT", "many")
     assert_one_sentence(invoke("doctor"), "DEADHEAT_PORT", 1)
+
+
+def test_a_missing_parser_of_apparmor_is_told_in_a_sentence(well: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Client:
+        def __init__(self) -> None:
+            self.containers = self
+
+        def run(self, *_: object, **__: object) -> None:
+            raise NO_PARSER
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(docker, "from_env", lambda **_: Client())
+    finding = checkup._shared_folder(well, well.data_dir)
+    assert (finding.about, finding.verdict, finding.cure) == ("engine", Verdict.WRONG, NO_PARSER_CURE)
+    assert finding.text == "No container starts: this machine's kernel has AppArmor, and its parser is missing."
 
 
 @pytest.mark.containers

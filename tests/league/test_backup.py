@@ -25,12 +25,12 @@ from engine.memory import MemoryTransport
 from engine.referee import run_match
 from engine.transcript import encode
 from league import service
-from league.backup import Backup, BadBackup, back_up, backups, named_blobs, prune, read_backup
+from league.backup import Backup, BadBackup, Pruned, back_up, backups, named_blobs, owners, prune, read_backup
 from league.blobs import Blobs
 from league.config import Settings
 from league.database import Database
 from league.restore import NotEmpty, check, restore
-from league.schema import WrongSchema, revision
+from league.schema import WrongSchema
 from league.service.audit import first_broken
 from league.states import MatchState
 from league.tablecopy import sums
@@ -162,8 +162,7 @@ def test_a_backup_is_one_instant_while_others_write(played: World, folder: Path)
 def test_a_second_backup_copies_only_what_is_new(small: World, folder: Path) -> None:
     back_up(small.settings, folder)
     before = {path: path.stat().st_mtime_ns for path in (folder / "blobs").rglob("*.zst")}
-    with small.db.transaction() as session:
-        session.exec(select(BotVersion)).first().source_sha256 = Blobs(small.settings.blobs).put(b"new")  # type: ignore[union-attr]
+    upload(small, b"new")
     back_up(small.settings, folder)
     after = {path: path.stat().st_mtime_ns for path in (folder / "blobs").rglob("*.zst")}
     assert len(after) == len(before) + 1
@@ -172,13 +171,12 @@ def test_a_second_backup_copies_only_what_is_new(small: World, folder: Path) -> 
 
 def test_older_backups_can_be_removed_and_the_others_stay_whole(small: World, folder: Path) -> None:
     back_up(small.settings, folder)
-    with small.db.transaction() as session:
-        session.exec(select(BotVersion)).first().source_sha256 = Blobs(small.settings.blobs).put(b"new")  # type: ignore[union-attr]
+    upload(small, b"new")
     back_up(small.settings, folder)
     count = len(list((folder / "blobs").rglob("*.zst")))
-    assert prune(folder, 2) == 0
-    assert prune(folder, 1) == 1
-    (left,) = backups(folder)
+    assert prune(folder, 2).removed == 0
+    assert prune(folder, 1) == Pruned(1, None, [])
+    ((left,), _) = backups(folder)
     assert check(left).blobs == len(list((folder / "blobs").rglob("*.zst"))) == count - 1
 
 
@@ -186,9 +184,9 @@ def test_one_that_was_killed_is_no_backup_and_is_cleared_away(small: World, fold
     whole = back_up(small.settings, folder)
     shutil.copytree(whole.path, folder / "partial-killed")  # a moment before it had its name
     assert read_backup(folder).path == whole.path
-    assert prune(folder, 1) == 0
+    assert prune(folder, 1).removed == 0
     newer = back_up(small.settings, folder)
-    assert [backup.path for backup in backups(folder)] == [whole.path, newer.path]
+    assert [backup.path for backup in backups(folder)[0]] == [whole.path, newer.path]
     assert not (folder / "partial-killed").exists()
 
 
@@ -231,7 +229,7 @@ DAMAGES: dict[str, tuple[Callable[[Backup], object], str]] = {
     "a blob": (lambda backup: alter(next((backup.path.parent / "blobs").rglob("*.zst"))), "cannot be unpacked|SHA-256"),
     "a blob that is gone": (
         lambda backup: next((backup.path.parent / "blobs").rglob("*.zst")).unlink(),
-        "1 blobs of it",
+        "1 blob of it is lost, the first is the [a-z]+ of (match|bot version) [0-9]+",
     ),
     "the manifest": (lambda backup: (backup.path / "manifest.json").write_text("{"), "is not a manifest"),
     "a row, with the file's hash mended": (
@@ -254,9 +252,93 @@ def test_damage_is_found_before_anything_is_overwritten(what: str, small: World,
     target = settings(tmp_path / "new")
     with pytest.raises(BadBackup, match=sentence):
         restore(target, read_backup(folder))
-    assert revision(Database(target).engine) is None
+    assert not (tmp_path / "new").exists(), "not even an empty database"
     with pytest.raises(BadBackup, match=sentence):
         check(read_backup(folder))
+
+
+@pytest.mark.parametrize("harm", ["damaged", "missing"])
+def test_what_the_store_has_lost_is_named_and_the_backup_goes_on(harm: str, small: World, folder: Path) -> None:
+    name = of_a_match(small)
+    harmed(small.settings.blobs, name, harm)
+    made = back_up(small.settings, folder)
+    assert made.manifest.missing == [name] == list(made.lost)
+    assert harm in made.lost[name].replace("not in the store", "missing")
+    assert owners(made.database, [name])[name].startswith("transcript of match ")
+    assert check(made).blobs == made.manifest.blobs - 1, "it was told once, and can be restored"
+
+
+def test_what_is_damaged_in_the_folder_is_copied_anew(small: World, folder: Path) -> None:
+    name = of_a_match(small)
+    first = back_up(small.settings, folder)
+    harmed(blobs_of(folder), name, "damaged")
+    second = back_up(small.settings, folder)
+    assert second.manifest.missing == []
+    assert first.store.whole(name)
+    assert prune(folder, 1, second).removed == 1
+
+
+def test_the_last_backup_that_lacks_nothing_is_not_removed(small: World, folder: Path) -> None:
+    whole = [back_up(small.settings, folder) for _ in range(2)][1]
+    with small.db.transaction() as session:
+        session.exec(select(BotVersion)).first().source_sha256 = "0" * 64  # type: ignore[union-attr]
+    lacking = [back_up(small.settings, folder) for _ in range(2)][1]
+    assert prune(folder, 1, lacking) == Pruned(2, whole.path, [])
+    assert [backup.path for backup in backups(folder)[0]] == [whole.path, lacking.path]
+    assert prune(folder, 1) == Pruned(0, whole.path, [])
+    assert check(whole).lost == {}
+    upload(small, b"again")
+    assert prune(folder, 1, back_up(small.settings, folder)) == Pruned(2, None, [])
+
+
+def test_a_damaged_one_is_not_taken_for_the_last_that_lacks_nothing(small: World, folder: Path) -> None:
+    whole = back_up(small.settings, folder)
+    name = upload(small, b"a program that is new")
+    back_up(small.settings, folder)
+    for store in (small.settings.blobs, blobs_of(folder)):
+        harmed(store, name, "damaged")
+    lacking = back_up(small.settings, folder)
+    assert prune(folder, 1, lacking) == Pruned(1, whole.path, [])
+
+
+@pytest.mark.parametrize("broken", ["manifest.json", "database.sqlite3"])
+def test_one_broken_backup_does_not_stop_the_removing_of_others(broken: str, small: World, folder: Path) -> None:
+    upload(small, b"early")
+    oldest = back_up(small.settings, folder)
+    upload(small, b"late")
+    for file in {"manifest.json", broken}:
+        (oldest.path / file).write_bytes(b"\0 not what it was")
+    made = [back_up(small.settings, folder) for _ in range(2)][1]
+    count = len(list((folder / "blobs").rglob("*.zst")))
+    pruned = prune(folder, 1, made)
+    assert (pruned.removed, pruned.spared) == (1, None)
+    assert len(pruned.unreadable) == 1
+    assert "is not a manifest" in pruned.unreadable[0]
+    assert oldest.path.exists()
+    assert len(list((folder / "blobs").rglob("*.zst"))) == count, "it may still name what no other does"
+    assert read_backup(folder).path == made.path
+
+
+def test_a_lost_blob_does_not_keep_a_league_from_being_restored(small: World, folder: Path, tmp_path: Path) -> None:
+    name = of_a_match(small)
+    made = back_up(small.settings, folder)
+    harmed(blobs_of(folder), name, "damaged")
+    target = settings(tmp_path / "new")
+    with pytest.raises(BadBackup, match="--allow-missing"):
+        restore(target, made)
+    checked = restore(target, made, allow_missing=True)
+    assert list(checked.lost) == [name]
+    assert checked.blobs == made.manifest.blobs - 1
+    assert not Blobs(target.blobs).has(name)
+    assert everything(target) == everything(small.settings)
+
+
+def test_what_the_league_still_has_is_not_lost_to_it(small: World, folder: Path) -> None:
+    name = of_a_match(small)
+    made = back_up(small.settings, folder)
+    small.close()
+    harmed(blobs_of(folder), name, "missing")
+    assert restore(small.settings, made, force=True).lost == {}
 
 
 def test_what_the_store_had_lost_already_is_told_and_does_not_stop_a_restore(
@@ -293,7 +375,7 @@ def test_a_backup_of_a_newer_version_is_left_to_that_version(world: World, folde
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(WrongSchema, match="a newer Deadheat made it"):
         back_up(world.settings, folder)
-    assert len(backups(folder)) == 1
+    assert len(backups(folder)[0]) == 1
     assert [path for path in folder.iterdir() if path.name.startswith("partial-")] == []
 
 
@@ -338,6 +420,31 @@ def everything(chosen: Settings) -> dict[str, list[dict[str, object]]]:
         }
     database.close()
     return found
+
+
+def upload(world: World, content: bytes) -> str:
+    """Give a version another source; its name."""
+    with world.db.transaction() as session:
+        version = session.exec(select(BotVersion)).first()
+        assert version is not None
+        version.source_sha256 = Blobs(world.settings.blobs).put(content)
+        return version.source_sha256
+
+
+def blobs_of(folder: Path) -> str:
+    return (folder / "blobs").as_uri()
+
+
+def of_a_match(world: World) -> str:
+    """A transcript's name."""
+    with world.db.reading() as session:
+        return session.exec(select(Match.transcript_sha256).where(Match.transcript_sha256 != "")).first() or ""
+
+
+def harmed(url: str, name: str, how: str) -> None:
+    """Damage or remove a blob's file on the disk."""
+    file = Path(url.removeprefix("file://")) / name[:2] / f"{name}.zst"
+    alter(file) if how == "damaged" else file.unlink()
 
 
 def alter(path: Path) -> None:

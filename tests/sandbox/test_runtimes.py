@@ -8,12 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docker.errors import APIError
 
 from sandbox.attribution import Blame
 from sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
 from sandbox.build import BuildFailed, build
+from sandbox.docker import DockerBox
 from sandbox.languages import LANGUAGES
-from sandbox.runtimes import GVISOR_FLAGS, HOST_THREADS_PER_PROCESS, Runtime, find_runtime, refuse_user_namespaces
+from sandbox.runtimes import (
+    GVISOR_FLAGS,
+    HOST_THREADS_PER_PROCESS,
+    Runtime,
+    find_runtime,
+    refuse_user_namespaces,
+    why_not_started,
+)
 
 RUNSC = {"path": "/usr/bin/runsc", "runtimeArgs": list(GVISOR_FLAGS)}
 INFO: dict[str, Any] = {"DefaultRuntime": "runc", "Runtimes": {"runc": {"path": "runc"}, "gv": RUNSC}}
@@ -52,6 +61,42 @@ def test_an_engine_in_a_user_namespace_is_refused(option: str, how: str) -> None
     with pytest.raises(SandboxError, match=f"{how}.*no user of its own") as refused:
         refuse_user_namespaces({"SecurityOptions": ["name=seccomp,profile=default", option]})
     assert refused.value.cause == "no-runtime"  # a worker does not wait for it to be well
+
+
+NO_PARSER = APIError(
+    "500 Server Error for http+docker://localhost/v1.41/containers/0/start: Internal Server Error",
+    explanation="AppArmor enabled on system but the docker-default profile could not be loaded: running "
+    "`apparmor_parser apparmor_parser --version` failed with output: \n"
+    'error: exec: "apparmor_parser": executable file not found in $PATH',
+)
+"""Debian 12's engine on a minimal system."""
+
+
+def test_a_missing_parser_of_apparmor_is_told_in_a_sentence() -> None:
+    told = why_not_started(NO_PARSER)
+    assert told == (
+        "this machine's kernel has AppArmor, and its parser is missing: "
+        "install the Debian package apparmor on the engine's machine"
+    )
+    assert why_not_started(APIError("500", explanation="apparmor_parser: syntax error")).startswith("500")
+
+
+def test_a_box_that_cannot_be_opened_for_it_says_so(tmp_path: Path) -> None:
+    """As `check-host` and a worker's log tell it."""
+
+    class Engine:
+        _version = "1.41"
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "start":
+                raise NO_PARSER
+            return lambda *_, **__: {"Id": "0"}
+
+    engine: Any = Engine()
+    (tmp_path / "program").mkdir()
+    program = Program(tmp_path / "program", ("true",), "")
+    with pytest.raises(SandboxError, match="could be started: this machine's kernel has AppArmor, and its parser"):
+        DockerBox(engine, "image", tmp_path, program, Limits(), Runtime("runc"))
 
 
 def test_under_gvisor_processes_are_counted_inside_and_pipes_may_be_opened() -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
-import subprocess
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,34 +17,6 @@ from tests.league.world import settings
 from workers import leader, queue
 from workers.leader import KEY, Lease, LedScheduler, RedisLease, lease_of
 from workers.queue import celery_app
-
-
-@pytest.fixture
-def redis_url(tmp_path: Path) -> Iterator[str]:
-    """A Redis of this test's own."""
-    program = shutil.which("redis-server")
-    if program is None:
-        pytest.skip("no Redis is installed (Debian: redis-server)")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
-    with subprocess.Popen([program, *options], stdout=subprocess.DEVNULL) as server:
-        url = f"redis://127.0.0.1:{port}/0"
-        with redis.Redis.from_url(url) as client:
-            until = time.monotonic() + 30
-            while not answers(client):
-                assert time.monotonic() < until
-                time.sleep(0.05)
-            yield url
-        server.terminate()
-
-
-def answers(client: redis.Redis) -> bool:
-    try:
-        return bool(client.ping())
-    except redis.ConnectionError:
-        return False
 
 
 @pytest.fixture(params=["files", "redis"])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
+import obstore
 import pytest
+from obstore.exceptions import GenericError
 from prometheus_client import REGISTRY
 from sqlalchemy.exc import InternalError, OperationalError
 from sqlmodel import Session, col, select
@@ -322,6 +325,27 @@ def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(
     play_series(world.context, series_id)
     assert_played_once(world, series_id)
     assert causes(world, series_id)[0] == "blobs-away"
+
+
+def test_for_a_store_that_is_full_nothing_is_played_and_one_line_is_logged(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    series_id = queued(world)
+    played: list[Arena] = []
+
+    def full(*_: object) -> None:
+        raise GenericError("Generic LocalFileSystem error: No space left on device\n\nDebug source:\nGeneric {")
+
+    monkeypatch.setattr(obstore, "put", full)
+    monkeypatch.setattr(Arena, "open", played.append)
+    play_series(world.context, series_id)
+    assert played == []
+    assert (series(world, series_id).state, causes(world, series_id)) == (SeriesState.QUEUED, ["blobs-away"])
+    (told,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert told.message == (
+        f"series {series_id} attempt 1 failed: blobs-away: Generic LocalFileSystem error: No space left on device"
+    )
+    assert told.exc_info is None
 
 
 def test_an_engine_that_goes_away_in_the_middle_costs_no_match(

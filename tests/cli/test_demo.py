@@ -1,0 +1,69 @@
+"""What the demonstration does while its server is not ready; that it works is shown end to end."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Self
+
+import pytest
+
+from cli import demo
+from cli.api_client import Refused
+from tests.league.world import settings
+
+
+class Unready:
+    """A client whose server answers at the try that is told."""
+
+    answers_at = 0
+
+    def __init__(self, _: str) -> None:
+        self.tries = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def call(self, *_: str) -> None:
+        self.tries += 1
+        if self.tries < self.answers_at:
+            raise Refused(503, "not-ready", "Not yet.")
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
+    """One that lives and has said something; each look at the clock is ten seconds after the one before."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "serve.log").write_text("starting\nmigrating the database [0017]\n")
+    clock = SimpleNamespace(monotonic=itertools.count(0, 10).__next__, sleep=lambda _: None)
+    monkeypatch.setattr(demo, "time", clock)
+    monkeypatch.setattr(demo, "Client", Unready)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        yield process
+
+
+def test_a_slow_server_is_waited_for_and_its_last_word_is_told(
+    server: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Unready, "answers_at", 30)
+    demo.wait_until_ready("http://nowhere", server, settings(tmp_path))
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "    The server is not ready after 20 s; its last word: migrating the database [0017]"
+    assert 10 < len(told) < 20
+
+
+def test_a_server_that_ends_is_not_waited_for(
+    server: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Unready, "answers_at", 1_000_000)
+    server.kill()
+    server.wait()
+    with pytest.raises(demo.Broken, match="the server ended: migrating the database"):
+        demo.wait_until_ready("http://nowhere", server, settings(tmp_path))

@@ -1,0 +1,41 @@
+"""The Redis broker: kombu's transport, which leaves nothing on the disk when Redis dies.
+
+The original puts messages that were fetched and not carried out back into Redis when it lets go of a connection. Where
+Redis is gone, it pickles them into the machine's folder for temporary files, one file for each connection, which nobody
+ever reads or removes. Here they are dropped, for a message is only a nudge (see `workers.queue`).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from kombu.transport import redis, virtual
+
+log = logging.getLogger(__name__)
+
+
+class QoS(virtual.QoS):
+    """See the module."""
+
+    def restore_unacked(self) -> list[Any]:  # type: ignore[override]  # the stub knows of no list
+        """Put back what can be; no errors, for those are what would be pickled."""
+        lost: list[Any] = super().restore_unacked()  # type: ignore[assignment]  # as above
+        if lost:
+            log.warning("messages that Redis did not take back: %d; what they are about is found again", len(lost))
+        return []
+
+
+class Channel(redis.Channel):
+    """See the module."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        assert not self.ack_emulation, "with it Redis keeps what was fetched, and the class below would not"
+        self.QoS = QoS  # type: ignore[assignment]  # the original assigns its parent, too
+
+
+class Transport(redis.Transport):
+    """See the module."""
+
+    Channel = Channel
