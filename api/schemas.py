@@ -549,6 +549,20 @@ class Entry(Output):
     absence_reason: str = Field(description="An organiser's; empty where its author withdrew it.")
 
 
+class Waiting(Output):
+    """How long a bot waits for its next result in a season."""
+
+    playing: int = Field(description="Its matches in series that are being played.")
+    planned: int = Field(description="Its matches in series that wait.")
+    before: int = Field(description="Matches of others that come before those, of any season.")
+    seconds: int | None = Field(
+        description="Until its next result: the matches ahead, each as long as its season's took within the last hour, "
+        "divided by the series that are played now. null: nothing is being played, or too little has ended."
+    )
+    over: bool = Field(description="Whether nothing more comes by itself.")
+    sentence: str = Field(description="All of it for people.")
+
+
 class Challenge(Output):
     """A version at an entry's promotion gate; the test ends when `llr` reaches `lower` or `upper`."""
 

@@ -186,6 +186,11 @@ class Client:
         """Versions at the entry's gate, the newest first."""
         return self._items(models.Challenge, f"/v1/seasons/{season_id}/entries/{bot_id}/challenges")
 
+    def waiting(self, season_id: int, bot_id: int, version: int) -> models.Waiting:
+        """How long a version waits for its next result in a season, and why nothing more comes where it does not."""
+        path = f"/v1/seasons/{season_id}/entries/{bot_id}/waiting"
+        return self._ask(models.Waiting, "GET", path, params={"version": version})
+
     def change_entry(self, season_id: int, bot_id: int, verb: str, body: Body | None = None) -> None:
         """`verb`: withdraw, rejoin; for organisers, with a reason, disqualify, withdraw, reinstate."""
         self.call("POST", f"/v1/seasons/{season_id}/entries/{bot_id}/{verb}", **({"json": body} if body else {}))

@@ -169,6 +169,17 @@ class Entry(Answer):
     absence_reason: str
 
 
+class Waiting(Answer):
+    """How long a bot waits for its next result in a season."""
+
+    playing: int
+    planned: int
+    before: int
+    seconds: int | None
+    over: bool
+    sentence: str
+
+
 class Challenge(Answer):
     """A version at an entry's promotion gate."""
 

@@ -20,7 +20,8 @@ from league.service import careers
 from league.service.careers import Part
 from league.service.history import history
 from league.service.response_times import command_times
-from league.states import MatchState
+from league.service.waiting import waiting
+from league.states import MatchState, SeasonState
 
 router = APIRouter(include_in_schema=False)
 
@@ -70,6 +71,7 @@ NOWHERE: dict[str, Any] = {
     "failures": [],
     "causes": {},
     "recent_failures": [],
+    "waits": None,
     "looked_at": careers.RECENT_MATCHES,
 }
 """What the page shows of a bot that is in no season."""
@@ -97,6 +99,7 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
         "times": command_times(session, part.season_id, version_ids),
         "failures": failures,
         "causes": _by_cause(careers.failure_counts(session, part.season_id, bot_id)),
+        "waits": None if part.state is SeasonState.CLOSED else waiting(session, part.season_id, bot_id),
         "recent_failures": [failure for failure in failures if failure.version == part.version],
     }
 

@@ -155,9 +155,30 @@ def test_wait_says_when_nobody_else_is_there(league: League) -> None:
     done = league.submit("ada", "--season", season, "--wait", "--timeout", 2)
     assert "Nobody else is there to play against yet, and a match takes 2." in done.stdout
     assert "begin by themselves once others have entered" in done.stdout
-    assert_one_sentence(done, "its first matches have not ended within 2 s; it goes on without us", 3)
+    standing = "No match of it is drawn at present."
+    assert_one_sentence(done, f"its first matches have not ended within 2 s; it goes on without us. {standing}", 3)
     done = league.submit("bob", "--season", season, "--wait", "--matches", 1)
     assert "Nobody else" not in done.stdout and done.returncode == 0
+
+
+def test_wait_says_the_place_in_the_queue_and_ends_where_nothing_more_comes(league: League) -> None:
+    season = league.site.world.season(4, games_per_pair=100, series_length=1)
+    league.site.world.tick()
+    ahead = league.says("ada", "matches", "--season", season, "--state", "scheduled", "--limit", 100, "--json")
+    work = follow.time.sleep
+
+    def withdraw(_seconds: float) -> None:
+        follow.time.sleep = work
+        league.build()
+        follow.time.sleep = lambda _: league.says("ada", "withdraw", "adas", "--season", season) and None
+
+    follow.time.sleep = withdraw
+    done = league.submit("ada", "--season", season, "--wait", "--timeout", 600)
+    assert_one_sentence(done, "0 of its first 3 matches ended. It is withdrawn in this season", 1)
+    waits = f"No match of it is drawn yet: {len(ahead.splitlines())} matches of others wait"
+    assert waits in done.stderr
+    bot = league.site.client.get("/bots/5", headers={"Accept": "text/html"}).text
+    assert "It is withdrawn in this season" in bot
 
 
 def test_a_ranking_names_who_has_left(league: League) -> None:

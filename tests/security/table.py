@@ -87,6 +87,7 @@ TABLE: tuple[Line, ...] = (
     Line("PUT", f"{SEASON}/entries/{{bot_id}}", "401 404 200 200 200", {"version": 1}),
     Line("PATCH", f"{SEASON}/entries/{{bot_id}}", "401 403 403 200 200", {"division": 1}),
     Line("GET", f"{SEASON}/entries/{{bot_id}}/challenges", "401 404 200 200 200"),
+    Line("GET", f"{SEASON}/entries/{{bot_id}}/waiting", ALL),
     Line("POST", f"{SEASON}/entries/{{bot_id}}/disqualify", "401 403 403 204 204", REASON),
     Line("POST", f"{SEASON}/entries/{{bot_id}}/reinstate", "401 403 403 204 204", REASON),
     Line("POST", f"{SEASON}/entries/{{bot_id}}/withdraw", "401 404 204 404 404"),
