@@ -137,9 +137,11 @@ class Client:
 
     # --- Seasons and entries.
 
-    def seasons(self) -> list[models.Season]:
-        """All seasons, the newest first."""
-        return self._items(models.Season, "/v1/seasons")
+    def seasons(self, author: str = "", results: bool = False) -> list[models.Season]:
+        """The newest first: all, those that an author has entered, those in which a match has ended."""
+        chosen = {"author": author, "results": "true" if results else ""}
+        query = str(httpx.QueryParams({name: value for name, value in chosen.items() if value}))
+        return self._items(models.Season, f"/v1/seasons?{query}" if query else "/v1/seasons")
 
     def season(self, season_id: int) -> models.SeasonDetail:
         """One season with its progress."""

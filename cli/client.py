@@ -123,6 +123,20 @@ def visit(server: str) -> Iterator[Client]:
         yield client
 
 
+def own_name(server: str, token: str) -> str:
+    """The name of whoever asks; "" without a token, or with one that is good no more."""
+    server, token = resolved(server, token)
+    if not token:
+        return ""
+    try:
+        with Client(server, token) as client:
+            return client.me().name
+    except Refused as error:
+        if error.status == 401:
+            return ""
+        refuse(error)
+
+
 def refuse(error: Refused) -> NoReturn:
     """End the command with the server's sentence, and what may help."""
     message = str(error)

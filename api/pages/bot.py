@@ -33,7 +33,7 @@ RECENT = 20
 async def bot(
     shared: Shared, request: Request, bot_id: Id, season: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None
 ) -> Response:
-    """One bot, as it does in its newest season or the one asked for."""
+    """One bot, as it does in the season asked for, or its newest one with results."""
     return await page(shared, request, ("bot", bot_id, season), lambda: _bot(shared, bot_id, season))
 
 
@@ -79,7 +79,7 @@ NOWHERE: dict[str, Any] = {
 
 def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
     if season_id is None:
-        return parts[0] if parts else None
+        return next((part for part in parts if part.has_results), parts[0] if parts else None)
     for part in parts:
         if part.season_id == season_id:
             return part

@@ -205,6 +205,38 @@ def test_a_ranking_names_who_has_left(league: League) -> None:
     assert "Withdrawn: <a" in page and ">adas</a>." in page
 
 
+def test_a_ranking_is_of_ones_own_newest_season_with_results_else_of_the_newest(league: League) -> None:
+    world = league.site.world
+
+    def season_shown(who: str) -> int:
+        found: int = json.loads(league.says(who, "leaderboard", "--json"))["season_id"]
+        return found
+
+    assert_one_sentence(league.run("ada", "leaderboard"), "the server has no season yet", 1)
+    own = world.season(1, games_per_pair=4)
+    assert season_shown("ada") == own, "none has results"
+    league.submit("ada", "--season", own)
+    others = world.season(2)
+    while series := world.tick():
+        for series_id in series:
+            job_ = world.claim(series_id)
+            assert job_ is not None and world.finish(job_)
+    with world.db.transaction() as session:
+        service.refit(session, others)
+        service.create_season(session, world.boss, game=GAME, name="next year")
+    assert (season_shown("ada"), season_shown("bob")) == (own, others)
+    league.tokens["bob"] = "dh_forgotten"
+    assert season_shown("bob") == others, "everybody may see it, whatever became of the login"
+    for bot, season in ((1, own), (2, own), (3, others)):
+        with world.db.transaction() as session:
+            newest = service.create_season(session, world.boss, game=GAME, name=f"later {bot}").id
+            service.let_in(session, world.boss, newest, bot)
+        page = league.site.client.get(f"/bots/{bot}", headers={"Accept": "text/html"}).text
+        assert f'In <a href="/seasons/{season}">' in page
+    game = league.site.client.get(f"/games/{GAME}", headers={"Accept": "text/html"}).text
+    assert f'In <a href="/seasons/{others}">' in game
+
+
 STAGES = ["built\n", "built\none\ntw", "built\none\ntwo\nthree\n"]
 
 
