@@ -17,7 +17,7 @@ from cli.bots import HOUSE
 from cli.client import AsJson, Server, Token, print_json
 from cli.console import command as to_type
 from cli.console import err, fail, last_lines, out, plain, quoted, short, visible
-from cli.matches import local_file
+from cli.matches import local_file, own_seat
 from cli.recorded import RECORDED
 from cli.replays import VIEWS
 from cli.transcripts import doubt, load, players, stderr_path
@@ -48,13 +48,16 @@ LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript
 
 def explain(
     file: File,
-    number: Annotated[int, typer.Option("--seat", min=1, help="Whose match it was; seats are counted from 1.")],
+    number: Annotated[
+        int | None, typer.Option("--seat", min=1, help="Whose match it was, from 1; left out: yours.")
+    ] = None,
     exchanges: Annotated[int, typer.Option(min=1, max=100_000, help="How many exchanges to show before the end.")] = 3,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Why a seat lost, or won: verdict and cure, its last lines with their times, stderr, and how to play it again."""
+    number = number or own_seat(file, server, token)
     file = local_file(file, server, token)
     transcript = load(file)
     if number > transcript.seats:

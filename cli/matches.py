@@ -223,13 +223,33 @@ def download(
             err.print(f"{told}; download them later.", soft_wrap=True)
 
 
+def match_number(file: Path) -> int | None:
+    """The number of a match on the server, if that is what stands where a file may stand."""
+    text = str(file)
+    return int(text) if text.isascii() and text.isdigit() and not file.exists() else None
+
+
+def own_seat(file: Path, server: str, token: str) -> int:
+    """The only seat, from 1, in which a bot of the asker's sat; ends the command where there is no such one."""
+    number = match_number(file)
+    if number is None:
+        fail("a file does not say which seat is yours: name one by --seat", USAGE)
+    with connect(server, token) as client:
+        own = {bot.id for bot in client.bots()} if client.has_token else set()
+        seats = [seat_number(seat.seat) for seat in client.match(number).seats if seat.bot_id in own]
+    if len(seats) != 1:
+        whose = f"seats {' and '.join(map(str, seats))} are yours" if seats else "no bot of yours sat there"
+        fail(f"match {number}: {whose if client.has_token else 'you are not logged in'}; name a seat by --seat", USAGE)
+    return seats[0]
+
+
 def local_file(file: Path, server: str, token: str) -> Path:
     """The file; or for the number of a match its transcript, in a new temporary folder with the asker's own stderr."""
-    number = str(file)
-    if not (number.isascii() and number.isdigit()) or file.exists():
+    number = match_number(file)
+    if number is None:
         return file
     with connect(server, token) as client:
-        path = save(client, client.match(int(number)), Path(tempfile.mkdtemp(prefix="deadheat-match-")))
+        path = save(client, client.match(number), Path(tempfile.mkdtemp(prefix="deadheat-match-")))
     err.print(f"Downloaded to {plain(str(path))}", soft_wrap=True)
     return path
 

@@ -205,6 +205,30 @@ def test_a_ranking_names_who_has_left(league: League) -> None:
     assert "Withdrawn: <a" in page and ">adas</a>." in page
 
 
+def test_one_sees_what_one_has_submitted_and_explain_knows_ones_seat(league: League) -> None:
+    assert league.says("ada", "bot", "list") == "You have no bot yet.\n"
+    season = league.site.world.season(0, games_per_pair=2)
+    league.submit("bob", "--season", season)
+    league.submit("ada", "--season", season, "--wait", "--matches", 1)
+    league.reason = "it does not compile"
+    league.submit("ada")
+    listed = league.says("ada", "bot", "list").split()
+    assert listed[-5:] == ["2", "adas", GAME, "-", "2"]
+    newest, first = league.says("ada", "bot", "versions", "adas").splitlines()
+    assert newest == "Version 2 is broken: it does not compile (bot.py, 7 bytes, python)"
+    assert first.startswith("Version 1 is ready")
+    as_json = league.says("ada", "bot", "versions", 2, "--json").splitlines()
+    assert [json.loads(line)["number"] for line in as_json] == [2, 1]
+    seats = json.loads(league.says("ada", "matches", 1, "--json"))["seats"]
+    (seat,) = (seat["seat"] for seat in seats if seat["bot"] == "adas")
+    explained = json.loads(league.says("ada", "explain", 1, "--json"))
+    assert explained["seat"] == seat
+    assert json.loads(league.says("bob", "explain", 1, "--json"))["seat"] == 1 - seat
+    assert_one_sentence(league.run("ada", "explain", league.bot), "a file does not say which seat is yours", 2)
+    nobody = invoke("explain", "1", "--server", league.server)
+    assert_one_sentence(nobody, "match 1: you are not logged in; name a seat by --seat", 2)
+
+
 def test_a_ranking_is_of_ones_own_newest_season_with_results_else_of_the_newest(league: League) -> None:
     world = league.site.world
 
