@@ -42,13 +42,14 @@ from league.words import Uncounting
 
 Name = Annotated[
     str,
-    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$"),
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=32),
     Field(
         description="1 to 32 letters, digits, - and _; upper and lower case do not make a difference.", examples=["ada"]
     ),
 ]
-SeasonName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+:'()/-]{0,63}$")]
-Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]{0,63}$")]
+SeasonName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+:'()/-]*$", max_length=64)]
+DivisionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$", max_length=32)]
+Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64)]
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
 TokenDays = Annotated[int, Field(ge=1, le=3650)]
@@ -306,7 +307,7 @@ class BuildLog(Output):
 class DivisionRequest(Input):
     """A part of the field."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,31}$")] = Field(examples=["First"])
+    name: DivisionName = Field(examples=["First"])
     size: Annotated[int, Field(ge=2, le=10_000)] | None = Field(default=None, description="Most entries; null: any.")
 
 
