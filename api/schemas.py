@@ -48,6 +48,11 @@ Name = Annotated[
     ),
 ]
 SeasonName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+:'()/-]*$", max_length=64)]
+Description = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, max_length=500),
+    Field(description="For people, at most 500 characters.", examples=["Greedy, with a table of all endings."]),
+]
 DivisionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$", max_length=32)]
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64)]
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
@@ -212,9 +217,18 @@ class BotRequest(Input):
 
 
 class BotChange(Input):
-    """Whose a bot is to be."""
+    """What is to change of a bot."""
 
-    team_id: RowId | None = Field(description="null: nobody's but its maker's.")
+    team_id: RowId | None = Field(default=None, description="null: nobody's but its maker's.")
+    name: Name = Field(default="", examples=["greedy"])
+    description: Description = ""
+    retired: bool = Field(default=False, description="Whether it leaves its seasons, and the lists; results stay.")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.model_fields_set:
+            raise PydanticCustomError("nothing", "Say what is to change.")
+        return self
 
 
 class Bot(Output):
@@ -227,6 +241,8 @@ class Bot(Output):
     team_id: int | None
     team: str | None = Field(examples=["lovelace"])
     versions: int
+    description: str
+    retired_at: datetime | None = Field(description="Since when its author has retired it; null: it is not.")
     created_at: datetime
 
 

@@ -110,9 +110,9 @@ class Client:
                 return bot
         return self._ask(models.Bot, "POST", "/v1/bots", json={"game": game, "name": name})
 
-    def give_bot(self, bot_id: int, team_id: int | None) -> models.Bot:
-        """Make a bot a team's; None: its maker's."""
-        return self._ask(models.Bot, "PATCH", f"/v1/bots/{bot_id}", json={"team_id": team_id})
+    def change_bot(self, bot_id: int, **change: Any) -> models.Bot:
+        """Change `name`, `description`, `retired` or `team_id` (None: its maker's)."""
+        return self._ask(models.Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
 
     def upload(self, bot_id: int, filename: str, content: bytes, progress: Progress | None = None) -> models.Version:
         """A new version, to be built."""
@@ -130,6 +130,10 @@ class Client:
     def build_log(self, bot_id: int, number: int) -> models.BuildLog:
         """What the build and the trial match printed."""
         return self._ask(models.BuildLog, "GET", f"/v1/bots/{bot_id}/versions/{number}/log")
+
+    def source(self, bot_id: int, number: int) -> bytes:
+        """What was uploaded, byte for byte."""
+        return self.download(f"/v1/bots/{bot_id}/versions/{number}/source")
 
     def trial(self, bot_id: int, number: int) -> bytes:
         """The transcript of the match by which a version qualified, or did not; JSON Lines."""

@@ -44,6 +44,8 @@ class Bot(Answer):
     author: str
     team: str | None
     versions: int
+    description: str
+    retired_at: datetime | None
 
 
 class Team(Answer):

@@ -52,7 +52,9 @@ def register(app: typer.Typer) -> None:
 def submit(
     bot: Annotated[Path, typer.Argument(help="A source file, a zip, or a folder (it is zipped).")],
     game: Annotated[str, typer.Option(help="The game it plays.")],
-    name: Annotated[str, typer.Option(help="The bot's name, at most 32 letters, digits, - and _; a new one makes a new bot.")],
+    name: Annotated[
+        str, typer.Option(help="The bot's name, at most 32 letters, digits, - and _; a new one makes a new bot.")
+    ],
     season: Annotated[int, typer.Option(min=0, help="Enter it into this season once it is ready; 0: do not.")] = 0,
     wait: Annotated[
         bool | None,

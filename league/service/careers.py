@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy import case
+from sqlalchemy import and_, case
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
@@ -169,11 +169,11 @@ def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
 
 
 def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:
-    """An author's name as it is written, and the bots. Raises NotFound."""
+    """An author's name as it is written, and the bots that are not retired. Raises NotFound."""
     author = session.exec(select(User).where(User.name_key == name.lower())).first()
     if author is None:
         raise NotFound("author", name)
-    return author.name, infos(session, col(Bot.owner_id) == author.id)
+    return author.name, infos(session, and_(col(Bot.owner_id) == author.id, col(Bot.retired_at).is_(None)))
 
 
 @dataclass(frozen=True, slots=True)

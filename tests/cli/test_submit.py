@@ -229,6 +229,24 @@ def test_one_sees_what_one_has_submitted_and_explain_knows_ones_seat(league: Lea
     assert_one_sentence(nobody, "match 1: you are not logged in; name a seat by --seat", 2)
 
 
+def test_a_bot_is_fetched_renamed_described_and_retired(
+    league: League, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    league.submit("ada")
+    assert league.says("ada", "bot", "source", "adas", 1) == "Written to adas-1.py\n"
+    assert Path("adas-1.py").read_bytes() == league.bot.read_bytes()
+    assert_one_sentence(league.run("ada", "bot", "source", "adas", 1), "adas-1.py exists already", 2)
+    assert_one_sentence(league.run("bob", "bot", "source", 1, 1), "You have no bot number 1.", 1)
+    assert league.says("ada", "bot", "rename", "adas", "deep") == "It is called deep now.\n"
+    assert league.says("ada", "bot", "describe", "deep", "It [b]thinks[/b].") == "deep: It [b]thinks[/b].\n"
+    assert league.says("ada", "bot", "retire", "deep").startswith("deep is retired. `")
+    assert "deep (retired)" in " ".join(league.says("ada", "bot", "list").split())
+    refused = league.run("ada", "submit", league.bot, "--game", GAME, "--name", "deep")
+    assert_one_sentence(refused, "The bot is retired; its author can bring it back.", 1)
+    assert json.loads(league.says("ada", "bot", "retire", "deep", "--undo", "--json"))["retired_at"] is None
+
+
 def test_a_ranking_is_of_ones_own_newest_season_with_results_else_of_the_newest(league: League) -> None:
     world = league.site.world
 
