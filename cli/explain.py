@@ -20,7 +20,7 @@ from cli.console import err, fail, last_lines, out, plain, quoted, short, visibl
 from cli.matches import local_file, own_seat
 from cli.recorded import RECORDED
 from cli.replays import VIEWS
-from cli.transcripts import doubt, load, players, stderr_path
+from cli.transcripts import doubt, load, players, stderr_path, was_killed
 from cli.watch import File
 from engine.chance import attempt_seed
 from engine.core import Fault, Reply, Seat
@@ -43,6 +43,7 @@ from sandbox.box import STDERR_KEPT_BYTES
 SLOWEST = 5
 ASKED_WIDTH = 28
 STDERR_LINES = 12
+KILLED = "It had not ended within a second, and was killed. The result stands; end the program when it reads FINISH."
 LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript says
 
 
@@ -80,6 +81,8 @@ def explain(
     if fault is None:
         _show_slowest(transcript, seat)
     _show_lines(transcript, seat, exchanges)
+    if was_killed(file, seat) and fault is None:
+        out.print(f"\n[bold]After FINISH[/]  {KILLED}", soft_wrap=True)
     _show_stderr(file, seat)
     _show_again(file, transcript, seat)
 
@@ -126,6 +129,7 @@ def explained(
             }
             for number in last_exchanges(transcript, seat, exchanges)
         ],
+        "killed_after_finish": fault is None and was_killed(file, seat),
         "stderr": None if (written := _stderr(file, seat)) is None else last_lines(written, STDERR_LINES),
         "again": _again(file, transcript, seat),
     }

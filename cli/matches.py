@@ -19,7 +19,7 @@ from cli.author import find_bot
 from cli.client import USAGE, AsJson, Server, Token, connect, print_json, print_json_lines
 from cli.console import err, fail, out, plain, quoted
 from cli.follow import DEFAULT_TIMEOUT_S, LogReader, Patience, Timeout, looks, result, state_line, verdict
-from cli.transcripts import stderr_path
+from cli.transcripts import note_killed, stderr_path
 from engine.figures import counted, duration, seat_number
 
 Bot = Annotated[str, typer.Option("--bot", help="Only this bot's: one of yours by name, or anyone's by number.")]
@@ -264,6 +264,7 @@ def save(client: Client, match: Match, folder: Path) -> Path:
                 fail(f"the transcript of match {match.id} is not the published one: its SHA-256 is {_sha256(content)}")
             path.write_bytes(content)
         for ending in _own_endings(client, match.id):
+            note_killed(path, ending.seat, ending.lingered)
             if ending.stderr:
                 stderr_path(path, ending.seat).write_text(ending.stderr, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
