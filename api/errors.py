@@ -73,6 +73,10 @@ PLAINLY = {
 """What is wrong with a field, for people, where the library speaks to programmers."""
 
 
+NO_PAGE = "There is no page at this address."
+"""To whoever has mistyped one, or followed a link that is wrong."""
+
+
 def install(app: FastAPI) -> None:
     """Answer every error that leaves a route."""
     app.add_exception_handler(errors.LeagueError, league_error)
@@ -91,7 +95,7 @@ def problem(
 ) -> Response:
     """The answer; ASCII only, for a detail may quote what was sent."""
     title = HTTPStatus(status).phrase
-    if not request.url.path.startswith("/v1/") and "text/html" in request.headers.get("accept", ""):
+    if _of_a_page(request) and "text/html" in request.headers.get("accept", ""):
         context = {"status": status, "title": title, "detail": detail}
         page: Response = request.app.state.services.pages.TemplateResponse(
             request, "problem.html", context, status_code=status, headers=dict(headers or {})
@@ -107,6 +111,10 @@ def problem(
         **(extra or {}),
     }
     return Response(json.dumps(body), status, dict(headers or {}), PROBLEM)
+
+
+def _of_a_page(request: Request) -> bool:
+    return not request.url.path.startswith("/v1/")
 
 
 async def league_error(request: Request, error: Exception) -> Response:
@@ -132,7 +140,8 @@ async def _http_error(request: Request, error: Exception) -> Response:
     headers = error.headers
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers = {"Allow": ", ".join(sorted(_allowed(request.app.routes, request.url.path)))}
-    return problem(request, error.status_code, code, error.detail, None, headers)
+    missing = error.detail == HTTPStatus.NOT_FOUND.phrase and _of_a_page(request)
+    return problem(request, error.status_code, code, NO_PAGE if missing else error.detail, None, headers)
 
 
 def _allowed(routes: Sequence[Any], path: str) -> set[str]:
@@ -151,6 +160,8 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
     """Malformed JSON is 400; well-formed but wrong is 422, with every complaint. What was sent is not repeated."""
     assert isinstance(error, RequestValidationError)
     complaints = error.errors()
+    if _of_a_page(request) and any(complaint["loc"][0] == "path" for complaint in complaints):
+        return problem(request, 404, "not-found", NO_PAGE)
     for complaint in complaints:
         if complaint["type"] == "json_invalid":
             where = complaint["loc"][-1]

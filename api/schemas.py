@@ -44,13 +44,19 @@ from league.words import Uncounting
 
 Name = Annotated[
     str,
-    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$"),
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=32),
     Field(
         description="1 to 32 letters, digits, - and _; upper and lower case do not make a difference.", examples=["ada"]
     ),
 ]
-SeasonName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+:'()/-]{0,63}$")]
-Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]{0,63}$")]
+SeasonName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+:'()/-]*$", max_length=64)]
+Description = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, max_length=500),
+    Field(description="For people, at most 500 characters.", examples=["Greedy, with a table of all endings."]),
+]
+DivisionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$", max_length=32)]
+Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64)]
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
 TokenDays = Annotated[int, Field(ge=1, le=3650)]
@@ -261,9 +267,18 @@ class BotRequest(Input):
 
 
 class BotChange(Input):
-    """Whose a bot is to be."""
+    """What is to change of a bot."""
 
-    team_id: RowId | None = Field(description="null: nobody's but its maker's.")
+    team_id: RowId | None = Field(default=None, description="null: nobody's but its maker's.")
+    name: Name = Field(default="", examples=["greedy"])
+    description: Description = ""
+    retired: bool = Field(default=False, description="Whether it leaves its seasons, and the lists; results stay.")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.model_fields_set:
+            raise PydanticCustomError("nothing", "Say what is to change.")
+        return self
 
 
 class Bot(Output):
@@ -276,6 +291,8 @@ class Bot(Output):
     team_id: int | None
     team: str | None = Field(examples=["lovelace"])
     versions: int
+    description: str
+    retired_at: datetime | None = Field(description="Since when its author has retired it; null: it is not.")
     created_at: datetime
 
 
@@ -356,7 +373,7 @@ class BuildLog(Output):
 class DivisionRequest(Input):
     """A part of the field."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,31}$")] = Field(examples=["First"])
+    name: DivisionName = Field(examples=["First"])
     size: Annotated[int, Field(ge=2, le=10_000)] | None = Field(default=None, description="Most entries; null: any.")
 
 
@@ -597,6 +614,20 @@ class Entry(Output):
     challenger: int | None = Field(description="The version at the gate now.")
     absence: Absence | None = Field(description="null: it takes part.")
     absence_reason: str = Field(description="An organiser's; empty where its author withdrew it.")
+
+
+class Waiting(Output):
+    """How long a bot waits for its next result in a season."""
+
+    playing: int = Field(description="Its matches in series that are being played.")
+    planned: int = Field(description="Its matches in series that wait.")
+    before: int = Field(description="Matches of others that come before those, of any season.")
+    seconds: int | None = Field(
+        description="Until its next result: the matches ahead, each as long as its season's took within the last hour, "
+        "divided by the series that are played now. null: nothing is being played, or too little has ended."
+    )
+    over: bool = Field(description="Whether nothing more comes by itself.")
+    sentence: str = Field(description="All of it for people.")
 
 
 class Challenge(Output):

@@ -110,9 +110,9 @@ class Client:
                 return bot
         return self._ask(models.Bot, "POST", "/v1/bots", json={"game": game, "name": name})
 
-    def give_bot(self, bot_id: int, team_id: int | None) -> models.Bot:
-        """Make a bot a team's; None: its maker's."""
-        return self._ask(models.Bot, "PATCH", f"/v1/bots/{bot_id}", json={"team_id": team_id})
+    def change_bot(self, bot_id: int, **change: Any) -> models.Bot:
+        """Change `name`, `description`, `retired` or `team_id` (None: its maker's)."""
+        return self._ask(models.Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
 
     def upload(self, bot_id: int, filename: str, content: bytes, progress: Progress | None = None) -> models.Version:
         """A new version, to be built."""
@@ -131,15 +131,21 @@ class Client:
         """What the build and the trial match printed."""
         return self._ask(models.BuildLog, "GET", f"/v1/bots/{bot_id}/versions/{number}/log")
 
+    def source(self, bot_id: int, number: int) -> bytes:
+        """What was uploaded, byte for byte."""
+        return self.download(f"/v1/bots/{bot_id}/versions/{number}/source")
+
     def trial(self, bot_id: int, number: int) -> bytes:
         """The transcript of the match by which a version qualified, or did not; JSON Lines."""
         return self.download(f"/v1/bots/{bot_id}/versions/{number}/trial")
 
     # --- Seasons and entries.
 
-    def seasons(self) -> list[models.Season]:
-        """All seasons, the newest first."""
-        return self._items(models.Season, "/v1/seasons")
+    def seasons(self, author: str = "", results: bool = False) -> list[models.Season]:
+        """The newest first: all, those that an author has entered, those in which a match has ended."""
+        chosen = {"author": author, "results": "true" if results else ""}
+        query = str(httpx.QueryParams({name: value for name, value in chosen.items() if value}))
+        return self._items(models.Season, f"/v1/seasons?{query}" if query else "/v1/seasons")
 
     def season(self, season_id: int) -> models.SeasonDetail:
         """One season with its progress."""
@@ -185,6 +191,11 @@ class Client:
     def challenges(self, season_id: int, bot_id: int) -> list[models.Challenge]:
         """Versions at the entry's gate, the newest first."""
         return self._items(models.Challenge, f"/v1/seasons/{season_id}/entries/{bot_id}/challenges")
+
+    def waiting(self, season_id: int, bot_id: int, version: int) -> models.Waiting:
+        """How long a version waits for its next result in a season, and why nothing more comes where it does not."""
+        path = f"/v1/seasons/{season_id}/entries/{bot_id}/waiting"
+        return self._ask(models.Waiting, "GET", path, params={"version": version})
 
     def change_entry(self, season_id: int, bot_id: int, verb: str, body: Body | None = None) -> None:
         """`verb`: withdraw, rejoin; for organisers, with a reason, disqualify, withdraw, reinstate."""

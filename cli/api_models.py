@@ -44,6 +44,8 @@ class Bot(Answer):
     author: str
     team: str | None
     versions: int
+    description: str
+    retired_at: datetime | None
 
 
 class Team(Answer):
@@ -167,6 +169,17 @@ class Entry(Answer):
     challenger: int | None
     absence: str | None
     absence_reason: str
+
+
+class Waiting(Answer):
+    """How long a bot waits for its next result in a season."""
+
+    playing: int
+    planned: int
+    before: int
+    seconds: int | None
+    over: bool
+    sentence: str
 
 
 class Challenge(Answer):

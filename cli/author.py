@@ -105,14 +105,7 @@ def trial(
     path = output or Path(f"{bot}-{version}-trial.jsonl")
     with connect(server, token) as client:
         content = client.trial(find_bot(client, bot), version)
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        fail(f"{path}: {error.strerror}")
-    if as_json:
-        print_json({"file": str(path), "bytes": len(content)})
-    else:
-        out.print(f"Written to {plain(str(path))}: {command('replay', str(path))}", soft_wrap=True)
+    write_file(path, content, as_json, command("replay", str(path)))
 
 
 @group.command(name="create")
@@ -175,11 +168,23 @@ def give(
     """Give a bot to a team: every member may then upload versions and read its logs. Not while it plays a season."""
     with connect(server, token) as client:
         team_id = None if team.lower() == "none" else find_team(client, team)
-        found = client.give_bot(find_bot(client, bot), team_id)
+        found = client.change_bot(find_bot(client, bot), team_id=team_id)
     if as_json:
         print_json(found)
     else:
         out.print(f"{plain(found.name)} belongs to {plain(found.team or found.author)}.")
+
+
+def write_file(path: Path, content: bytes, as_json: bool, then: str = "") -> None:
+    """Write a download and say so; ends the command where that fails. `then`: a command to look at it."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        fail(f"{path}: {error.strerror}")
+    if as_json:
+        print_json({"file": str(path), "bytes": len(content)})
+    else:
+        out.print(f"Written to {plain(str(path))}{f': {then}' if then else ''}", soft_wrap=True)
 
 
 def find_bot(client: Client, wanted: str, game: str = "") -> int:

@@ -10,6 +10,7 @@ now, so that the same may succeed later; 130 Ctrl-C.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,9 +21,9 @@ import httpx
 import typer
 
 from cli import profiles
-from cli.api_client import Client, Refused
+from cli.api_client import API, Client, Refused
 from cli.api_models import Answer
-from cli.console import err, fail
+from cli.console import ROOT, err, fail, out
 
 LOCAL_SERVER = "http://127.0.0.1:8080"
 
@@ -47,10 +48,20 @@ def register(app: typer.Typer) -> None:
     app.callback()(profile)
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        release = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+        out.print(f"deadheat {release} (version {API} of the API)")
+        raise typer.Exit
+
+
 def profile(
     name: Annotated[
         str, typer.Option("--profile", envvar="DEADHEAT_PROFILE", help="Which login to use; several may be kept.")
     ] = profiles.DEFAULT_PROFILE,
+    version: Annotated[  # noqa: ARG001  it is shown before anything else is looked at
+        bool, typer.Option("--version", help="Show the version and end.", is_eager=True, callback=_show_version)
+    ] = False,
 ) -> None:
     """Deadheat: a league for bots under hard deadlines."""
     _profile.set(name)
@@ -67,6 +78,14 @@ def logins() -> Mapping[str, profiles.Profile]:
         return profiles.load()
     except profiles.BadProfiles as error:
         fail(str(error))
+
+
+def logged_in() -> bool:
+    """Whether the profile in use has a login, as far as can be told."""
+    try:
+        return profile_name() in profiles.load()
+    except profiles.BadProfiles:
+        return False
 
 
 def resolved(server: str, token: str) -> tuple[str, str]:
@@ -121,6 +140,20 @@ def visit(server: str) -> Iterator[Client]:
     server, _ = resolved(server, "-")
     with connect(server, "") as client:
         yield client
+
+
+def own_name(server: str, token: str) -> str:
+    """The name of whoever asks; "" without a token, or with one that is good no more."""
+    server, token = resolved(server, token)
+    if not token:
+        return ""
+    try:
+        with Client(server, token) as client:
+            return client.me().name
+    except Refused as error:
+        if error.status == 401:
+            return ""
+        refuse(error)
 
 
 def refuse(error: Refused) -> NoReturn:

@@ -6,6 +6,7 @@ background, blue and dim text on a dark one.
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
@@ -68,8 +69,13 @@ def last_lines(stderr: bytes, count: int) -> str:
 
 def command(*words: str) -> str:
     """A command to copy: `deadheat` with these arguments, as it can be started from here."""
-    if shutil.which("deadheat"):
-        start = "deadheat"
-    else:
-        start = "./deadheat" if Path.cwd() == ROOT else shlex.quote(str(ROOT / "deadheat"))
+    script = ROOT / "deadheat"
+    path = nearby(script if script.is_file() else Path(sys.argv[0]))
+    start = "deadheat" if shutil.which("deadheat") else shlex.quote(path)
     return " ".join([start, *map(shlex.quote, words)])
+
+
+def nearby(path: Path) -> str:
+    """A path as it is written shortest from here, so that a shell would start it."""
+    near = os.path.relpath(path)
+    return min(near if near.startswith(os.pardir) else os.path.join(os.curdir, near), str(path), key=len)  # noqa: PTH118

@@ -17,10 +17,10 @@ from cli.bots import HOUSE
 from cli.client import AsJson, Server, Token, print_json
 from cli.console import command as to_type
 from cli.console import err, fail, last_lines, out, plain, quoted, short, visible
-from cli.matches import local_file
+from cli.matches import local_file, own_seat
 from cli.recorded import RECORDED
 from cli.replays import VIEWS
-from cli.transcripts import doubt, load, players, stderr_path
+from cli.transcripts import doubt, load, players, stderr_path, was_killed
 from cli.watch import File
 from engine.chance import attempt_seed
 from engine.core import Fault, Reply, Seat
@@ -43,18 +43,22 @@ from sandbox.box import STDERR_KEPT_BYTES
 SLOWEST = 5
 ASKED_WIDTH = 28
 STDERR_LINES = 12
+KILLED = "It had not ended within a second, and was killed. The result stands; end the program when it reads FINISH."
 LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript says
 
 
 def explain(
     file: File,
-    number: Annotated[int, typer.Option("--seat", min=1, help="Whose match it was; seats are counted from 1.")],
+    number: Annotated[
+        int | None, typer.Option("--seat", min=1, help="Whose match it was, from 1; left out: yours.")
+    ] = None,
     exchanges: Annotated[int, typer.Option(min=1, max=100_000, help="How many exchanges to show before the end.")] = 3,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Why a seat lost, or won: verdict and cure, its last lines with their times, stderr, and how to play it again."""
+    number = number or own_seat(file, server, token)
     file = local_file(file, server, token)
     transcript = load(file)
     if number > transcript.seats:
@@ -77,6 +81,8 @@ def explain(
     if fault is None:
         _show_slowest(transcript, seat)
     _show_lines(transcript, seat, exchanges)
+    if was_killed(file, seat) and fault is None:
+        out.print(f"\n[bold]After FINISH[/]  {KILLED}", soft_wrap=True)
     _show_stderr(file, seat)
     _show_again(file, transcript, seat)
 
@@ -123,6 +129,7 @@ def explained(
             }
             for number in last_exchanges(transcript, seat, exchanges)
         ],
+        "killed_after_finish": fault is None and was_killed(file, seat),
         "stderr": None if (written := _stderr(file, seat)) is None else last_lines(written, STDERR_LINES),
         "again": _again(file, transcript, seat),
     }

@@ -48,17 +48,18 @@ def register(app: typer.Typer) -> None:
 
 
 class Patience:
-    """A bound on waiting; ends the command with exit code 3 when it is used up."""
+    """A bound on waiting; ends the command with exit code 3 when it is used up. `standing`: how things stood last."""
 
     def __init__(self, timeout_s: float, what: str) -> None:
         self._until = time.monotonic() + timeout_s
         self._sentence = f"{what} within {timeout_s:.0f} s; it goes on without us"
+        self.standing = ""
 
     def pause(self, pages: int = 1) -> None:
         """Until the next look; `pages`: what the last one asked for."""
         left = self._until - time.monotonic()
         if left <= 0:
-            fail(self._sentence, NO_ANSWER)
+            fail(f"{self._sentence}. {self.standing}" if self.standing else self._sentence, NO_ANSWER)
         time.sleep(min(POLL_SECONDS * pages, left))
 
 

@@ -10,8 +10,9 @@ from rich import box
 from rich.console import JustifyMethod
 from rich.table import Table
 
+from cli.api_client import Client
 from cli.api_models import Entry, Leaderboard, Standing
-from cli.client import USAGE, AsJson, Server, print_json, visit
+from cli.client import USAGE, AsJson, Server, Token, own_name, print_json, visit
 from cli.console import fail, out, plain
 from league.beside import tally
 
@@ -22,9 +23,12 @@ def register(app: typer.Typer) -> None:
 
 
 def leaderboard(
-    season: Annotated[int, typer.Argument(min=0, help="Its number; 0: the newest season.")] = 0,
+    season: Annotated[
+        int, typer.Argument(min=0, help="Its number; 0: the newest of yours with results, else of all.")
+    ] = 0,
     named: Annotated[int, typer.Option("--season", min=0, help="The same, as other verbs take it.")] = 0,
     server: Server = "",
+    token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Show a season's ranking."""
@@ -32,11 +36,7 @@ def leaderboard(
         fail("name one season, not two", USAGE)
     season = season or named
     with visit(server) as client:
-        if not season:
-            known = client.seasons()
-            if not known:
-                fail("the server has no season yet")
-            season = known[0].id
+        season = season or newest_with_results(client, own_name(server, token))
         board = client.leaderboard(season)
         out_of_it = [] if as_json else absent(client.entries(season), board)
     if as_json:
@@ -45,6 +45,13 @@ def leaderboard(
     out.print(standings_table(board))
     for line in out_of_it:
         out.print(plain(line), soft_wrap=True)
+
+
+def newest_with_results(client: Client, author: str) -> int:
+    """The number of the newest season with results that the author ("": nobody) is in; else of any, or without any."""
+    known = client.seasons(author, results=True) if author else []
+    known = known or client.seasons(results=True) or client.seasons()
+    return known[0].id if known else fail("the server has no season yet")
 
 
 def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:

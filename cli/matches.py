@@ -19,7 +19,7 @@ from cli.author import find_bot
 from cli.client import USAGE, AsJson, Server, Token, connect, print_json, print_json_lines
 from cli.console import err, fail, out, plain, quoted
 from cli.follow import DEFAULT_TIMEOUT_S, LogReader, Patience, Timeout, looks, result, state_line, verdict
-from cli.transcripts import stderr_path
+from cli.transcripts import note_killed, stderr_path
 from engine.figures import counted, duration, seat_number
 
 Bot = Annotated[str, typer.Option("--bot", help="Only this bot's: one of yours by name, or anyone's by number.")]
@@ -223,13 +223,33 @@ def download(
             err.print(f"{told}; download them later.", soft_wrap=True)
 
 
+def match_number(file: Path) -> int | None:
+    """The number of a match on the server, if that is what stands where a file may stand."""
+    text = str(file)
+    return int(text) if text.isascii() and text.isdigit() and not file.exists() else None
+
+
+def own_seat(file: Path, server: str, token: str) -> int:
+    """The only seat, from 1, in which a bot of the asker's sat; ends the command where there is no such one."""
+    number = match_number(file)
+    if number is None:
+        fail("a file does not say which seat is yours: name one by --seat", USAGE)
+    with connect(server, token) as client:
+        own = {bot.id for bot in client.bots()} if client.has_token else set()
+        seats = [seat_number(seat.seat) for seat in client.match(number).seats if seat.bot_id in own]
+    if len(seats) != 1:
+        whose = f"seats {' and '.join(map(str, seats))} are yours" if seats else "no bot of yours sat there"
+        fail(f"match {number}: {whose if client.has_token else 'you are not logged in'}; name a seat by --seat", USAGE)
+    return seats[0]
+
+
 def local_file(file: Path, server: str, token: str) -> Path:
     """The file; or for the number of a match its transcript, in a new temporary folder with the asker's own stderr."""
-    number = str(file)
-    if not (number.isascii() and number.isdigit()) or file.exists():
+    number = match_number(file)
+    if number is None:
         return file
     with connect(server, token) as client:
-        path = save(client, client.match(int(number)), Path(tempfile.mkdtemp(prefix="deadheat-match-")))
+        path = save(client, client.match(number), Path(tempfile.mkdtemp(prefix="deadheat-match-")))
     err.print(f"Downloaded to {plain(str(path))}", soft_wrap=True)
     return path
 
@@ -244,6 +264,7 @@ def save(client: Client, match: Match, folder: Path) -> Path:
                 fail(f"the transcript of match {match.id} is not the published one: its SHA-256 is {_sha256(content)}")
             path.write_bytes(content)
         for ending in _own_endings(client, match.id):
+            note_killed(path, ending.seat, ending.lingered)
             if ending.stderr:
                 stderr_path(path, ending.seat).write_text(ending.stderr, encoding="utf-8", errors="backslashreplace")
     except OSError as error:

@@ -11,8 +11,8 @@ import typer
 from rich.text import Text
 
 from cli.bots import BOTS
-from cli.client import AsJson, print_json
-from cli.console import ROOT, command, fail, out
+from cli.client import LOCAL_SERVER, AsJson, logged_in, print_json
+from cli.console import ROOT, command, fail, nearby, out
 from engine.games import GAMES
 from sandbox.languages import LANGUAGES, LanguageError, detect
 
@@ -75,11 +75,16 @@ def _steps(game: str, folder: Path) -> tuple[tuple[str, str], ...]:
     """How to go on: what for, and the command."""
     bot = str(folder)
     protocol = ROOT / "docs" / "protocols" / f"{game}.md"
+    rules = ("the rules, and every line of the protocol", shlex.join(["less", nearby(protocol)]))
+    sign_up = command("login", "--sign-up", "--server", LOCAL_SERVER)
     return (
         ("play a few matches, through the judge's own referee", command("play", game, bot, "house:random")),
         ("the same without Docker", command("play", game, bot, "house:random", "--sandbox", "local")),
-        ("the rules, and every line of the protocol", shlex.join(["less", str(protocol)])),
-        ("send it in", command("submit", bot, "--game", game, "--name", "my-bot", "--season", "1")),
+        *([rules] if protocol.is_file() else []),
+        *([] if logged_in() else [("make an account with your league's server, here this machine's", sign_up)]),
+        ("send it in", command("submit", bot, "--game", game, "--name", "my-bot")),
+        ("see which seasons there are", command("season", "list")),
+        ("enter one of them, here number 1", command("enter", "my-bot", "--season", "1")),
     )
 
 

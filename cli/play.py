@@ -12,6 +12,7 @@ import os
 import secrets
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -26,17 +27,17 @@ from cli.bots import BadBot, prepare
 from cli.console import command, err, fail, last_lines, out, plain, quoted
 from cli.score import Score
 from cli.timing import Clock
-from cli.transcripts import stderr_path
+from cli.transcripts import note_killed, stderr_path
 from engine.chance import SEED_BYTES
 from engine.core import NS_PER_MS, Game, Seat, TransportError
 from engine.figures import counted, seat_number
 from engine.games import GAMES
+from engine.referee import MATCH_ATTEMPTS
 from engine.transcript import Transcript, encode, encode_result
 from engine.verdicts import took
 from sandbox.arena import Arena, Played
 from sandbox.box import Exit, Program, Sandbox, bot_limits
 
-MATCH_ATTEMPTS = 3
 HOPELESS = ("no-engine", "no-image", "no-start")  # failures of ours that another attempt would only repeat
 
 REDRAW_SECONDS = 0.2
@@ -109,6 +110,8 @@ class Run:
     as_json: bool
     score: Score = field(init=False)
     clock: Clock = field(default_factory=Clock)
+    killed: Counter[Seat] = field(default_factory=Counter)
+    """In how many matches a seat's program had to be killed after FINISH."""
     interrupted: bool = False
     no_start: str | None = None
     telling: tuple[Path, Seat] | None = None
@@ -162,12 +165,21 @@ class Run:
             path = self.folder / f"{self.game.name}-{seed.hex()}.jsonl"
             path.write_bytes(encode(transcript))
             _keep_stderr(path, range(transcript.seats), played)
+            self._keep_killed(path, transcript, played)
             self.clock.add(transcript)
             self._note(path, transcript)
             if self.score.played == 1:
                 self.no_start = _not_ready(self.bots, played)
         if self.as_json:
             print(json.dumps(_match_object(number, seed, transcript, voids, path)), flush=True)
+
+    def _keep_killed(self, path: Path, transcript: Transcript, played: Played) -> None:
+        """Who had to be killed after FINISH, which whoever has failed is not sent."""
+        for seat in range(transcript.seats):
+            ended = played.exits.get(seat)
+            killed = ended is not None and ended.lingered and seat not in transcript.result.faults
+            note_killed(path, seat, killed)
+            self.killed[seat] += killed
 
     def _note(self, path: Path, transcript: Transcript) -> None:
         if self.telling is None:
@@ -180,6 +192,7 @@ class Run:
         summary = self.score.summary(self.bots)
         for seat, bot in enumerate(summary["bots"]):
             bot["times"] = self.clock.as_dict(seat)
+            bot["killed_after_finish"] = self.killed[seat]
         return summary
 
     def end(self) -> None:
@@ -188,6 +201,10 @@ class Run:
             err.print(f"Transcripts in {plain(str(self.folder))}", soft_wrap=True)
         if self.no_start is not None:
             fail(self.no_start)
+        for seat, count in sorted(self.killed.items()) if not self.as_json else ():
+            if count:
+                who = f"seat {seat_number(seat)} had not ended a second after FINISH, and was killed"
+                err.print(f"[magenta]In {counted(count, 'match', 'matches')} {who};[/] results stand.", soft_wrap=True)
         if self.telling is not None and not self.as_json:
             path, seat = self.telling
             number = seat_number(seat)

@@ -15,6 +15,7 @@ from cli.score import Estimate, Score, elo
 from cli.timing import BANK, EDGES, LABELS, Clock, Times
 from engine.core import Fault
 from engine.figures import duration, limit, seat_number
+from engine.referee import MATCH_ATTEMPTS
 
 BARS = " ▁▂▃▄▅▆▇█"
 ASCII_BARS = " .:-=+*#@"
@@ -52,8 +53,8 @@ def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: 
     console.print(Text(f"{game}: {', '.join(parts)}", style="bold"))
     if score.abandoned:
         console.print(
-            f"[red]{_many(score.abandoned, 'match was', 'matches were')} abandoned:[/] "
-            "this machine was too late to judge, attempt after attempt."
+            f"[red]{_many(score.abandoned, 'match was', 'matches were')} given up:[/] "
+            f"each of {MATCH_ATTEMPTS} attempts was void, by this machine's doing."
         )
     console.print(_scores(bots, score))
     if score.seats > 2:

@@ -13,7 +13,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from cli.api_client import Client
-from cli.api_models import Match, Version
+from cli.api_models import Match, Version, Waiting
 from cli.bots import IGNORED
 from cli.client import REFUSED, USAGE, AsJson, Server, Token, connect, print_json
 from cli.console import command, err, fail, out, plain, quoted
@@ -37,6 +37,9 @@ STEPS = ("uploaded", "building")
 DESCRIBED = 44
 """Characters of a state beside its bar, in a terminal of eighty."""
 
+PLACE_LOOKS = 60
+"""Looks for matches between two at the place in the queue: half a minute or more."""
+
 MAX_READ_BYTES = 256 * 1024 * 1024
 """Of a bot's folder; far above what any server takes, and far below what would fill this machine's memory."""
 
@@ -49,7 +52,9 @@ def register(app: typer.Typer) -> None:
 def submit(
     bot: Annotated[Path, typer.Argument(help="A source file, a zip, or a folder (it is zipped).")],
     game: Annotated[str, typer.Option(help="The game it plays.")],
-    name: Annotated[str, typer.Option(help="The bot's name; a new one makes a new bot.")],
+    name: Annotated[
+        str, typer.Option(help="The bot's name, at most 32 letters, digits, - and _; a new one makes a new bot.")
+    ],
     season: Annotated[int, typer.Option(min=0, help="Enter it into this season once it is ready; 0: do not.")] = 0,
     wait: Annotated[
         bool | None,
@@ -148,7 +153,9 @@ class Submission:
         """Until so many of this version have ended."""
         news = News(self.client, self.version.bot_id, season, self.version.built_at or LONGEST_AGO)
         self.say(f"Its first {count} matches:" if count > 1 else "Its first match:")
+        place = Place(self.client, season, self.version, hidden=self.quiet)
         while True:
+            now = place.look()
             for match in news.look():
                 if own_seats(match, self.version.bot_id, self.version.number) and len(self.matches) < count:
                     self.matches.append(match)
@@ -156,7 +163,10 @@ class Submission:
                         tell(match, self.version.bot_id, as_json=False, version=self.version.number)
             if len(self.matches) >= count:
                 return
-            patience.pause()
+            if now.over:
+                fail(f"{len(self.matches)} of its first {counted(count, 'match', 'matches')} ended. {now.sentence}")
+            patience.standing = now.sentence
+            patience.pause(news.pages)
 
     def say(self, sentence: str) -> None:
         """To whoever looks."""
@@ -185,6 +195,25 @@ class Submission:
     @property
     def _no_bars(self) -> bool:
         return self.quiet or not err.is_terminal
+
+
+class Place:
+    """What its next result waits for: asked of the server now and then, and shown where it has changed."""
+
+    def __init__(self, client: Client, season: int, version: Version, hidden: bool) -> None:
+        self._client, self._season, self._version, self._hidden = client, season, version, hidden
+        self._looks = 0
+        self._found: Waiting | None = None
+
+    def look(self) -> Waiting:
+        """How things stood at the last of every `PLACE_LOOKS` looks."""
+        if self._found is None or self._looks % PLACE_LOOKS == 0:
+            found = self._client.waiting(self._season, self._version.bot_id, self._version.number)
+            if not self._hidden and not found.over and (self._found is None or found.sentence != self._found.sentence):
+                err.print(plain(found.sentence), soft_wrap=True)
+            self._found = found
+        self._looks += 1
+        return self._found
 
 
 class BuildProgress:

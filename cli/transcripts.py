@@ -88,7 +88,25 @@ def players(transcript: Transcript) -> list[str]:
 
 def stderr_path(transcript: Path, seat: int) -> Path:
     """Where the stderr of a seat lies, if it wrote any; people look for it, so the name counts seats as they do."""
+    return _beside(transcript, seat, "stderr")
+
+
+def note_killed(transcript: Path, seat: int, killed: bool) -> None:
+    """Note beside a transcript whether a seat's program had to be killed after FINISH: no part of what was played."""
+    note = _beside(transcript, seat, "killed")
+    if killed:
+        note.write_text("It had not ended a second after FINISH, and was killed.\n", encoding="ascii")
+    else:
+        note.unlink(missing_ok=True)
+
+
+def was_killed(transcript: Path, seat: int) -> bool:
+    """Whether that is noted."""
+    return _beside(transcript, seat, "killed").is_file()
+
+
+def _beside(transcript: Path, seat: int, ending: str) -> Path:
     name = transcript.name
     for suffix in _SUFFIXES:
         name = name.removesuffix(suffix)
-    return transcript.with_name(f"{name}.seat{seat_number(seat)}.stderr")
+    return transcript.with_name(f"{name}.seat{seat_number(seat)}.{ending}")

@@ -13,6 +13,8 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from engine.referee import MATCH_ATTEMPTS
+
 MIB = 1024 * 1024
 
 
@@ -104,7 +106,7 @@ class Settings(BaseSettings):
         default=5, ge=0, description="Wait before a job that we failed is tried again, times the number of attempts."
     )
     match_attempts: int = Field(
-        default=5, ge=1, description="Void attempts after which an organiser decides on a match."
+        default=MATCH_ATTEMPTS, ge=1, description="Void attempts after which an organiser decides on a match."
     )
     series_attempts: int = Field(
         default=5, ge=1, description="Lost attempts at a series after which an organiser decides on its matches."

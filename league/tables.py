@@ -179,6 +179,8 @@ class Bot(SQLModel, table=True):
     game: str = Field(max_length=64)
     name: str = Field(max_length=32)
     name_key: str = Field(max_length=32)
+    description: str = Field(default="", sa_column=Column(Text, nullable=False))
+    retired_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = Field(sa_type=UtcDateTime)
 
 

@@ -21,7 +21,8 @@ from league.service import careers
 from league.service.careers import Part
 from league.service.history import history
 from league.service.response_times import command_times
-from league.states import MatchState
+from league.service.waiting import waiting
+from league.states import MatchState, SeasonState
 
 router = APIRouter(include_in_schema=False)
 
@@ -33,7 +34,7 @@ RECENT = 20
 async def bot(
     shared: Shared, request: Request, bot_id: Id, season: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None
 ) -> Response:
-    """One bot, as it does in its newest season or the one asked for."""
+    """One bot, as it does in the season asked for, or its newest one with results."""
     return await page(shared, request, ("bot", bot_id, season), lambda: _bot(shared, bot_id, season))
 
 
@@ -72,6 +73,7 @@ NOWHERE: dict[str, Any] = {
     "failures": [],
     "causes": {},
     "recent_failures": [],
+    "waits": None,
     "looked_at": careers.RECENT_MATCHES,
 }
 """What the page shows of a bot that is in no season."""
@@ -79,7 +81,7 @@ NOWHERE: dict[str, Any] = {
 
 def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
     if season_id is None:
-        return parts[0] if parts else None
+        return next((part for part in parts if part.has_results), parts[0] if parts else None)
     for part in parts:
         if part.season_id == season_id:
             return part
@@ -101,6 +103,7 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
         "times": command_times(session, part.season_id, version_ids),
         "failures": failures,
         "causes": _by_cause(careers.failure_counts(session, part.season_id, bot_id)),
+        "waits": None if part.state is SeasonState.CLOSED else waiting(session, part.season_id, bot_id),
         "recent_failures": [failure for failure in failures if failure.version == part.version],
     }
 

@@ -20,7 +20,7 @@ from league import service
 from league.errors import NotFound
 from league.service import careers
 from league.service.news import newest_versions
-from league.states import MatchState, SeasonState
+from league.states import MatchState
 
 router = APIRouter(prefix="/games", include_in_schema=False)
 
@@ -52,8 +52,7 @@ def _game(shared: Services, name: str) -> str:
         raise NotFound("game", name)
     with shared.db.reading() as session:
         seasons = service.seasons(session, SEASONS, game=name)
-        begun = [season for season in seasons if season.state is not SeasonState.SCHEDULED]
-        current = begun[0] if begun else None
+        current = next(iter(service.seasons(session, 1, game=name, with_results=True)), None)
         board = shared.boards.newest(session, current.id) if current else None
         versions = newest_versions(session, name, RECENT)
         counts = careers.game_counts(session, name)

@@ -9,18 +9,35 @@ from typing import Annotated, BinaryIO, cast
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request, Response
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from api import schemas, sessions
 from api.deps import Id, Shared
 from api.multipart import receive_file
-from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
+from api.pages.forms import Complaint, Fields, Submitted, Visit, Visiting, attempt, checked, onward, private
 from api.routes.versions import Number, accept_upload
 from api.services import Services
 from league import service
 from league.states import VersionState
 
 router = APIRouter(prefix="/bots/{bot_id}", include_in_schema=False)
+
+NOTHING: Fields = {}
+
+
+class BotForm(BaseModel):
+    """A bot's name and what is said of it."""
+
+    name: schemas.Name
+    description: schemas.Description = ""
+
+
+class RetireForm(BaseModel):
+    """Whether a bot is to be retired."""
+
+    retired: bool
+
 
 UNDERWAY = frozenset({VersionState.UPLOADED, VersionState.BUILDING})
 
@@ -91,8 +108,36 @@ def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb
     return _attempt(shared, posted.visit, bot_id, f"season-{season_id}", act)
 
 
-def _attempt(shared: Services, visit: Visit, bot_id: int, form: str, act: Callable[[], Response]) -> Response:
-    return attempt(form, {}, act, lambda complaint: _workshop(shared, visit, bot_id, complaint))
+@router.post("/change")
+def change(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
+    """Another name, another description."""
+
+    def act() -> Response:
+        body = checked(BotForm, posted.fields)
+        with shared.db.transaction() as session:
+            service.change_bot(session, posted.visit.person, bot_id, name=body.name, description=body.description)
+        return onward(f"/bots/{bot_id}/upload#bot")
+
+    return _attempt(shared, posted.visit, bot_id, "bot", act, posted.fields)
+
+
+@router.post("/retire")
+def retire(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
+    """Retire it, or bring it back."""
+
+    def act() -> Response:
+        retired = checked(RetireForm, posted.fields).retired
+        with shared.db.transaction() as session:
+            service.change_bot(session, posted.visit.person, bot_id, retired=retired)
+        return onward(f"/bots/{bot_id}/upload#bot")
+
+    return _attempt(shared, posted.visit, bot_id, "bot", act)
+
+
+def _attempt(
+    shared: Services, visit: Visit, bot_id: int, form: str, act: Callable[[], Response], given: Fields = NOTHING
+) -> Response:
+    return attempt(form, given, act, lambda complaint: _workshop(shared, visit, bot_id, complaint))
 
 
 def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint | None) -> Response:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from fastapi import APIRouter, Response
 
 from api import schemas
 from api.deps import Asker, Id, Shared
 from league import service
+from league.service.bot_changes import BotChange
 from league.service.bots import BotInfo
 
 router = APIRouter(prefix="/v1/bots", tags=["bots"])
@@ -38,6 +41,9 @@ def get_bot(shared: Shared, bot_id: Id) -> BotInfo:
 
 @router.patch("/{bot_id}", response_model=schemas.Bot, responses={401: {}, 403: {}, 404: {}, 409: {}})
 def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: schemas.BotChange) -> BotInfo:
-    """Give a bot to a team one is in, or (as that team's captain) back to who made it; not while it plays a season."""
+    """Rename a bot, describe it, retire it or bring it back; while it plays no season also give it to a team one is in,
+    or (as that team's captain) back to who made it. What is left out stays as it is.
+    """
+    change = cast(BotChange, body.model_dump(exclude_unset=True))
     with shared.db.transaction() as session:
-        return service.set_team(session, asker, bot_id, body.team_id)
+        return service.change_bot(session, asker, bot_id, **change)

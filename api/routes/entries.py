@@ -12,6 +12,7 @@ from api.deps import Asker, Id, Shared
 from league import service
 from league.service import GateTerms
 from league.service.entries import EntryInfo, Gate
+from league.service.waiting import waiting
 
 router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])
 
@@ -21,6 +22,12 @@ class EntryPage(schemas.Query):
 
     cursor: str | None = None
     limit: schemas.Limit = 100
+
+
+class Waits(schemas.Query):
+    """Whose wait."""
+
+    version: schemas.RowId | None = None
 
 
 @router.get("", responses={400: {}, 404: {}})
@@ -61,6 +68,13 @@ def list_challenges(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> 
     with shared.db.reading() as session:
         found = service.challenges(session, asker, season_id, bot_id)
     return schemas.Challenges(items=[schemas.Challenge.model_validate(challenge) for challenge in found])
+
+
+@router.get("/{bot_id}/waiting", responses={404: {}})
+def get_waiting(shared: Shared, season_id: Id, bot_id: Id, page: Annotated[Waits, Query()]) -> schemas.Waiting:
+    """How long a bot, or one version of it, waits for its next result: its place in the queue, and a guess."""
+    with shared.db.reading() as session:
+        return schemas.Waiting.model_validate(waiting(session, season_id, bot_id, page.version))
 
 
 def _gate(body: schemas.EntryRequest | None) -> Gate:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
+from pydantic import Field
 
 from api import schemas
 from api.deps import Asker, Id, Shared
@@ -29,11 +30,20 @@ def create_season(shared: Shared, asker: Asker, body: schemas.SeasonRequest, res
     return season
 
 
-@router.get("")
-def list_seasons(shared: Shared) -> schemas.Seasons:
+class SeasonChoice(schemas.Query):
+    """Which seasons."""
+
+    author: schemas.Name | None = Field(
+        None, description="Those that this author's bots, or their teams', have entered."
+    )
+    results: bool = Field(False, description="Those in which a match has ended.")
+
+
+@router.get("", responses={404: {}})
+def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> schemas.Seasons:
     """All seasons, the newest first."""
     with shared.db.reading() as session:
-        found = service.seasons(session)
+        found = service.seasons(session, author=chosen.author, with_results=chosen.results)
     return schemas.Seasons(items=[schemas.Season.model_validate(season) for season in found])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from functools import partial
 from typing import Annotated, BinaryIO, cast
@@ -22,6 +23,9 @@ from league.service.users import Person
 router = APIRouter(prefix="/v1/bots/{bot_id}/versions", tags=["versions"])
 
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
+"""Of an upload's name, which somebody else has chosen; nothing more of it goes into a header."""
 
 _FORM = {
     "requestBody": {
@@ -119,6 +123,22 @@ def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Respo
     headers = {"Content-Disposition": f'attachment; filename="trial-{bot_id}-{number}.jsonl"'}
     pieces = shared.blobs.stream(sha256, MAX_TRANSCRIPT_BYTES)
     return StreamingResponse(pieces, headers=headers, media_type="application/x-ndjson")
+
+
+@router.get(
+    "/{number}/source",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/octet-stream": {}}, "description": "The file"}, 401: {}, 404: {}},
+)
+def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Response:
+    """What was uploaded, byte for byte."""
+    with shared.db.reading() as session:
+        version = service.version_info(session, asker, bot_id, number)
+    suffix = SUFFIX.search(version.filename)
+    name = f"bot-{bot_id}-version-{number}{suffix.group() if suffix else ''}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Content-Length": str(version.size_bytes)}
+    pieces = shared.blobs.stream(version.sha256, version.size_bytes)
+    return StreamingResponse(pieces, headers=headers, media_type="application/octet-stream")
 
 
 def accept_upload(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> VersionInfo:

@@ -22,6 +22,7 @@ from league.service.admission import invite_to_season, invited_to_season, uninvi
 from league.service.announcements import announce, announcements, take_down
 from league.service.appeals import appealable, appeals, open_appeal, rule, waiting_appeals, withdraw_appeal
 from league.service.audit import audit_log, first_broken
+from league.service.bot_changes import change_bot
 from league.service.bots import (
     add_version,
     bot_info,
@@ -29,7 +30,6 @@ from league.service.bots import (
     build_log,
     create_bot,
     may_upload,
-    set_team,
     trial_of,
     version_info,
     versions_of,
@@ -124,6 +124,7 @@ __all__ = [
     "bots_of",
     "build_log",
     "challenges",
+    "change_bot",
     "change_divisions",
     "change_password",
     "check_password",
@@ -215,7 +216,6 @@ __all__ = [
     "set_newcomer_rule",
     "set_role",
     "set_season_state",
-    "set_team",
     "sign_up",
     "sweep",
     "take_canary",

@@ -24,7 +24,7 @@ from sqlmodel import Session, col, select
 from league.database import now, settings_of
 from league.errors import NotFound, TooSoon, WrongState
 from league.service.audit import record
-from league.service.bots import own_bot
+from league.service.bots import must_be_active, own_bot
 from league.service.dropping import drop_waiting
 from league.service.steps import lock_season, touch_log
 from league.service.users import Person
@@ -57,10 +57,10 @@ def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None
 
     Raises:
         NotFound.
-        WrongState: an organiser has taken the bot out, or the season is frozen, or further.
+        WrongState: the bot is retired, or an organiser has taken it out, or the season is frozen, or further.
         TooSoon: the season is open, and the pause is not over.
     """
-    own_bot(session, owner, bot_id)
+    must_be_active(own_bot(session, owner, bot_id))
     season = _season_with(session, season_id, bot_id, ENTERABLE, FROM_THE_FREEZE)
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is None:

@@ -12,10 +12,10 @@ from sqlmodel import Session, col, func, select
 
 from engine.games import GAMES
 from league.database import now, settings_of
-from league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame
+from league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame, WrongState
 from league.service.audit import record
 from league.service.quotas import check_quotas
-from league.service.teams import give_bot, must_be_member, owned_by
+from league.service.teams import must_be_member, owned_by
 from league.service.told import told
 from league.service.users import Person
 from league.states import VersionState
@@ -30,7 +30,9 @@ MAX_VERSIONS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class BotInfo:
-    """A bot as everyone may see it. `author` made it; with a `team` it is every member's."""
+    """A bot as everyone may see it. `author` made it; with a `team` it is every member's. `retired_at`: since when its
+    author has retired it.
+    """
 
     id: int
     game: str
@@ -39,6 +41,8 @@ class BotInfo:
     team_id: int | None
     team: str | None
     versions: int
+    description: str
+    retired_at: datetime | None
     created_at: datetime
 
 
@@ -131,14 +135,10 @@ def is_own(session: Session, person: Person, bot_id: int) -> bool:
     return session.exec(select(Bot.id).where(Bot.id == bot_id, owned_by(person))).first() is not None
 
 
-def set_team(session: Session, owner: Person, bot_id: int, team_id: int | None) -> BotInfo:
-    """Give a bot to a team, or take it back.
-
-    Raises:
-        NotFound, NotCaptain, NameTaken, WrongState: see `league.service.teams.give_bot`.
-    """
-    give_bot(session, owner, own_bot(session, owner, bot_id), team_id)
-    return bot_info(session, bot_id)
+def must_be_active(bot: Bot) -> None:
+    """Raises WrongState: its author has retired it."""
+    if bot.retired_at is not None:
+        raise WrongState("retired", "The bot is retired; its author can bring it back.")
 
 
 def may_upload(session: Session, owner: Person, bot_id: int) -> None:
@@ -146,9 +146,10 @@ def may_upload(session: Session, owner: Person, bot_id: int) -> None:
 
     Raises:
         NotFound: not the asker's bot.
+        WrongState: it is retired.
         OverQuota.
     """
-    own_bot(session, owner, bot_id)
+    must_be_active(own_bot(session, owner, bot_id))
     check_quotas(session, owner, bot_id)
 
 
@@ -157,6 +158,7 @@ def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) ->
 
     Raises:
         NotFound: not the asker's bot.
+        WrongState: it is retired.
         OverQuota.
         BadUpload: it is a version of the bot already, byte for byte; as another it would begin without games.
         TooMany: the bot has `MAX_VERSIONS`.
@@ -219,7 +221,18 @@ def infos(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:
         .order_by(Bot.game, Bot.name_key, col(Bot.id))
     )
     return [
-        BotInfo(bot.id, bot.game, bot.name, author, bot.team_id, team, count, bot.created_at)
+        BotInfo(
+            id=bot.id,
+            game=bot.game,
+            name=bot.name,
+            author=author,
+            team_id=bot.team_id,
+            team=team,
+            versions=count,
+            description=bot.description,
+            retired_at=bot.retired_at,
+            created_at=bot.created_at,
+        )
         for bot, author, team, count in session.exec(statement)
     ]
 

@@ -10,14 +10,14 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy import case
+from sqlalchemy import and_, case
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from engine.core import Fault
 from league.errors import NotFound
 from league.service.bots import BotInfo, infos
-from league.service.counting import counts
+from league.service.counting import HAS_RESULTS, counts
 from league.service.deals import withheld
 from league.states import SeasonState, VersionState
 from league.tables import Bot, BotVersion, Entry, Match, Participant, Season, User
@@ -32,11 +32,12 @@ MAX_VERSIONS = 100
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A season that a bot takes part in."""
+    """A season that a bot takes part in. `has_results`: a match of it has ended, whoever's."""
 
     season_id: int
     season: str
     state: SeasonState
+    has_results: bool
     division: int
     version: int
 
@@ -82,15 +83,15 @@ class PublicVersion:
 def parts_of(session: Session, bot_id: int) -> list[Part]:
     """The newest season first."""
     statement = (
-        select(Season, Entry.division, BotVersion.number)
+        select(Season, HAS_RESULTS, Entry.division, BotVersion.number)
         .join(Entry, col(Entry.season_id) == Season.id)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
         .where(Entry.bot_id == bot_id)
         .order_by(col(Season.id).desc())
     )
     return [
-        Part(season.id, season.name, season.state, division, number)
-        for season, division, number in session.exec(statement)
+        Part(season.id, season.name, season.state, has_results, division, number)
+        for season, has_results, division, number in session.exec(statement)
     ]
 
 
@@ -168,11 +169,11 @@ def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
 
 
 def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:
-    """An author's name as it is written, and the bots. Raises NotFound."""
+    """An author's name as it is written, and the bots that are not retired. Raises NotFound."""
     author = session.exec(select(User).where(User.name_key == name.lower())).first()
     if author is None:
         raise NotFound("author", name)
-    return author.name, infos(session, col(Bot.owner_id) == author.id)
+    return author.name, infos(session, and_(col(Bot.owner_id) == author.id, col(Bot.retired_at).is_(None)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,16 @@ disqualified. All of it is asked anew at each refit, so taking a ruling back giv
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, exists
 from sqlmodel import col, select
 
 from league.states import WITH_RESULT, Absence
-from league.tables import AbsentEntry, Entry, Match, Participant, VoidedMatch
+from league.tables import AbsentEntry, Entry, Match, Participant, Season, VoidedMatch
+
+HAS_RESULTS = (
+    exists().where(col(Match.season_id) == col(Season.id), col(Match.state).in_(WITH_RESULT)).correlate(Season)
+)
+"""The condition on `Season` that a match of it has ended with a result."""
 
 
 def counts(season_id: int) -> tuple[ColumnElement[bool], ...]:

@@ -13,7 +13,7 @@ from league.errors import BadSetting, NotFound, WrongGame, WrongState
 from league.service.absence import absent_entries, check_pause, must_take_part
 from league.service.admission import check_admission, newest_ready, version_to_enter
 from league.service.audit import record
-from league.service.bots import is_own, own_bot
+from league.service.bots import is_own, must_be_active, own_bot
 from league.service.challenges import GateTerms, begin_challenge, end_challenges, gate_as_json
 from league.service.divisions import lowest_division
 from league.service.steps import lock_season, touch_log
@@ -59,14 +59,15 @@ def enter(
 
     Raises:
         NotFound, WrongGame, NotReady.
-        WrongState: the season takes no entries any more, or the bot is withdrawn or disqualified there, or an organiser
-            would choose for somebody else's bot that is in it.
+        WrongState: the season takes no entries any more, or the bot is withdrawn or disqualified there, or retired, or
+            an organiser would choose for somebody else's bot that is in it.
         NotAdmitted, TooMany: the season's entry rules.
         TooSoon: the season is open, and the version that plays was chosen a moment ago.
         BadSetting: about the gate, or what an organiser would choose for somebody else's bot.
     """
     season = lock_season(session, season_id)
     bot = _bot(session, who, bot_id)
+    must_be_active(bot)
     if season.state not in ENTERABLE:
         raise WrongState.of_season(season.state, "bots enter, and change versions, only while it is scheduled or open")
     if bot.game != season.game:

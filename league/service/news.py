@@ -94,13 +94,14 @@ class ReadyBot:
 
 
 def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
-    """Those whose newest version that is ready came last."""
+    """Those whose newest version that is ready came last, without retired ones."""
     newest = func.max(BotVersion.number)
     statement = (
         sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), newest)
         .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
         .join(User, col(User.id) == col(Bot.owner_id))
         .where(col(Bot.game) == game, col(BotVersion.state) == VersionState.READY)
+        .where(col(Bot.retired_at).is_(None))
         .group_by(col(Bot.id), col(Bot.name), col(User.name))
         .order_by(func.max(BotVersion.id).desc())
         .limit(limit)

@@ -19,13 +19,14 @@ from league.database import now
 from league.errors import BadSetting, NameTaken, NotFound, UnknownGame, WrongState
 from league.service.admission import take_over_list
 from league.service.audit import record
-from league.service.counting import counts
+from league.service.counting import HAS_RESULTS, counts
 from league.service.divisions import DivisionInfo, carry_over, divisions_of, make_divisions
 from league.service.planning import whole_groups
 from league.service.steps import lock_season, touch_log
-from league.service.users import Person
+from league.service.teams import owned_by
+from league.service.users import Person, existing_user
 from league.states import WITH_RESULT, Admission, FinalsFormat, FinalsLog, MatchState, Ranks, SeasonState
-from league.tables import DATES, Attempt, Entry, Match, RatingSnapshot, Season
+from league.tables import DATES, Attempt, Bot, Entry, Match, RatingSnapshot, Season
 from sandbox.languages import LANGUAGES
 
 
@@ -246,14 +247,27 @@ def edit_season(
 
 
 def seasons(
-    session: Session, limit: int = 200, *, game: str | None = None, before: int | None = None
+    session: Session,
+    limit: int = 200,
+    *,
+    game: str | None = None,
+    before: int | None = None,
+    author: str | None = None,
+    with_results: bool = False,
 ) -> list[SeasonInfo]:
-    """The newest seasons first, those with an id below `before`; of one game, or (None) of all."""
+    """The newest seasons first, those with an id below `before`; of one game, or (None) of all. `author`: those that a
+    bot of theirs, or of a team of theirs, has entered. Raises NotFound: there is no such author.
+    """
     statement = select(Season).order_by(col(Season.id).desc()).limit(limit)
     if game is not None:
         statement = statement.where(Season.game == game)
     if before is not None:
         statement = statement.where(Season.id < before)
+    if author is not None:
+        theirs = select(Entry.season_id).join(Bot, col(Bot.id) == Entry.bot_id)
+        statement = statement.where(col(Season.id).in_(theirs.where(owned_by(existing_user(session, author)))))
+    if with_results:
+        statement = statement.where(HAS_RESULTS)
     return _views(session, session.exec(statement).all())
 
 

@@ -44,7 +44,7 @@ class TeamInfo:
     created_at: datetime
 
 
-def owned_by(person: Person) -> ColumnElement[bool]:
+def owned_by(person: Person | User) -> ColumnElement[bool]:
     """The condition on `Bot` that it is this person's: made by them and no team's, or of a team that they are in."""
     theirs = select(TeamMember.team_id).where(TeamMember.user_id == person.id, col(TeamMember.joined_at).is_not(None))
     alone = and_(col(Bot.team_id).is_(None), col(Bot.owner_id) == person.id)

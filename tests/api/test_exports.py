@@ -40,7 +40,7 @@ class Furnished:
             self.bots.append(bot_id)
             with world.db.transaction() as session:
                 if number == 0:
-                    service.set_team(session, owner, bot_id, service.create_team(session, owner, "us").id)
+                    service.change_bot(session, owner, bot_id, team_id=service.create_team(session, owner, "us").id)
                 service.enter(session, owner, self.season, bot_id, None, GateTerms(elo0=0, elo1=50, games=50))
                 service.assign_division(session, world.boss, self.season, bot_id, 1 + number // 2)
         self.play(first=True)

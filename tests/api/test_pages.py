@@ -231,6 +231,8 @@ def test_hostile_text_stays_text(played: Played) -> None:
 def test_a_browser_gets_a_page_for_what_is_not_there(site: Site) -> None:
     for path in ("/seasons/99", "/matches/99", "/nothing"):
         assert "404" in page(site, path, 404).text
+    for path in ("/bots/abc", "/matches/-1", "/seasons/1e9/matches", "/authors/" + "a" * 33, "/nothing"):
+        assert "There is no page at this address." in page(site, path, 404).text
     assert "<script>" not in site.client.get("/<script>", headers=HTML).text
 
 

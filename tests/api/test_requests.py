@@ -60,6 +60,15 @@ def test_the_sentence_about_a_wrong_field_is_for_people(site: Site) -> None:
     assert problem["detail"] == f"{name} password: It is needed. role: There is no such field."
 
 
+@pytest.mark.parametrize(("path", "field", "most"), [("/v1/users", "name", 32), ("/v1/tokens", "label", 64)])
+def test_what_is_too_long_is_told_its_limit_and_not_that_its_letters_are_wrong(
+    site: Site, path: str, field: str, most: int
+) -> None:
+    body = {"name": "ada", "password": PASSWORD} | {field: "a" * (most + 1)}
+    problem = site.problem(422, site.client.post(path, json=body), "invalid")
+    assert problem["detail"] == f"{field}: It should have at most {most} characters."
+
+
 def test_lone_surrogates_do_no_harm(site: Site) -> None:
     for body in (b'{"name": "\\ud800", "password": "1234567890"}', b'{"\\ud800": 1, "name": "ada", "password": "12"}'):
         answer = site.client.post("/v1/users", content=body, headers={"Content-Type": "application/json"})

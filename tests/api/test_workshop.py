@@ -172,3 +172,30 @@ def test_the_workshop_tells_how_a_version_fares_at_its_gate(ada: Browser, site: 
     text = " ".join(ada.get("/bots/1/upload").text.split())
     assert "Version 3 against 1 at the promotion gate: failed" in text
     assert "It is the same program as version 1, which is the one that plays." in text
+
+
+def test_the_bot_is_renamed_described_and_retired_and_its_source_fetched(ada: Browser, site: Site) -> None:
+    assert upload(ada) == "/bots/1/versions/1"
+    ada.get("/bots/1/upload")
+    fetched = ada.client.get("/v1/bots/1/versions/1/source")
+    assert 'href="/v1/bots/1/versions/1/source"' in ada.answer.text and fetched.content == SOURCE
+    assert fetched.headers["content-disposition"] == 'attachment; filename="bot-1-version-1.py"'
+    ada.submit("/bots/1/change", name="deep", description="It <b>thinks</b>.")
+    told = site.client.get("/bots/1", headers={"Accept": "text/html"}).text
+    assert ">deep</h1>" in told and "It &lt;b&gt;thinks&lt;/b&gt;." in told
+    ada.submit("/bots/1/change", 422, name="a" * 33, description="")
+    assert "It should have at most 32 characters" in ada.answer.text
+    ada.submit("/bots/1/change", name="deep", description="")
+    assert site.ok(200, site.client.get("/v1/bots/1"))["description"] == ""
+    ada.submit("/bots/1/retire", retired="true")
+    assert "It is retired since" in ada.answer.text and 'enctype="multipart/form-data"' not in ada.answer.text
+    assert "deep" not in site.client.get("/authors/ada", headers={"Accept": "text/html"}).text
+    ada.submit("/bots/1/retire", retired="false")
+    assert 'enctype="multipart/form-data"' in ada.answer.text
+
+
+def test_a_change_of_a_bot_says_what_changes(ada: Browser, site: Site) -> None:
+    assert "Say what is to change." in site.problem(422, ada.api("PATCH", "/v1/bots/1", json={}))["detail"]
+    found = site.ok(200, ada.api("PATCH", "/v1/bots/1", json={"description": "  new  ", "retired": True}))
+    assert (found["name"], found["description"]) == ("greedy", "new") and found["retired_at"]
+    site.problem(422, ada.api("PATCH", "/v1/bots/1", json={"retired": "yes"}))

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from cli import profiles
+from cli.client import LOCAL_SERVER
+from cli.console import ROOT, command
 from cli.new import STARTERS, Language
 from engine.games import GAMES
 from sandbox.languages import LANGUAGES
@@ -40,15 +43,37 @@ def test_every_starter_is_of_a_language_that_is_built() -> None:
     assert set(STARTERS) == set(Language) <= set(LANGUAGES)
 
 
-def test_the_commands_to_type_next_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_to_type_next_are_told_and_begin_with_an_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)
-    done = invoke("new", GAME, "--language", "cpp")
-    assert done.stdout.startswith(f"Wrote {GAME}-bot/main.cpp. ")
-    commands = [shlex.split(line)[1:] for line in done.stdout.splitlines() if line.startswith("  ") and "#" not in line]
-    assert ["play", GAME, f"{GAME}-bot", "house:random"] in commands
-    assert ["submit", f"{GAME}-bot", "--game", GAME, "--name", "my-bot", "--season", "1"] in commands
-    (guide,) = (Path(path) for path, *more in commands if path.endswith(".md"))
+
+    def told(folder: str) -> list[list[str]]:
+        done = invoke("new", GAME, "--language", "cpp", "--folder", folder)
+        assert done.stdout.startswith(f"Wrote {folder}/main.cpp. ")
+        steps = [line for line in done.stdout.splitlines() if line.startswith("  ") and "#" not in line]
+        return [shlex.split(line) for line in steps]
+
+    (guide,) = (Path(path) for path, *more in (words[1:] for words in told("one")) if path.endswith(".md"))
     assert guide.is_file()
+    verbs = [words[1:] for words in told("two")]
+    assert ["play", GAME, "two", "house:random"] in verbs
+    login = ["login", "--sign-up", "--server", LOCAL_SERVER]
+    submit = ["submit", "two", "--game", GAME, "--name", "my-bot"]
+    assert verbs.index(login) < verbs.index(submit) < verbs.index(["enter", "my-bot", "--season", "1"])
+    profiles.save(profiles.DEFAULT_PROFILE, profiles.Profile(server=LOCAL_SERVER, name="ada", token="dh_x"))
+    assert login not in [words[1:] for words in told("three")]
+
+
+def test_what_is_printed_to_type_is_as_near_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    for folder, start in ((ROOT, "./deadheat"), (ROOT / "docs", "../deadheat")):
+        monkeypatch.chdir(folder)
+        assert command("play") == f"{start} play"
+    monkeypatch.chdir(tmp_path)
+    assert shlex.split(command("play"))[0] == str(ROOT / "deadheat")
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -14,10 +14,20 @@ import subprocess
 import sys
 import termios
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from rich.console import Console
 
-from tests.cli.command import GAME, RANDOM, ROOT, assert_one_sentence, deadheat, play, played, read
+from cli import report
+from cli.play import Backend, Run
+from engine.core import TransportError
+from engine.games import GAMES
+from engine.referee import MATCH_ATTEMPTS
+from sandbox.arena import Arena, Played
+from sandbox.box import Exit, Program
+from tests.cli.command import GAME, RANDOM, ROOT, assert_one_sentence, deadheat, invoke, play, played, read
 
 
 def test_json_has_one_object_a_match_and_a_summary(tmp_path: Path) -> None:
@@ -40,6 +50,58 @@ def test_json_has_one_object_a_match_and_a_summary(tmp_path: Path) -> None:
     assert rolls["cpu"]["prompts"] == 36
     again = play("house:random", "house:greedy", options=["--matches", "3", "--seed", "x", "--json"])
     assert [json.loads(line)["seed"] for line in again.stdout.splitlines()[:-1]] == [m["seed"] for m in matches]
+
+
+class Sitting:
+    """An arena that plays nothing: every attempt is void, or one match is always the same."""
+
+    def __init__(self, found: Played | None) -> None:
+        self.found, self.attempts = found, list[int]()
+
+    def play(self, *_: object, attempt: int) -> Played:
+        self.attempts.append(attempt)
+        if self.found is None:
+            raise TransportError("host-memory", "this machine ran out of memory")
+        return self.found
+
+
+def sat(tmp_path: Path, found: Played | None) -> tuple[Run, list[int]]:
+    """What comes of one match in such an arena."""
+    run, arena = Run(GAMES[GAME], ["one", "other"], tmp_path, Backend.LOCAL, as_json=False), Sitting(found)
+    programs = [SimpleNamespace(label=name) for name in run.bots]
+    run.play_all(cast(Arena, arena), cast(list[Program], programs), [b"s" * 16])
+    return run, arena.attempts
+
+
+def test_a_match_is_given_up_after_as_many_voids_as_in_a_league(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, attempts = sat(tmp_path, None)
+    assert attempts == list(range(1, MATCH_ATTEMPTS + 1))
+    assert (run.score.abandoned, run.score.void_attempts) == (1, MATCH_ATTEMPTS)
+    report.show(Console(width=100), GAME, run.bots, run.score, run.clock)
+    told = capsys.readouterr()
+    assert f"1 match was given up: each of {MATCH_ATTEMPTS} attempts was void" in told.out
+    assert told.err.count("void: match 0: host-memory") == MATCH_ATTEMPTS
+
+
+def test_who_was_killed_after_finish_is_told_by_play_and_explain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = read(ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl")
+    ends = {0: Exit(0, None, False, b""), 1: Exit(None, None, True, b"")}
+    for exits, seats in ((ends, [1]), ({0: ends[0], 1: ends[0]}, [])):
+        run, _ = sat(tmp_path, Played(example, exits))
+        assert [seat for seat in range(2) if run.summary()["bots"][seat]["killed_after_finish"]] == seats
+        run.end()
+        told = capsys.readouterr().err
+        assert ("In 1 match seat 2 had not ended a second after FINISH, and was killed;" in told) is bool(seats)
+        (path,) = tmp_path.glob("*.jsonl")
+        for seat in range(2):
+            explained = invoke("explain", str(path), "--seat", str(seat + 1))
+            assert ("It had not ended within a second, and was killed." in explained.stdout) is (seat in seats)
+            as_json = json.loads(invoke("explain", str(path), "--seat", str(seat + 1), "--json").stdout)
+            assert as_json["killed_after_finish"] is (seat in seats)
 
 
 def test_a_matchs_own_seed_replays_its_dice() -> None:

@@ -155,9 +155,30 @@ def test_wait_says_when_nobody_else_is_there(league: League) -> None:
     done = league.submit("ada", "--season", season, "--wait", "--timeout", 2)
     assert "Nobody else is there to play against yet, and a match takes 2." in done.stdout
     assert "begin by themselves once others have entered" in done.stdout
-    assert_one_sentence(done, "its first matches have not ended within 2 s; it goes on without us", 3)
+    standing = "No match of it is drawn at present."
+    assert_one_sentence(done, f"its first matches have not ended within 2 s; it goes on without us. {standing}", 3)
     done = league.submit("bob", "--season", season, "--wait", "--matches", 1)
     assert "Nobody else" not in done.stdout and done.returncode == 0
+
+
+def test_wait_says_the_place_in_the_queue_and_ends_where_nothing_more_comes(league: League) -> None:
+    season = league.site.world.season(4, games_per_pair=100, series_length=1)
+    league.site.world.tick()
+    ahead = league.says("ada", "matches", "--season", season, "--state", "scheduled", "--limit", 100, "--json")
+    work = follow.time.sleep
+
+    def withdraw(_seconds: float) -> None:
+        follow.time.sleep = work
+        league.build()
+        follow.time.sleep = lambda _: league.says("ada", "withdraw", "adas", "--season", season) and None
+
+    follow.time.sleep = withdraw
+    done = league.submit("ada", "--season", season, "--wait", "--timeout", 600)
+    assert_one_sentence(done, "0 of its first 3 matches ended. It is withdrawn in this season", 1)
+    waits = f"No match of it is drawn yet: {len(ahead.splitlines())} matches of others wait"
+    assert waits in done.stderr
+    bot = league.site.client.get("/bots/5", headers={"Accept": "text/html"}).text
+    assert "It is withdrawn in this season" in bot
 
 
 def test_a_ranking_names_who_has_left(league: League) -> None:
@@ -182,6 +203,80 @@ def test_a_ranking_names_who_has_left(league: League) -> None:
     assert shown(season).splitlines()[-1] == "Withdrawn: adas."
     page = league.site.client.get(f"/seasons/{season}", headers={"Accept": "text/html"}).text
     assert "Withdrawn: <a" in page and ">adas</a>." in page
+
+
+def test_one_sees_what_one_has_submitted_and_explain_knows_ones_seat(league: League) -> None:
+    assert league.says("ada", "bot", "list") == "You have no bot yet.\n"
+    season = league.site.world.season(0, games_per_pair=2)
+    league.submit("bob", "--season", season)
+    league.submit("ada", "--season", season, "--wait", "--matches", 1)
+    league.reason = "it does not compile"
+    league.submit("ada")
+    listed = league.says("ada", "bot", "list").split()
+    assert listed[-5:] == ["2", "adas", GAME, "-", "2"]
+    newest, first = league.says("ada", "bot", "versions", "adas").splitlines()
+    assert newest == "Version 2 is broken: it does not compile (bot.py, 7 bytes, python)"
+    assert first.startswith("Version 1 is ready")
+    as_json = league.says("ada", "bot", "versions", 2, "--json").splitlines()
+    assert [json.loads(line)["number"] for line in as_json] == [2, 1]
+    seats = json.loads(league.says("ada", "matches", 1, "--json"))["seats"]
+    (seat,) = (seat["seat"] for seat in seats if seat["bot"] == "adas")
+    explained = json.loads(league.says("ada", "explain", 1, "--json"))
+    assert explained["seat"] == seat
+    assert json.loads(league.says("bob", "explain", 1, "--json"))["seat"] == 1 - seat
+    assert_one_sentence(league.run("ada", "explain", league.bot), "a file does not say which seat is yours", 2)
+    nobody = invoke("explain", "1", "--server", league.server)
+    assert_one_sentence(nobody, "match 1: you are not logged in; name a seat by --seat", 2)
+
+
+def test_a_bot_is_fetched_renamed_described_and_retired(
+    league: League, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    league.submit("ada")
+    assert league.says("ada", "bot", "source", "adas", 1) == "Written to adas-1.py\n"
+    assert Path("adas-1.py").read_bytes() == league.bot.read_bytes()
+    assert_one_sentence(league.run("ada", "bot", "source", "adas", 1), "adas-1.py exists already", 2)
+    assert_one_sentence(league.run("bob", "bot", "source", 1, 1), "You have no bot number 1.", 1)
+    assert league.says("ada", "bot", "rename", "adas", "deep") == "It is called deep now.\n"
+    assert league.says("ada", "bot", "describe", "deep", "It [b]thinks[/b].") == "deep: It [b]thinks[/b].\n"
+    assert league.says("ada", "bot", "retire", "deep").startswith("deep is retired. `")
+    assert "deep (retired)" in " ".join(league.says("ada", "bot", "list").split())
+    refused = league.run("ada", "submit", league.bot, "--game", GAME, "--name", "deep")
+    assert_one_sentence(refused, "The bot is retired; its author can bring it back.", 1)
+    assert json.loads(league.says("ada", "bot", "retire", "deep", "--undo", "--json"))["retired_at"] is None
+
+
+def test_a_ranking_is_of_ones_own_newest_season_with_results_else_of_the_newest(league: League) -> None:
+    world = league.site.world
+
+    def season_shown(who: str) -> int:
+        found: int = json.loads(league.says(who, "leaderboard", "--json"))["season_id"]
+        return found
+
+    assert_one_sentence(league.run("ada", "leaderboard"), "the server has no season yet", 1)
+    own = world.season(1, games_per_pair=4)
+    assert season_shown("ada") == own, "none has results"
+    league.submit("ada", "--season", own)
+    others = world.season(2)
+    while series := world.tick():
+        for series_id in series:
+            job_ = world.claim(series_id)
+            assert job_ is not None and world.finish(job_)
+    with world.db.transaction() as session:
+        service.refit(session, others)
+        service.create_season(session, world.boss, game=GAME, name="next year")
+    assert (season_shown("ada"), season_shown("bob")) == (own, others)
+    league.tokens["bob"] = "dh_forgotten"
+    assert season_shown("bob") == others, "everybody may see it, whatever became of the login"
+    for bot, season in ((1, own), (2, own), (3, others)):
+        with world.db.transaction() as session:
+            newest = service.create_season(session, world.boss, game=GAME, name=f"later {bot}").id
+            service.let_in(session, world.boss, newest, bot)
+        page = league.site.client.get(f"/bots/{bot}", headers={"Accept": "text/html"}).text
+        assert f'In <a href="/seasons/{season}">' in page
+    game = league.site.client.get(f"/games/{GAME}", headers={"Accept": "text/html"}).text
+    assert f'In <a href="/seasons/{others}">' in game
 
 
 STAGES = ["built\n", "built\none\ntw", "built\none\ntwo\nthree\n"]

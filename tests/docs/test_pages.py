@@ -9,10 +9,13 @@ import pytest
 import typer
 
 from api.errors import STATUS
+from cli import play
 from cli.main import app
 from engine.core import Fault
 from engine.games import GAMES
+from engine.referee import MATCH_ATTEMPTS
 from engine.verdicts import VERDICTS
+from league.config import Settings
 from tests.cli.command import ROOT
 from tests.docs.settings import PAGE, table
 
@@ -44,6 +47,22 @@ def test_authors_find_every_fault_and_every_protocol() -> None:
         assert f"| `{fault}` | {verdict.happened} | {verdict.cure} |" in text
     for game in GAMES:
         assert f"(protocols/{game}.md)" in text
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_protocol_promises_no_name_of_a_fault_that_hangs_on_timing(game: str) -> None:
+    """C-04: what nobody asked for is `unexpected` where it comes early enough, else it is taken for the next reply."""
+    text = (ROOT / "docs" / "protocols" / f"{game}.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| `unexpected` .*$", text, re.MULTILINE)
+    assert not re.search("greeting|answer to|reply to", row)
+    by_chance = [part for part in re.split(r"\n(?=\* )", text) if "greeting before READY" in part]
+    assert len(by_chance) == 1 and {"`unexpected`", "`malformed`"} <= set(re.findall("`[a-z]+`", by_chance[0]))
+
+
+def test_authors_are_told_after_how_many_voids_a_match_is_given_up() -> None:
+    assert Settings.model_fields["match_attempts"].default == play.MATCH_ATTEMPTS == MATCH_ATTEMPTS == 5
+    text = " ".join((ROOT / "docs" / "authors.md").read_text(encoding="utf-8").split())
+    assert "After five void attempts, or two" in text and "gives a match up after five void attempts" in text
 
 
 def verbs(group: typer.Typer, before: str = "deadheat") -> list[str]:

@@ -48,7 +48,7 @@ def team_bot(world: World, member: Person, team_id: int) -> int:
     """A bot of the team with a version that is ready."""
     _, bot_id = world.bot(owner=member)
     with world.db.transaction() as session:
-        service.set_team(session, member, bot_id, team_id)
+        service.change_bot(session, member, bot_id, team_id=team_id)
     return bot_id
 
 
@@ -136,7 +136,7 @@ def test_a_season_for_teams_admits_only_bots_of_teams(world: World) -> None:
     with pytest.raises(errors.NotAdmitted, match="teams"):
         enter(world, owner, season_id, bot_id)
     with world.db.transaction() as session:
-        service.set_team(session, owner, bot_id, service.create_team(session, owner, "lovelace").id)
+        service.change_bot(session, owner, bot_id, team_id=service.create_team(session, owner, "lovelace").id)
     enter(world, owner, season_id, bot_id)
 
 

@@ -29,7 +29,7 @@ class Judged:
             if teamed and owner is self.author:
                 with world.db.transaction() as session:
                     self.team = service.create_team(session, owner, "us").id
-                    service.set_team(session, owner, bot_id, self.team)
+                    service.change_bot(session, owner, bot_id, team_id=self.team)
             with world.db.transaction() as session:
                 service.enter(session, owner, self.season, bot_id)
         (series_id,) = world.tick()

@@ -160,7 +160,7 @@ def test_a_teams_bot_is_every_members_and_no_former_members(world: World) -> Non
     add(world, ada, team_id, bob)
     _, bot_id = world.bot("shared", owner=bob)
     with world.db.transaction() as session:
-        service.set_team(session, bob, bot_id, team_id)
+        service.change_bot(session, bob, bot_id, team_id=team_id)
         version = service.add_version(session, ada, bot_id, Upload("bot.py", 10, SHA, "python", "main.py"))
         assert version.number == 2
         assert [bot.team for bot in service.bots_of(session, ada)] == ["lovelace"]
@@ -179,7 +179,7 @@ def test_the_stderr_of_a_teams_bot_is_its_members_and_nobody_elses(world: World)
     add(world, ada, team_id, bob)
     _, bot_id = world.bot("shared", owner=ada)
     with world.db.transaction() as session:
-        service.set_team(session, ada, bot_id, team_id)
+        service.change_bot(session, ada, bot_id, team_id=team_id)
     season_id = world.season(1)
     with world.db.transaction() as session:
         service.enter(session, bob, season_id, bot_id)
@@ -200,7 +200,7 @@ def test_a_bot_changes_hands_only_between_seasons(world: World) -> None:
     with world.db.transaction() as session:
         service.enter(session, ada, season_id, bot_id)
     with pytest.raises(errors.WrongState, match="season"), world.db.transaction() as session:
-        service.set_team(session, ada, bot_id, team_id)
+        service.change_bot(session, ada, bot_id, team_id=team_id)
 
 
 def test_a_bot_is_given_only_to_a_team_that_one_is_in(world: World) -> None:
@@ -208,7 +208,7 @@ def test_a_bot_is_given_only_to_a_team_that_one_is_in(world: World) -> None:
     team_id = team(world, ada)
     _, bot_id = world.bot(owner=bob)
     with pytest.raises(errors.NotFound, match="You are not in a team"), world.db.transaction() as session:
-        service.set_team(session, bob, bot_id, team_id)
+        service.change_bot(session, bob, bot_id, team_id=team_id)
     with pytest.raises(errors.NotFound, match="You are not in a team"), world.db.transaction() as session:
         service.create_bot(session, bob, GAME, "intruder", team_id)
 
@@ -220,9 +220,9 @@ def test_only_the_captain_gives_a_teams_bot_back(world: World) -> None:
     with world.db.transaction() as session:
         bot_id = service.create_bot(session, bob, GAME, "shared", team_id).id
     with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
-        service.set_team(session, bob, bot_id, None)
+        service.change_bot(session, bob, bot_id, team_id=None)
     with world.db.transaction() as session:
-        assert service.set_team(session, ada, bot_id, None).team is None
+        assert service.change_bot(session, ada, bot_id, team_id=None).team is None
     with world.db.reading() as session:
         assert own_bot(session, bob, bot_id).id == bot_id
 

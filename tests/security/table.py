@@ -75,6 +75,7 @@ TABLE: tuple[Line, ...] = (
     ),
     Line("GET", f"{BOT}/versions/{{number}}/log", "401 404 200 404 404", shows=shows(owner="log of ada")),
     Line("GET", f"{BOT}/versions/{{number}}/trial", "401 404 200 404 404", shows=shows(owner="trial of ada")),
+    Line("GET", f"{BOT}/versions/{{number}}/source", "401 404 200 404 404", shows=shows(owner="source of ada")),
     # --- seasons and entries
     Line("GET", "/v1/seasons", ALL),
     Line("POST", "/v1/seasons", "401 403 403 201 201", {"game": "yacht-auction", "name": "Another"}),
@@ -87,6 +88,7 @@ TABLE: tuple[Line, ...] = (
     Line("PUT", f"{SEASON}/entries/{{bot_id}}", "401 404 200 200 200", {"version": 1}),
     Line("PATCH", f"{SEASON}/entries/{{bot_id}}", "401 403 403 200 200", {"division": 1}),
     Line("GET", f"{SEASON}/entries/{{bot_id}}/challenges", "401 404 200 200 200"),
+    Line("GET", f"{SEASON}/entries/{{bot_id}}/waiting", ALL),
     Line("POST", f"{SEASON}/entries/{{bot_id}}/disqualify", "401 403 403 204 204", REASON),
     Line("POST", f"{SEASON}/entries/{{bot_id}}/reinstate", "401 403 403 204 204", REASON),
     Line("POST", f"{SEASON}/entries/{{bot_id}}/withdraw", "401 404 204 404 404"),
@@ -235,6 +237,8 @@ TABLE: tuple[Line, ...] = (
         shows=shows(owner="filename of ada, reason of ada"),
     ),
     Line("POST", "/bots/{bot_id}/versions", "in 404 303 404 404", file=True),
+    Line("POST", "/bots/{bot_id}/change", "in 404 303 404 404", form={"name": "renamed"}),
+    Line("POST", "/bots/{bot_id}/retire", "in 404 303 404 404", form={"retired": "true"}),
     Line(
         "GET",
         "/bots/{bot_id}/versions/{number}",

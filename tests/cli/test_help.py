@@ -1,0 +1,25 @@
+"""What `deadheat` says of itself."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+from cli.api_client import API
+from cli.main import PANELS, app
+from tests.cli.command import ROOT, invoke
+
+
+def test_it_says_its_version() -> None:
+    release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    done = invoke("--version")
+    assert (done.returncode, done.stdout) == (0, f"deadheat {release} (version {API} of the API)\n")
+
+
+def test_every_verb_stands_in_the_panel_of_those_who_type_it() -> None:
+    shown = invoke("--help").stdout
+    panels = re.findall(r"^╭─ (.+?) ─", shown, re.MULTILINE)
+    assert panels == ["Options", *PANELS], "no verb stands outside of them"
+    listed = [verb for verbs in PANELS.values() for verb in verbs.split()]
+    known = [command.name or command.callback.__name__ for command in app.registered_commands if not command.hidden]
+    assert sorted(listed) == sorted([*known, *(str(group.name) for group in app.registered_groups)])

@@ -1,0 +1,85 @@
+"""A bot's place in the queue, and the guess of how long it takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from league import service
+from league.errors import NotFound
+from league.service.users import Person
+from league.service.waiting import NOT_LATELY, NOTHING_PLAYED, Waiting, waiting
+from league.states import SeasonState
+from tests.league.world import World
+
+
+class Newcomer:
+    """A bot that has just entered an open season of others, whose series of two matches wait."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.season = world, world.season(4)
+        self.queue = world.tick()
+        self.owner, self.bot = self.enter()
+
+    def enter(self) -> tuple[Person, int]:
+        owner, bot_id = self.world.bot()
+        with self.world.db.transaction() as session:
+            service.enter(session, owner, self.season, bot_id)
+        return owner, bot_id
+
+    def waits(self, version: int | None = None) -> Waiting:
+        with self.world.db.reading() as session:
+            return waiting(session, self.season, self.bot, version)
+
+    def play(self, series_id: int, seconds: float) -> None:
+        job = self.world.claim(series_id)
+        assert job is not None
+        self.world.clock.turn(seconds)
+        assert self.world.finish(job)
+
+
+@pytest.fixture
+def newcomer(world: World) -> Newcomer:
+    return Newcomer(world)
+
+
+def test_a_place_in_the_queue_and_a_guess_by_the_pace_of_the_last_hour(newcomer: Newcomer) -> None:
+    """Two series are played at a time, each 20 s long: ahead of the newcomer are these and what waits before it."""
+    undrawn = newcomer.waits()
+    assert (undrawn.planned, undrawn.before, undrawn.over) == (0, 2 * len(newcomer.queue), False)
+    assert "No match of it is drawn yet" in undrawn.sentence
+    own = newcomer.world.tick()
+    assert newcomer.waits().sentence.endswith(NOTHING_PLAYED)
+    for _ in range(2):
+        assert newcomer.waits().seconds is None
+        newcomer.play(newcomer.queue.pop(0), 20)
+    for series_id in (newcomer.queue.pop(0), newcomer.queue.pop(0)):
+        assert newcomer.world.claim(series_id)
+    assert newcomer.waits().sentence.endswith(NOT_LATELY), "two are too few"
+    newcomer.play(newcomer.queue.pop(0), 20)
+    ahead = 2 * len(newcomer.queue)
+    found = newcomer.waits()
+    assert (found.playing, found.before) == (0, ahead)
+    assert found.seconds == round((10 * ahead + 2 * 10) / 2 + 20)
+    assert f"after {ahead} matches of others." in found.sentence
+    assert newcomer.waits(version=1) == found
+    assert newcomer.world.claim(own[0])
+    playing = newcomer.waits()
+    assert (playing.playing, playing.seconds) == (2, 20) and "2 matches of it are being played now." in playing.sentence
+    newcomer.world.clock.turn(30)
+    assert "at any moment" in newcomer.waits().sentence
+
+
+def test_what_waits_for_nothing_says_why(newcomer: Newcomer) -> None:
+    world, season = newcomer.world, newcomer.season
+    world.build(world.upload(newcomer.owner, newcomer.bot))
+    replaced = newcomer.waits(version=1)
+    assert replaced.over and replaced.sentence == "Version 1 gets no more matches: version 2 plays in this season."
+    assert not newcomer.waits(version=2).over
+    with pytest.raises(NotFound):
+        newcomer.waits(version=3)
+    with world.db.transaction() as session:
+        service.withdraw(session, newcomer.owner, season, newcomer.bot)
+    assert newcomer.waits().over and "withdrawn" in newcomer.waits().sentence
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season, SeasonState.CLOSED, force=True)
+    assert newcomer.waits().over and "closed" in newcomer.waits().sentence
