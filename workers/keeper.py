@@ -99,7 +99,8 @@ class Keeper:
         settings = self._context.settings
         began_at = time.monotonic()
         report = self._report(FULL_ROUNDS if thoroughly else QUICK_ROUNDS)
-        found = {"fit": False} if isinstance(report, str) else report.as_dict() | self._image()
+        told = {"fit": False} if isinstance(report, str) else report.as_dict() | self._image()
+        found = told | {"slots": len(self._context.slots.slots)}
         reasons = (f"{NOT_CHECKED}: {report}",) if isinstance(report, str) else report.reasons
         with self._context.database.transaction() as session:
             again_seconds = settings.recheck_seconds if thoroughly or isinstance(report, str) else 0.0

@@ -134,6 +134,11 @@ WORK = (
     Panel("Matches a minute", "Finished.", (("60 * deadheat:matches:rate5m", "{{game}} {{season}}"),)),
     Panel("Queue", "Rows by state.", (("deadheat_queue_rows", "{{queue}} {{state}}"),)),
     Panel(
+        "Slots",
+        "Of the machines that judge; idle: they play and build nothing although matches are unplayed.",
+        (("deadheat:slots", "all"), ("deadheat:slots_idle", "idle")),
+    ),
+    Panel(
         "Wait until claimed, 95th percentile",
         "",
         ((p("0.95", "deadheat_queue_wait_seconds", "queue"), "{{queue}}"),),

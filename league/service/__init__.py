@@ -63,7 +63,7 @@ from league.service.publishing import publish, seasons_to_publish
 from league.service.queues import queues
 from league.service.recount import recount
 from league.service.rulings import rejudge_match, restore_match, void_match
-from league.service.schedule import go_on, seasons_going_on
+from league.service.schedule import go_on, low_after, runs_low, seasons_going_on
 from league.service.season_states import set_season_state, waits_for
 from league.service.seasons import (
     create_season,
@@ -170,6 +170,7 @@ __all__ = [
     "leave_team",
     "let_in",
     "look_up",
+    "low_after",
     "match_detail",
     "matches",
     "may_upload",
@@ -197,6 +198,7 @@ __all__ = [
     "restore_match",
     "revoke",
     "rule",
+    "runs_low",
     "season_info",
     "season_progress",
     "season_unfinished",

@@ -81,6 +81,7 @@ def test_one_doubt_at_the_start_is_settled_by_a_thorough_check_at_once(
     Keeper(world.context).look()
     assert asked == [QUICK_ROUNDS, FULL_ROUNDS]
     assert info(world).judges
+    assert info(world).slots == len(world.context.slots.slots)
     assert [record.levelno for record in caplog.records if "NOT FIT" in record.message] == [logging.ERROR]
 
 
