@@ -113,7 +113,7 @@ class Settings(BaseSettings):
     open_series_limit: int = Field(
         default=16,
         ge=1,
-        description="Series of one season that may wait or run at a time; each slot that judges but the first adds two.",
+        description="Series of one season that may wait or run; every slot that judges but the first adds two.",
     )
     open_challenges_limit: int = Field(
         default=4, ge=0, description="Series of one season at promotion gates that may wait or run at a time."

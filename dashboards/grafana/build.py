@@ -111,6 +111,12 @@ FAULTS = (
         "percentunit",
     ),
     Panel(
+        "Time-outs a prompt",
+        "By season and command: where deadlines are missed.",
+        (("deadheat:prompt_timeouts:ratio5m", "{{game}} {{season}} {{command}}"),),
+        "percentunit",
+    ),
+    Panel(
         "Bots' failures by cause",
         "A second.",
         (("sum by (game, fault) (rate(deadheat_faults_total[5m]))", "{{game}} {{fault}}"),),

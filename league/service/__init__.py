@@ -63,7 +63,7 @@ from league.service.publishing import publish, seasons_to_publish
 from league.service.queues import queues
 from league.service.recount import recount
 from league.service.rulings import rejudge_match, restore_match, void_match
-from league.service.schedule import go_on, low_after, runs_low, seasons_going_on
+from league.service.schedule import games_going_on, go_on, low_after, runs_low, seasons_going_on
 from league.service.season_states import set_season_state, waits_for
 from league.service.seasons import (
     create_season,
@@ -149,6 +149,7 @@ __all__ = [
     "finish_build",
     "finish_series",
     "first_broken",
+    "games_going_on",
     "go_on",
     "hand_over_team",
     "has_password",

@@ -50,8 +50,13 @@ MARGIN = timedelta(minutes=2)
 
 def seasons_going_on(session: Session) -> list[int]:
     """All that are not closed, the oldest first."""
-    going_on = select(Season.id).where(Season.state != SeasonState.CLOSED)
-    return list(session.exec(going_on.order_by(col(Season.id))).all())
+    return list(games_going_on(session))
+
+
+def games_going_on(session: Session) -> dict[int, str]:
+    """The same with their games."""
+    going_on = select(Season.id, Season.game).where(Season.state != SeasonState.CLOSED)
+    return dict(session.exec(going_on.order_by(col(Season.id))).all())
 
 
 def go_on(session: Session, season_id: int) -> list[int]:
