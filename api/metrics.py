@@ -84,6 +84,10 @@ class _Database(Collector):
             "Matches at which we failed so often that an organiser is to decide.",
             labels=["game"],
         )
+        slots = GaugeMetricFamily("deadheat_slots", "Matches that the machines that judge can play at a time.")
+        idle = GaugeMetricFamily(
+            "deadheat_slots_idle", "Of those slots, the ones that play and build nothing although matches are unplayed."
+        )
         with self._shared.db.reading() as session:
             waiting = service.held_by_game(session)
             found = service.queues(session)
@@ -99,7 +103,9 @@ class _Database(Collector):
             ended.add_metric([outcome], count)
         for game in GAMES:
             held.add_metric([game], waiting.get(game, 0))
-        yield from (rows, oldest, age, behind, ended, held, *_of_hosts(hosts))
+        slots.add_metric([], found.slots)
+        idle.add_metric([], found.idle_slots)
+        yield from (rows, oldest, age, behind, ended, held, slots, idle, *_of_hosts(hosts))
 
 
 class _Disk(Collector):

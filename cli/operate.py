@@ -271,9 +271,10 @@ def _end_fitness(context: Context, report: Report) -> None:
 
     from league.service import record_check
 
+    found = report.as_dict() | {"slots": len(context.slots.slots)}
     try:
         with context.database.transaction() as session:
-            record_check(session, context.host, report.as_dict(), report.reasons, context.settings.recheck_seconds)
+            record_check(session, context.host, found, report.reasons, context.settings.recheck_seconds)
     except SQLAlchemyError:
         err.print("No league was told: its database does not answer, or there is none.")
 

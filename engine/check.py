@@ -170,7 +170,7 @@ def _play(game: Game, seats: int, seed: bytes, answer: Answer, changed_draw: int
             if number == MOST_EXCHANGES:
                 raise NotConforming(f"it has not ended after {number} exchanges")
             match.steps.append(step)
-            _check_step(step, seats, number)
+            _check_step(step, game.commands, seats, number)
             replies = answer(number, step)
             match.replies.append(replies)
             # Last seat first: which of several replies came first must not matter.
@@ -246,7 +246,7 @@ class _Recorded:
 # Steps and results -----------------------------------------------------------------------------------------------
 
 
-def _check_step(step: Step, seats: int, number: int) -> None:
+def _check_step(step: Step, commands: Sequence[str], seats: int, number: int) -> None:
     where = f"at exchange {number}"
     prompted: set[Seat] = set()
     for message in step.messages:
@@ -264,6 +264,10 @@ def _check_step(step: Step, seats: int, number: int) -> None:
                 raise NotConforming(f"{where} the prompt {message.line!r} does not begin with a word in capitals")
     if number == 0 and [(m.seat, m.line, m.limit_ns) for m in step.messages] != [(s, *READY) for s in range(seats)]:
         raise NotConforming(f"{where} it does not ask all seats READY with a limit of 3 s, and nothing else")
+    for message in step.messages:
+        if message.limit_ns is not None and message.command not in commands:
+            known = ", ".join(commands)
+            raise NotConforming(f"{where} the prompt {message.command!r} is none of its commands: {known}")
     for event in step.events:
         _check_event(event, seats, where)
 

@@ -118,11 +118,12 @@ class Result:
 
 
 class Game(Protocol):
-    """The rules of one game; see docs/adding-a-game.md."""
+    """The rules of one game; see docs/adding-a-game.md. `commands`: the words that its prompts begin with."""
 
     name: str
     rules_version: int
     seats: range
+    commands: tuple[str, ...]
 
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """Play one match. Everything random comes from `chance`; everything else from the replies."""

@@ -116,7 +116,9 @@ class Settings(BaseSettings):
     )
 
     open_series_limit: int = Field(
-        default=16, ge=1, description="Series of one season that may wait or run at a time; what keeps queues short."
+        default=16,
+        ge=1,
+        description="Series of one season that may wait or run; every slot that judges but the first adds two.",
     )
     open_challenges_limit: int = Field(
         default=4, ge=0, description="Series of one season at promotion gates that may wait or run at a time."

@@ -20,7 +20,8 @@ from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, d
 from league.blobs import Blobs
 from league.database import now, settings_of
 from league.errors import BlobDamaged, BlobMissing
-from league.service import first_broken
+from league.service import first_broken, hosts
+from league.service.capacity import bound_with
 from league.service.outcomes import PLAYED
 from league.service.play import BLAMELESS
 from league.service.recount import recount
@@ -363,8 +364,9 @@ def exceeded_quotas(session: Session) -> Iterator[str]:
         .where(col(Series.state).in_(UNFINISHED), Series.purpose == Purpose.LADDER, col(Series.id).not_in(asked_for))
         .group_by(col(Series.season_id))
     )
+    slots = sum(host.slots for host in hosts(session))  # also of machines that have gone since
     for season_id, count in session.exec(unfinished_ones):
-        if count > settings_of(session).open_series_limit:
+        if count > bound_with(settings_of(session), slots):
             yield f"season {season_id} has {count} open series"
 
 

@@ -98,6 +98,7 @@ class CanaryGame:
     name = "canary"
     rules_version = 1
     seats = range(2, 3)
+    commands = tuple(sorted({order.line.split()[0] for orders in SCRIPT for order in orders.values()}))
 
     def __init__(self) -> None:
         self.verdicts: list[Verdict] = []

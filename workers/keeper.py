@@ -20,7 +20,7 @@ from dataclasses import asdict
 from sqlalchemy.exc import SQLAlchemyError
 
 from engine.core import TransportError
-from league.service import due_check, host_arrives, host_seen, record_check
+from league.service import due_check, games_going_on, host_arrives, host_seen, record_check
 from league.service.told import NOT_CHECKED
 from league.states import Fitness
 from sandbox.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, shares, stat
@@ -50,6 +50,7 @@ class Keeper:
         self._stat = stat()
         self._beat_at = 0.0
         self._sweep_at = 0.0
+        self._appeared: set[int] = set()  # seasons
 
     def run(self) -> None:
         """Until the process is told to stop."""
@@ -65,6 +66,7 @@ class Keeper:
         self._beat_at = 0.0
         self.beat()
         self.sweep()
+        self.appear()
         while (known := self._due()) is not None:
             self.check(thoroughly=known is Fitness.UNFIT)
 
@@ -94,12 +96,21 @@ class Keeper:
         except TransportError as error:
             log.warning("nothing could be swept: %s", error.detail)
 
+    def appear(self) -> None:
+        """Have the counters of every season that goes on begin at zero, before anything of it is played here."""
+        with self._context.database.reading() as session:
+            going_on = games_going_on(session)
+        for season_id in going_on.keys() - self._appeared:
+            metrics.appear(going_on[season_id], season_id)
+            self._appeared.add(season_id)
+
     def check(self, thoroughly: bool) -> None:
         """Have the machine checked, and record what was found."""
         settings = self._context.settings
         began_at = time.monotonic()
         report = self._report(FULL_ROUNDS if thoroughly else QUICK_ROUNDS)
-        found = {"fit": False} if isinstance(report, str) else report.as_dict() | self._image()
+        told = {"fit": False} if isinstance(report, str) else report.as_dict() | self._image()
+        found = told | {"slots": len(self._context.slots.slots)}
         reasons = (f"{NOT_CHECKED}: {report}",) if isinstance(report, str) else report.reasons
         with self._context.database.transaction() as session:
             again_seconds = settings.recheck_seconds if thoroughly or isinstance(report, str) else 0.0

@@ -8,6 +8,7 @@ prometheus_client), which `deadheat serve` and `deadheat worker` set.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 
 from prometheus_client import Counter, Histogram
 
@@ -29,7 +30,7 @@ deadline_used_ratio = Histogram(
 reply_cpu_seconds = Histogram(
     "deadheat_reply_cpu_seconds", "CPU time of the bot from prompt to reply.", ["game", "command"], buckets=_SECONDS
 )
-prompts = Counter("deadheat_prompts_total", "Prompts sent to bots in finished matches.", ["game", "command"])
+prompts = Counter("deadheat_prompts_total", "Prompts sent to bots in finished matches.", ["game", "season", "command"])
 faults = Counter("deadheat_faults_total", "Bots' failures by cause.", ["game", "season", "command", "fault"])
 matches = Counter("deadheat_matches_total", "Finished matches by how they ended.", ["game", "season", "outcome"])
 attempts = Counter("deadheat_attempts_total", "Attempts at matches: played, or void by cause.", ["game", "cause"])
@@ -68,6 +69,11 @@ HOST_CAUSES = ("watch-ended", "host-unknown", "host-memory")
 """Why an attempt is void most often; others appear when they happen."""
 
 
+OUTCOMES = ("played", "forfeit")
+
+MOST_OF_A_SEASON = 40
+"""Series that one season may add to what a host tells; a test counts them for every game."""
+
 SCHEDULED = ("tick", "sweep", "refit")
 """Of these is told how often they are done: that they are not is seen by nothing else while no work waits."""
 
@@ -83,6 +89,8 @@ def _appear() -> None:
         for cause in ("played", *HOST_CAUSES):
             attempts.labels(game, cause)
         referee_late_seconds.labels(game)
+        for command in GAMES[game].commands:
+            past_deadline.labels(game, command)
     for outcome in ("right", "wrong", "void"):
         canaries.labels(outcome)
     for task in ("build", "play", "exhibition", "tick", "sweep", "refit", "publish"):
@@ -96,10 +104,14 @@ _appear()
 
 
 def appear(game: str, season_id: int) -> None:
-    """The same for a season, when a series of it is taken: its first matches are then seen as a rise."""
-    for fault in Fault:
-        faults.labels(game, season_id, "", fault.value)
-    for outcome in ("played", "forfeit"):
+    """The same for a season, as soon as this machine's keeper knows of it: when its first match is over, Prometheus has
+    seen the zeros. There are (commands + 1) x causes + commands + outcomes of them: `MOST_OF_A_SEASON` at most.
+    """
+    for command in GAMES[game].commands:
+        prompts.labels(game, season_id, command)
+    for command, fault in product(("", *GAMES[game].commands), Fault):  # "": before it was asked anything
+        faults.labels(game, season_id, command, fault.value)
+    for outcome in OUTCOMES:
         matches.labels(game, season_id, outcome)
 
 
@@ -108,7 +120,7 @@ def record(transcript: Transcript, season_id: int) -> None:
     game = transcript.game
     for prompt in transcript.prompts():
         command, reply = prompt.message.command, prompt.reply
-        prompts.labels(game, command).inc()
+        prompts.labels(game, season_id, command).inc()
         reply_seconds.labels(game, command).observe(reply.own_ns / NS_PER_S)
         deadline_used_ratio.labels(game, command).observe(verdicts.used(prompt))
         late, stolen = past_deadline.labels(game, command), stolen_seconds.labels(game, command)  # they begin at zero

@@ -40,8 +40,8 @@ itself tries for a quarter of an hour, and when the network is back it notices a
 """
 
 EXPIRY_SECONDS = 2 * 3600
-"""A call of the scheduler that nobody heard for so long is dropped, lest they pile up while there is no worker. That is
-far more than it takes: sender and receiver each look at their own clock, and clocks are wrong."""
+"""A call of the scheduler, or for more series, that nobody heard for so long is dropped, lest they pile up while there
+is no worker. That is far more than it takes: sender and receiver each look at their own clock, and clocks are wrong."""
 
 CHECK_EXPIRY_SECONDS = 10
 
@@ -141,15 +141,20 @@ def enqueue_exhibition(exhibition_id: int) -> None:
     _send("deadheat.exhibit", exhibition_id)
 
 
+def enqueue_plan(season_id: int) -> None:
+    """Have the next series of this season made; raises the broker's own errors."""
+    _send("deadheat.plan", season_id, expires=EXPIRY_SECONDS)
+
+
 def enqueue_environment() -> None:
     """Have a worker look at its judge image; raises the broker's own errors."""
     _send("deadheat.environment")
 
 
-def _send(task: str, *row_ids: int) -> None:
+def _send(task: str, *row_ids: int, expires: float | None = None) -> None:
     # Once, and quickly: whoever asks is an API thread or the scheduler, and the sweeper nudges again.
     with telemetry.doing(f"send {task}", "PRODUCER"):
-        _sender().send_task(task, row_ids, retry=False, headers=telemetry.headers())
+        _sender().send_task(task, row_ids, retry=False, expires=expires, headers=telemetry.headers())
 
 
 def check(settings: Settings, timeout_s: float) -> None:

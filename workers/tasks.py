@@ -27,7 +27,14 @@ from workers.context import context
 from workers.environment import describe_environment
 from workers.exhibitions import play_exhibition
 from workers.play import AWAY, cause_of, play_series
-from workers.queue import celery_app, enqueue_build, enqueue_environment, enqueue_exhibition, enqueue_series
+from workers.queue import (
+    celery_app,
+    enqueue_build,
+    enqueue_environment,
+    enqueue_exhibition,
+    enqueue_plan,
+    enqueue_series,
+)
 
 log = logging.getLogger(__name__)
 Told = TypeVar("Told")
@@ -43,7 +50,7 @@ def step_aside(nudge: Callable[[int], None], row_id: int) -> None:
     time.sleep(STEP_ASIDE_SECONDS)
 
 
-COUNTED_AS = {f"deadheat.{name}": name for name in ("build", "play", "tick", "sweep", "refit", "environment")}
+COUNTED_AS = {f"deadheat.{name}": name for name in ("build", "play", "plan", "tick", "sweep", "refit", "environment")}
 COUNTED_AS["deadheat.exhibit"] = "exhibition"
 """The names of tasks in the metrics, those that workers count by themselves."""
 
@@ -111,8 +118,21 @@ def build(version_id: int) -> None:
 @app.task(name="deadheat.play", base=Guarded)
 def play(series_id: int) -> None:
     """Play one series. Where this machine may not judge, another one is told, and this one steps aside."""
-    if not play_series(context(), series_id):
+    if play_series(context(), series_id):
+        ask_for_more(series_id)
+    else:
         step_aside(enqueue_series, series_id)
+
+
+def ask_for_more(series_id: int) -> None:
+    """A series is over: where few of its season are left, the next ones are made now and not with the next tick."""
+    try:
+        with context().database.reading() as session:
+            season_id = service.low_after(session, series_id)
+        if season_id is not None:
+            enqueue_plan(season_id)
+    except Exception:  # what was played is stored; brokers raise what they like, and the next tick plans anyway
+        log.warning("no more series were asked for after series %d; the next tick will", series_id, exc_info=True)
 
 
 @app.task(name="deadheat.exhibit", base=Guarded)
@@ -127,9 +147,32 @@ def tick() -> None:
     """Make the next series of every open season."""
     with context().database.reading() as session:
         going_on = service.seasons_going_on(session)
-    for made in list(apart("tick", going_on, service.go_on)):  # all are planned before a broker can get in the way
-        for series_id in made:
-            enqueue_series(series_id)
+    make_series(going_on)
+
+
+_in_vain_until: dict[int, float] = {}
+"""By season: when a planning that was asked for may be worth its price again, by the monotonic clock."""
+
+
+@app.task(name="deadheat.plan", base=Guarded)
+def plan(season_id: int) -> None:
+    """Make the next series of a season of which few are left. Many ask at once: the first one's planning serves all.
+    Where a season has no more to play, all but the first of a tick's time are turned away.
+    """
+    if time.monotonic() < _in_vain_until.get(season_id, 0.0):
+        return
+    with context().database.reading() as session:
+        low = service.runs_low(session, season_id)
+    if low and not make_series([season_id]):
+        _in_vain_until[season_id] = time.monotonic() + context().settings.tick_seconds
+
+
+def make_series(season_ids: Iterable[int]) -> bool:
+    """Let these seasons go on, and tell workers of the new series; whether there are any."""
+    made = list(chain(*apart("tick", season_ids, service.go_on)))  # all before a broker can get in the way
+    for series_id in made:
+        enqueue_series(series_id)
+    return bool(made)
 
 
 @app.task(name="deadheat.sweep", base=Guarded)

@@ -44,7 +44,7 @@ def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
         None,
         conditions=conditions,
         hosts=hosts,
-        queues=standing.queues,
+        standing=standing,
         voids=sorted(voids, key=lambda item: item.excess.p_value)[:MOST_VOIDS],
         held=held,
         ended={how: count for how, count in standing.exhibitions_ended.items() if count},

@@ -39,7 +39,7 @@ NOW = (
     Panel(
         "Matches a minute", "Finished, all games.", (("60 * sum(deadheat:matches:rate5m)", ""),), "short", "stat", 4, 4
     ),
-    Panel("Machines that judge", "Fit and heard of.", (("sum(deadheat_host_judges)", ""),), "short", "stat", 4, 4),
+    Panel("Machines that judge", "Fit and heard of.", (("sum(max by (host) (deadheat_host_judges))", ""),), "short", "stat", 4, 4),
     Panel(
         "Oldest in the queue",
         "Seconds that it waits.",
@@ -111,6 +111,12 @@ FAULTS = (
         "percentunit",
     ),
     Panel(
+        "Time-outs a prompt",
+        "By season and command: where deadlines are missed.",
+        (("deadheat:prompt_timeouts:ratio5m", "{{game}} {{season}} {{command}}"),),
+        "percentunit",
+    ),
+    Panel(
         "Bots' failures by cause",
         "A second.",
         (("sum by (game, fault) (rate(deadheat_faults_total[5m]))", "{{game}} {{fault}}"),),
@@ -132,7 +138,12 @@ FAULTS = (
 
 WORK = (
     Panel("Matches a minute", "Finished.", (("60 * deadheat:matches:rate5m", "{{game}} {{season}}"),)),
-    Panel("Queue", "Rows by state.", (("deadheat_queue_rows", "{{queue}} {{state}}"),)),
+    Panel("Queue", "Rows by state.", (("max by (queue, state) (deadheat_queue_rows)", "{{queue}} {{state}}"),)),
+    Panel(
+        "Slots",
+        "Of the machines that judge; idle: they play and build nothing although matches are unplayed.",
+        (("deadheat:slots", "all"), ("deadheat:slots_idle", "idle")),
+    ),
     Panel(
         "Wait until claimed, 95th percentile",
         "",
@@ -171,14 +182,14 @@ WORK = (
 )
 
 HOSTS = (
-    Panel("Fit to judge", "1: yes.", (("deadheat_host_fit", "{{host}}"),)),
-    Panel("Processor time taken by the hypervisor", "", (("deadheat_host_steal_ratio", "{{host}}"),), "percentunit"),
+    Panel("Fit to judge", "1: yes.", (("max by (host) (deadheat_host_fit)", "{{host}}"),)),
+    Panel("Processor time taken by the hypervisor", "", (("max by (host) (deadheat_host_steal_ratio)", "{{host}}"),), "percentunit"),
     Panel(
         "Canary matches by outcome",
         "Reference bots with a known truth: wrong must stay at nothing.",
         (("sum by (outcome) (increase(deadheat_canaries_total[1h]))", "{{outcome}}"),),
     ),
-    Panel("Last heard of", "Seconds ago.", (("time() - deadheat_host_seen_timestamp_seconds", "{{host}}"),), "s"),
+    Panel("Last heard of", "Seconds ago.", (("time() - max by (host) (deadheat_host_seen_timestamp_seconds)", "{{host}}"),), "s"),
     Panel(
         "Room for blobs",
         "Where they are files. Full, it takes no upload and no result.",
@@ -235,13 +246,13 @@ SEASON = (
         "Failures in the last hour by command and cause.",
         (("sum by (game, command, fault) (increase(deadheat_faults_total[1h]))", "{{game}} {{command}} {{fault}}"),),
     ),
-    Panel("Age of the ranking", "By season.", (("deadheat_ratings_age_seconds", "season {{season}}"),), "s"),
+    Panel("Age of the ranking", "By season.", (("max by (season) (deadheat_ratings_age_seconds)", "season {{season}}"),), "s"),
     Panel(
         "Matches held",
         "They wait for an organiser, after repeated void attempts.",
         (("deadheat:held_matches", "{{game}}"),),
     ),
-    Panel("Matches that wait", "Series, by state.", (('deadheat_queue_rows{queue="play"}', "{{state}}"),)),
+    Panel("Matches that wait", "Series, by state.", (('max by (state) (deadheat_queue_rows{queue="play"})', "{{state}}"),)),
 )
 
 DASHBOARDS = {

@@ -172,6 +172,7 @@ class Betris:
     name = "betris-large"
     rules_version = 1
     seats = range(2, 3)
+    commands = ("READY", "PHASE1", "PHASE2")
 
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """See `engine.core.Game`."""

@@ -124,6 +124,7 @@ class LiarsDice:
     name = "liars-dice"
     rules_version = 1
     seats = range(2, len(IDS) + 1)
+    commands = ("READY", "TURN")
 
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """See `engine.core.Game`."""

@@ -203,6 +203,7 @@ class YachtAuction:
     name = "yacht-auction"
     rules_version = 1
     seats = range(2, 3)
+    commands = ("READY", "ROLL", "SCORE")
 
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """See `engine.core.Game`."""

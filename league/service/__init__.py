@@ -65,7 +65,7 @@ from league.service.publishing import publish, seasons_to_publish
 from league.service.queues import queues
 from league.service.recount import recount
 from league.service.rulings import rejudge_match, restore_match, void_match
-from league.service.schedule import go_on, seasons_going_on
+from league.service.schedule import games_going_on, go_on, low_after, runs_low, seasons_going_on
 from league.service.season_states import set_season_state, waits_for
 from league.service.seasons import (
     create_season,
@@ -155,6 +155,7 @@ __all__ = [
     "finish_build",
     "finish_series",
     "first_broken",
+    "games_going_on",
     "go_on",
     "hand_over_team",
     "has_password",
@@ -176,6 +177,7 @@ __all__ = [
     "leave_team",
     "let_in",
     "look_up",
+    "low_after",
     "match_detail",
     "matches",
     "may_upload",
@@ -205,6 +207,7 @@ __all__ = [
     "restore_match",
     "revoke",
     "rule",
+    "runs_low",
     "season_info",
     "season_progress",
     "season_unfinished",

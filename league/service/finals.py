@@ -34,10 +34,11 @@ from typing import Any
 
 from sqlmodel import Session, col, func, select
 
-from league.database import now, settings_of
+from league.database import now
 from league.pairing import Gap, NoRound, berger, pair_key, share_out, swiss
 from league.pairing.separation import games_to_part
 from league.service.audit import SYSTEM, record
+from league.service.capacity import open_series_bound
 from league.service.counting import taking_part
 from league.service.finals_played import (
     Field,
@@ -66,7 +67,7 @@ def plan_finals(session: Session, season: Season) -> list[int]:
         return []
     if season.qualified_at is None and not _qualify(session, season):
         return []
-    room = settings_of(session).open_series_limit - _unfinished(session, season.id, Purpose.FINALS)
+    room = open_series_bound(session) - _unfinished(session, season.id, Purpose.FINALS)
     made: list[int] = []
     is_over = True
     many = qualified(session, season.id)

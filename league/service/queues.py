@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -13,7 +13,9 @@ from engine.core import Fault
 from league.database import now
 from league.service.exhibiting import NO_WORKER
 from league.service.exhibitions import LEFT
-from league.states import ExhibitionState, SeasonState, SeriesState, VersionState
+from league.service.schedule import has_unplayed
+from league.service.workers import judging_slots
+from league.states import PLAYING, ExhibitionState, SeasonState, SeriesState, VersionState
 from league.tables import BotVersion, Exhibition, RatingSnapshot, Season, Series
 
 RANKED = (SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FINALS)
@@ -40,10 +42,13 @@ class QueueInfo:
 class Queues:
     """All queues, and how old the newest ranking of each season is that goes on; `behind`: those whose log of results
     has changed since theirs. `exhibitions_ended`: how people's matches of the last day ended: played, resigned, late,
-    left (before it began), no-worker, or a cause of ours.
+    left (before it began), no-worker, or a cause of ours. `slots`: matches that can be played at a time by the machines
+    that judge; `idle_slots`: those of them that play and build nothing, although matches are unplayed.
     """
 
     queues: tuple[QueueInfo, ...]
+    slots: int
+    idle_slots: int
     ranking_age_seconds: Mapping[int, float]
     behind: frozenset[int]
     exhibitions_ended: Mapping[str, int]
@@ -73,7 +78,19 @@ def queues(session: Session) -> Queues:
         _queue(session, "play", Series, series, at),
         _queue(session, "exhibition", Exhibition, exhibitions, at),
     )
-    return Queues(queued, ages, frozenset(behind), _ended(session, at))
+    slots = judging_slots(session)
+    return Queues(queued, slots, _idle(session, slots, queued), ages, frozenset(behind), _ended(session, at))
+
+
+def _idle(session: Session, slots: int, queued: Sequence[QueueInfo]) -> int:
+    builds, series, _ = queued
+    idle = slots - series.rows[SeriesState.RUNNING] - builds.rows[VersionState.BUILDING]
+    if idle <= 0:
+        return 0
+    if series.rows[SeriesState.QUEUED]:
+        return idle
+    seasons = session.exec(select(Season).where(col(Season.state).in_(PLAYING)))
+    return idle if any(has_unplayed(session, season) for season in seasons) else 0
 
 
 def _ended(session: Session, at: datetime) -> dict[str, int]:

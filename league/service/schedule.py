@@ -1,7 +1,9 @@
 """Making new series: one call, `go_on`, for each season, whenever the scheduler likes.
 
-Few series are open at a time (`open_series_limit` of each season), so the queue stays short whatever the field's
-size, a new version waits for minutes and not for days, and nothing need be withdrawn when a season closes.
+Few series are open at a time (`league.service.capacity.open_series_bound` of each season), so the queue stays short
+whatever the field's size, a new version waits for minutes and not for days, and nothing need be withdrawn when a season
+closes. The bound follows the slots that judge, so none of them idles. Series that are over quickly would still empty
+the queue between two ticks: where one ends and few are left, more are made at once (`low_after`).
 
 Who plays whom is for `league.pairing.ladder` to say; here is what it is told. What is expected of a version comes from
 the newest ranking (or that of the bot's version before), what it has met from the rows of its own pairs, read only
@@ -21,8 +23,9 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, or_, select
 
 from engine.chance import SEED_BYTES
-from league.database import now, settings_of, surroundings
+from league.database import now, surroundings
 from league.pairing import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Terms, parts, propose
+from league.service.capacity import open_series_bound
 from league.service.challenges import plan_challenges
 from league.service.counting import taking_part
 from league.service.finals import plan_finals
@@ -37,14 +40,23 @@ log = logging.getLogger(__name__)
 CENTRE_ELO = 1500.0
 """What is expected of a version of which nothing is known."""
 
+LOW_SHARE = 0.75
+"""Of the bound. A planning costs up to half a second of CPU in a large field: it must make more than one series, and
+be done before the queue is empty, which holds half of the bound when all slots play."""
+
 MARGIN = timedelta(minutes=2)
 """A series that finished so shortly before a ranking may be missing in it: its log was read earlier, clocks differ."""
 
 
 def seasons_going_on(session: Session) -> list[int]:
     """All that are not closed, the oldest first."""
-    going_on = select(Season.id).where(Season.state != SeasonState.CLOSED)
-    return list(session.exec(going_on.order_by(col(Season.id))).all())
+    return list(games_going_on(session))
+
+
+def games_going_on(session: Session) -> dict[int, str]:
+    """The same with their games."""
+    going_on = select(Season.id, Season.game).where(Season.state != SeasonState.CLOSED)
+    return dict(session.exec(going_on.order_by(col(Season.id))).all())
 
 
 def go_on(session: Session, season_id: int) -> list[int]:
@@ -67,10 +79,8 @@ def go_on(session: Session, season_id: int) -> list[int]:
 
 def _plan(session: Session, season: Season) -> list[int]:
     """Fill the room for open series of a season that is locked."""
-    limit = settings_of(session).open_series_limit
-    waiting = select(Series.id).where(Series.season_id == season.id, col(Series.state).in_(UNFINISHED))
-    waiting = waiting.where(Series.purpose == Purpose.LADDER).limit(limit)  # however long a queue is, more matter not
-    room = limit - session.exec(select(func.count()).select_from(waiting.subquery())).one()
+    bound = open_series_bound(session)
+    room = bound - _open(session, season.id, bound)
     if room <= 0:
         return []
     if season.pairing_seed is None:
@@ -103,17 +113,56 @@ def _plan(session: Session, season: Season) -> list[int]:
     return ids
 
 
+def _open(session: Session, season_id: int, bound: int) -> int:
+    """Series that wait or run, up to the bound; those of gates have a bound of their own."""
+    going_on = select(Series.id).where(Series.season_id == season_id, col(Series.state).in_(UNFINISHED))
+    going_on = going_on.where(Series.purpose != Purpose.CHALLENGE).limit(
+        bound
+    )  # however many there are, more matter not
+    return session.exec(select(func.count()).select_from(going_on.subquery())).one()
+
+
+def low_after(session: Session, series_id: int) -> int | None:
+    """The season of a series that is over, if more are to be made before the next tick; else None."""
+    over = select(Series.season_id).where(Series.id == series_id, col(Series.state).not_in(UNFINISHED))
+    season_id = session.exec(over).first()
+    return season_id if season_id is not None and runs_low(session, season_id) else None
+
+
+def runs_low(session: Session, season_id: int) -> bool:
+    """Whether a season that goes on has room for so many series that to make them is worth a planning."""
+    bound = open_series_bound(session)
+    going_on = session.get_one(Season, season_id).state in {*PLAYING, SeasonState.FINALS}
+    return going_on and _open(session, season_id, bound) <= LOW_SHARE * bound
+
+
+def has_unplayed(session: Session, season: Season) -> bool:
+    """Whether a season's ladder has matches that nobody has planned yet."""
+    if season.state not in PLAYING or past_its_close(season, now(session)):
+        return False
+    players = _ready(session, season)
+    if season.games_per_pair is None:
+        return any(size >= season.seats for size in Counter(entry.division for entry in players.values()).values())
+    games = whole_groups(season.game, season.seats, season.games_per_pair)
+    return len(_through(session, season.id, players, games)) < len(players)
+
+
 # What pairing is told ---------------------------------------------------------------------------------------------
 
 
-def _players(session: Session, season: Season) -> dict[int, Entry]:
+def _ready(session: Session, season: Season) -> dict[int, Entry]:
     """Entries whose version may play, by version."""
     statement = (
         select(Entry)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
         .where(Entry.season_id == season.id, taking_part(season.id), BotVersion.state == VersionState.READY)
     )
-    players = {entry.version_id: entry for entry in session.exec(statement)}
+    return {entry.version_id: entry for entry in session.exec(statement)}
+
+
+def _players(session: Session, season: Season) -> dict[int, Entry]:
+    """The same; who came since the last planning takes its place in the order of waiting."""
+    players = _ready(session, season)
     for entry in players.values():
         if entry.waiting_since is None:  # it came, and is behind all who were there
             entry.waiting_since = season.series_planned

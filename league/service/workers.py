@@ -77,6 +77,11 @@ class HostInfo:
     evidence: Mapping[str, Any]
 
     @property
+    def slots(self) -> int:
+        """How many matches it plays at a time."""
+        return _slots(self.report)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What its newest check found that makes judging dearer there."""
         return tuple(found["text"] for found in self.report.get("findings", ()) if found["level"] == "remark")
@@ -213,6 +218,15 @@ def welcome(session: Session, host: Host) -> ColumnElement[bool]:
 def others_judge(session: Session, name: str) -> bool:
     """Whether another machine than that one would be given a series now."""
     return bool(session.exec(select(_others(session, name))).one())
+
+
+def judging_slots(session: Session) -> int:
+    """How many matches can be played at a time, on all machines that would be given a series now."""
+    return sum(map(_slots, session.exec(select(WorkerHost.report).where(_able(session)))))
+
+
+def _slots(report: Mapping[str, Any]) -> int:
+    return int(report.get("slots", 1))  # told with each check, by this version's keepers
 
 
 def _others(session: Session, name: str) -> ColumnElement[bool]:

@@ -104,6 +104,7 @@ def test_the_queues_are_measured(site: Site) -> None:
     assert metric(site, 'deadheat_queue_rows{queue="play",state="queued"}') == 2
     assert metric(site, 'deadheat_queue_rows{queue="play",state="running"}') == 1
     assert metric(site, 'deadheat_queue_oldest_seconds{queue="play"}') == 12
+    assert (metric(site, "deadheat_slots"), metric(site, "deadheat_slots_idle")) == (1, 0)
     assert metric(site, 'deadheat_queue_rows{queue="build",state="uploaded"}') == 0
     with site.world.db.transaction() as session:
         service.refit(session, season)

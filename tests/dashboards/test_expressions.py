@@ -78,6 +78,18 @@ def test_every_metric_that_is_asked_for_exists_in_the_code():
             assert word in recorded or plain in known, f"{where} asks for {word}"
 
 
+def test_what_every_api_host_tells_is_counted_once():
+    source = Path(str(api_metrics.__file__)).read_text()
+    gauges = set(re.findall(r'GaugeMetricFamily\(\s*"(deadheat_\w+)"', source))
+    assert len(gauges) > 10
+    once = re.compile(r"(?:max|min)(?: by \([\w, ]+\))? ?\(\s*(deadheat_\w+)")
+    asked = [*panels(), *((name, expression) for name, expression, _ in rules())]
+    for where, expression in asked:
+        for gauge in gauges:
+            uses = re.findall(rf"\b{gauge}\b", expression)
+            assert once.findall(expression).count(gauge) == len(uses), f"{where} counts {gauge} of each API host"
+
+
 @pytest.mark.containers
 def test_every_panel_and_rule_has_an_answer_in_a_running_league(watched: Watched):
     empty = [where for where, expression in panels() if not answered(watched.prometheus, expression)]

@@ -49,6 +49,7 @@ class Tricks:
     name = "tricks"
     rules_version = 1
     seats = range(2, 4)
+    commands = ("READY", "PLAY")
 
     def __init__(self, bug: str = "") -> None:
         self.bug = bug
@@ -156,6 +157,7 @@ class Tricks:
                 "not ASCII": "PLAY é",
                 "a long line": "PLAY" + 5000 * "x",
                 "a prompt in small letters": "play",
+                "an unknown prompt": "GUESS",
             }.get(self.bug, line)
             limit_ns = -1 if self.bug == "a limit below nothing" else limit_ns
         prompts = [Message(seat, line, limit_ns) for seat in asked]
@@ -275,6 +277,7 @@ BUGS = {
     "not ASCII": "not one line of printable ASCII",
     "a long line": "not one line of printable ASCII",
     "a prompt in small letters": "does not begin with a word in capitals",
+    "an unknown prompt": "the prompt 'GUESS' is none of its commands: READY, PLAY",
     "a limit below nothing": "the limit -1 is no time",
     "a tuple in an event": "is not JSON with a type",
     "a number as a key": "is not JSON with a type",

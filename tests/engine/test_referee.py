@@ -21,6 +21,7 @@ class GuessTheDie:
     name = "guess"
     rules_version = 3
     seats = range(1, 5)
+    commands = ("GUESS",)
 
     def play(self, seats: int, chance: Chance) -> Play:
         """See `engine.core.Game`."""

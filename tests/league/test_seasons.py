@@ -11,6 +11,7 @@ from sqlmodel import col, select
 
 from engine.chance import commitment
 from league import errors, service
+from league.jobs import Host
 from league.service.users import Person
 from league.states import MatchState, SeasonState, SeriesState
 from league.tables import Attempt, BotVersion, Entry, Match, Pair, Participant, Season, Series
@@ -86,6 +87,43 @@ def test_only_so_many_series_are_open_at_a_time(world: World) -> None:
     world.season(4, series_length=1, games_per_pair=100)
     assert len(world.tick()) == world.settings.open_series_limit
     assert world.tick() == []
+
+
+def has_slots(world: World, host: Host, slots: int, *reasons: str) -> None:
+    """A machine arrives and is checked: unfit where there are reasons."""
+    with world.db.transaction() as session:
+        service.host_arrives(session, host, "image")
+        service.record_check(session, host, {"slots": slots}, reasons, 60)
+
+
+def test_the_bound_of_open_series_follows_the_slots_that_judge(world: World) -> None:
+    world.season(4, series_length=1, games_per_pair=100)
+    limit = world.settings.open_series_limit
+    has_slots(world, Host("big", "boot"), 30)
+    has_slots(world, Host("unfit", "boot"), 100, "Too much noise.")
+    assert len(world.tick()) == limit + 2 * 30, "all 31 slots play, and as many series wait"
+    world.clock.turn(world.settings.lease_seconds + 1)  # the big one is gone
+    assert world.tick() == []
+
+
+def test_slots_that_idle_beside_unplayed_matches_are_told(world: World) -> None:
+    def told() -> tuple[int, int]:
+        with world.db.reading() as session:
+            found = service.queues(session)
+        return found.slots, found.idle_slots
+
+    has_slots(world, world.host, 4)
+    assert told() == (4, 0), "nothing is to be played"
+    world.season(2, series_length=1, games_per_pair=2)
+    assert told() == (4, 4), "nobody has planned yet"
+    first, second = world.tick()
+    job = world.claim(first)
+    assert told() == (4, 3), "one waits for a slot"
+    other = world.claim(second)
+    assert told() == (4, 0), "what is left is being played"
+    assert job is not None and other is not None
+    assert world.finish(job) and world.finish(other)
+    assert told() == (4, 0)
 
 
 def test_two_schedulers_at_once_plan_as_one(world: World) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
 
 from cli.operate import _end_fitness
@@ -19,7 +20,7 @@ from league.states import Fitness
 from sandbox.box import SandboxError
 from sandbox.check import FULL_ROUNDS, QUICK_ROUNDS
 from sandbox.fitness import Facts, Report, judged
-from tests.league.world import World, settings
+from tests.league.world import GAME, World, settings
 from tests.workers.conftest import PlayingWorld
 from workers import keeper
 from workers.keeper import Keeper, arrive
@@ -43,6 +44,13 @@ def test_folders_of_processes_that_were_killed_go_while_the_machine_lives(world:
         Keeper(world.context).look()
         assert mine.is_dir()
     assert not left.exists()
+
+
+def test_the_counters_of_a_season_begin_before_it_is_played(world: PlayingWorld) -> None:
+    season_id = world.season(series_length=1)
+    Keeper(world.context).look()
+    labels = {"game": GAME, "season": str(season_id), "command": "ROLL", "fault": "timeout"}
+    assert REGISTRY.get_sample_value("deadheat_faults_total", labels) == 0
 
 
 def finds(monkeypatch: pytest.MonkeyPatch, *reports: Report | SandboxError) -> list[int]:
@@ -81,6 +89,7 @@ def test_one_doubt_at_the_start_is_settled_by_a_thorough_check_at_once(
     Keeper(world.context).look()
     assert asked == [QUICK_ROUNDS, FULL_ROUNDS]
     assert info(world).judges
+    assert info(world).slots == len(world.context.slots.slots)
     assert [record.levelno for record in caplog.records if "NOT FIT" in record.message] == [logging.ERROR]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 
+from engine.games import GAMES
 from engine.transcript import Transcript, decode
 from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host
 from workers import metrics
@@ -45,6 +46,41 @@ def test_a_machine_that_gives_up_is_foreseen() -> None:
     """A rate cannot see a counter's birth, so the causes are there from the start."""
     labels = {"game": "yacht-auction", "cause": "watch-ended"}
     assert REGISTRY.get_sample_value("deadheat_attempts_total", labels) is not None
+
+
+def series_of(season_id: int) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Every series of that season, and its value."""
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for metric in REGISTRY.collect()
+        for sample in metric.samples
+        if sample.labels.get("season") == str(season_id) and not sample.name.endswith("_created")
+    }
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_series_of_a_season_begins_at_zero(game: str) -> None:
+    """Prometheus sees no rise in a counter that is born with its first value."""
+    season_id = 1000 + list(GAMES).index(game)
+    metrics.appear(game, season_id)
+    born = series_of(season_id)
+    assert set(born.values()) == {0}
+    assert len(born) <= metrics.MOST_OF_A_SEASON
+    for path in sorted(TRANSCRIPTS.glob("*.jsonl")):
+        transcript = decode(path.read_bytes())
+        if transcript.game == game:
+            metrics.record(transcript, season_id)
+    played = series_of(season_id)
+    assert any(played.values())
+    assert played.keys() == born.keys()
+
+
+def test_a_rate_of_time_outs_can_be_asked_by_season_and_command() -> None:
+    metrics.appear("yacht-auction", 2000)
+    labels = {"game": "yacht-auction", "season": "2000", "command": "ROLL"}
+    metrics.record(CALM, 2000)
+    assert REGISTRY.get_sample_value("deadheat_prompts_total", labels) == 24
+    assert REGISTRY.get_sample_value("deadheat_faults_total", {**labels, "fault": "timeout"}) == 0
 
 
 def test_the_league_keeps_own_time() -> None:

@@ -173,6 +173,63 @@ def test_what_a_database_refuses_for_one_season_stops_no_other(
     assert {season_of(world, series_id) for series_id in sent} == {good}
 
 
+@pytest.fixture
+def asked(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Seasons of which more series were asked for; nothing of an earlier test is remembered."""
+    seasons: list[int] = []
+    monkeypatch.setattr(tasks, "enqueue_plan", seasons.append)
+    tasks._in_vain_until.clear()
+    return seasons
+
+
+def test_the_next_series_are_made_when_one_ends_and_few_are_left(
+    world: PlayingWorld, sent: list[int], asked: list[int]
+) -> None:
+    season_id = world.season(series_length=1, games_per_pair=40)
+    tasks.tick()
+    bound = world.settings.open_series_limit
+    first, *others = sent
+    assert len(sent) == bound
+    tasks.play(first)
+    assert asked == [], "enough wait"
+    for series_id in others[: bound // 4 - 1]:
+        job = world.claim(series_id)
+        assert job is not None
+        assert world.finish(job)
+    tasks.ask_for_more(first)
+    assert asked == [season_id]
+    sent.clear()
+    tasks.plan(season_id)
+    assert len(sent) == bound // 4, "the queue is full again"
+    tasks.plan(season_id)
+    assert len(sent) == bound // 4, "who asked at the same time changes nothing"
+
+
+def test_a_season_with_nothing_left_to_plan_is_not_planned_at_the_end_of_each_series(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int], asked: list[int]
+) -> None:
+    season_id = world.season(series_length=1, games_per_pair=1)
+    tasks.tick()
+    planned = mock.Mock(side_effect=service.go_on)
+    monkeypatch.setattr(service, "go_on", planned)
+    for _ in range(3):
+        tasks.plan(season_id)
+    assert planned.call_count == 1
+
+
+def test_a_broker_that_is_away_when_more_is_asked_for_spoils_no_series(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
+) -> None:
+    monkeypatch.setattr(tasks, "enqueue_plan", mock.Mock(side_effect=ConnectionError()))
+    world.season(series_length=1, games_per_pair=1)
+    (series_id,) = world.tick()
+    before = counted("task_failures", task="play", cause="ConnectionError")
+    tasks.play(series_id)
+    with world.db.reading() as session:
+        assert session.get_one(Series, series_id).state is SeriesState.DONE
+    assert counted("task_failures", task="play", cause="ConnectionError") == before
+
+
 def held(world: PlayingWorld) -> int:
     with world.db.reading() as session:
         return sum(service.held_by_game(session).values())
