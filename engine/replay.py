@@ -1,7 +1,8 @@
 """Verification: play a transcript again, with the recorded replies, and demand equality at every exchange.
 
 Nothing of the original run is needed: the rules, the seed and the replies determine every line that was sent,
-every event, and the result. Measured times are part of the replies, so a game with a time bank replays too, and
+every event, and the result. Exchanges are compared as they are spelled, for Python takes 1, 1.0 and True for equal, and
+objects whose keys stand in another order. Measured times are part of the replies, so a game with a time bank replays too, and
 they must agree with the verdict: an answer that was counted came within its limit of own time, a timeout did not, and
 what the host is said to have taken follows from the evidence beside it (`engine.own_time`).
 """
@@ -13,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from engine.core import MAX_LINE_BYTES, Fault, Game, Message, Reply, Seat
 from engine.games import GAMES
 from engine.referee import run_match
-from engine.transcript import Transcript
+from engine.transcript import Transcript, encode_exchange
 
 
 class Diverged(Exception):
@@ -87,7 +88,7 @@ def replay(game: Game, transcript: Transcript) -> Transcript:
     recorded = RecordedTransport(transcript)
     again = run_match(game, transcript.seats, transcript.seed, recorded, transcript.about, transcript.attempt)
     for number, (new, old) in enumerate(zip(again.exchanges, transcript.exchanges, strict=False)):
-        if new.events != old.events:
+        if encode_exchange(number, new) != encode_exchange(number, old):
             raise Diverged(number, "the events differ")
     if len(again.exchanges) < len(transcript.exchanges):
         raise Diverged(len(again.exchanges), "the game ends here, the transcript goes on")
