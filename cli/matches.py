@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -19,8 +20,9 @@ from cli.author import find_bot
 from cli.client import USAGE, AsJson, Server, Token, connect, print_json, print_json_lines
 from cli.console import err, fail, out, plain, quoted
 from cli.follow import DEFAULT_TIMEOUT_S, LogReader, Patience, Timeout, looks, result, state_line, verdict
-from cli.transcripts import stderr_path
+from cli.transcripts import load, parsed, stderr_path
 from engine.figures import counted, duration, seat_number
+from engine.transcript import Transcript
 
 Bot = Annotated[str, typer.Option("--bot", help="Only this bot's: one of yours by name, or anyone's by number.")]
 Season = Annotated[int, typer.Option("--season", min=0, help="Only this season's; 0: of any.")]
@@ -34,7 +36,9 @@ def register(app: typer.Typer) -> None:
 
 
 def matches(
-    match: Annotated[int, typer.Argument(min=0, help="Everything about this match; 0: a list.")] = 0,
+    match: Annotated[
+        int | None, typer.Argument(min=1, show_default=False, help="Everything about this match; without it, a list.")
+    ] = None,
     bot: Bot = "",
     season: Season = 0,
     state: Annotated[
@@ -223,13 +227,41 @@ def download(
             err.print(f"{told}; download them later.", soft_wrap=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A transcript to look at. `name`: of its file or match, for people. `match`: what the league says of it, where it
+    was asked for by its number.
+    """
+
+    name: str
+    transcript: Transcript
+    match: MatchDetail | None = None
+
+
+def look(file: Path, server: str, token: str) -> Looked:
+    """The transcript in a file, or of a match by its number; nothing is written."""
+    number = _number(file)
+    if number is None:
+        return Looked(str(file), load(file))
+    with connect(server, token) as client:
+        match = client.match(number)
+        name = f"match {number}"
+        return Looked(name, parsed(published(client, match), name), match)
+
+
+def _number(file: Path) -> int | None:
+    """Of a match, if it is one; a file of that name comes first."""
+    text = str(file)
+    return int(text) if text.isascii() and text.isdigit() and not file.exists() else None
+
+
 def local_file(file: Path, server: str, token: str) -> Path:
     """The file; or for the number of a match its transcript, in a new temporary folder with the asker's own stderr."""
-    number = str(file)
-    if not (number.isascii() and number.isdigit()) or file.exists():
+    number = _number(file)
+    if number is None:
         return file
     with connect(server, token) as client:
-        path = save(client, client.match(int(number)), Path(tempfile.mkdtemp(prefix="deadheat-match-")))
+        path = save(client, client.match(number), Path(tempfile.mkdtemp(prefix="deadheat-match-")))
     err.print(f"Downloaded to {plain(str(path))}", soft_wrap=True)
     return path
 
@@ -239,16 +271,21 @@ def save(client: Client, match: Match, folder: Path) -> Path:
     path = folder / f"match-{match.id}.jsonl"
     try:
         if not path.is_file() or _sha256(path.read_bytes()) != match.transcript_sha256:
-            content = client.transcript(match.id)
-            if _sha256(content) != match.transcript_sha256:
-                fail(f"the transcript of match {match.id} is not the published one: its SHA-256 is {_sha256(content)}")
-            path.write_bytes(content)
+            path.write_bytes(published(client, match))
         for ending in _own_endings(client, match.id):
             if ending.stderr:
                 stderr_path(path, ending.seat).write_text(ending.stderr, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         fail(f"cannot write {error.filename or path}: {error.strerror}")
     return path
+
+
+def published(client: Client, match: Match) -> bytes:
+    """The match's transcript; ends the command if it is not the one whose SHA-256 the match has published."""
+    content = client.transcript(match.id)
+    if _sha256(content) != match.transcript_sha256:
+        fail(f"the transcript of match {match.id} is not the published one: its SHA-256 is {_sha256(content)}")
+    return content
 
 
 def _own_endings(client: Client, match_id: int) -> list[EndingView]:

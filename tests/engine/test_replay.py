@@ -186,7 +186,7 @@ FIRST_ROLL = MATCH.exchanges[1].events[0]
 
 @pytest.mark.parametrize(
     "event",
-    [{**FIRST_ROLL, "round": 1.0}, {**FIRST_ROLL, "round": True}, dict(reversed(FIRST_ROLL.items()))],
+    [{**FIRST_ROLL, "round": 1.0}, {**FIRST_ROLL, "round": True}, dict(reversed(list(FIRST_ROLL.items())))],
     ids=["a whole number as a float", "a number as a truth", "keys in another order"],
 )
 def test_what_python_takes_for_equal_is_a_forgery_all_the_same(event: dict[str, object]) -> None:
