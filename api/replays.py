@@ -12,16 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from api.services import Body, Services
-from engine.games import GAMES
-from engine.replay import Diverged, known_rules, replay, why_unknown
 from engine.scenes import document
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from league.agreement import disagreements, verdict
 from league.errors import BlobDamaged, BlobMissing
 from league.service.matches import MatchInfo
 
 log = logging.getLogger(__name__)
 
-VERSION = 3
+VERSION = 4
 """Of what is made here: part of the ETag, so that browsers ask again when it changes."""
 
 
@@ -43,26 +42,19 @@ def replay_body(shared: Services, match: MatchInfo) -> Body | None:
 
 def verification_body(shared: Services, match: MatchInfo) -> Body | None:
     """``verified``, ``exchanges``, and ``problem`` where it does not replay, or (``verified`` null) cannot be."""
-    ranks = [seat.rank for seat in match.seats]
-    return _kept(shared, match, "verification", lambda transcript: verified(transcript, match.seed or "", ranks))
+
+    def check(transcript: Transcript) -> dict[str, Any]:
+        return verified(transcript, disagreements(transcript, match))
+
+    return _kept(shared, match, "verification", check)
 
 
-def verified(transcript: Transcript, seed: str, ranks: Sequence[int | None]) -> dict[str, Any]:
-    """Whether the record replays, and is that of a match with this seed (hexadecimal) and these ranks. By the rules of
-    today nothing can be said of one that was played by others.
+def verified(transcript: Transcript, wrong: Sequence[str]) -> dict[str, Any]:
+    """Whether the record replays, and is that of its match: nothing is `wrong` with it. By the rules of today nothing
+    can be said of one that was played by others.
     """
-    found: dict[str, Any] = {"verified": False, "exchanges": len(transcript.exchanges), "problem": None}
-    if transcript.seed.hex() != seed:
-        return found | {"problem": "the transcript's seed is not the match's"}
-    if list(transcript.result.ranks) != list(ranks):
-        return found | {"problem": "the transcript's result is not the one that is ranked"}
-    if not known_rules(transcript):
-        return found | {"verified": None, "problem": why_unknown(transcript)}
-    try:
-        replay(GAMES[transcript.game], transcript)
-    except (Diverged, ValueError) as error:
-        return found | {"problem": str(error)}
-    return found | {"verified": True}
+    found, problem = verdict(transcript, wrong)
+    return {"verified": found, "exchanges": len(transcript.exchanges), "problem": problem}
 
 
 def _kept(shared: Services, match: MatchInfo, what: str, make: Callable[[Transcript], Any]) -> Body | None:

@@ -283,7 +283,9 @@ class Match(Answer):
     game: str
     state: str
     rated: bool
+    commitment: str
     seed: str | None
+    attempt: int
     transcript_sha256: str | None
     finished_at: datetime | None
     seats: list[SeatView]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -19,8 +20,9 @@ from cli.author import find_bot
 from cli.client import USAGE, AsJson, Server, Token, connect, print_json, print_json_lines
 from cli.console import err, fail, out, plain, quoted
 from cli.follow import DEFAULT_TIMEOUT_S, LogReader, Patience, Timeout, looks, result, state_line, verdict
-from cli.transcripts import note_killed, stderr_path
+from cli.transcripts import load, note_killed, parsed, stderr_path
 from engine.figures import counted, duration, seat_number
+from engine.transcript import Transcript
 
 Bot = Annotated[str, typer.Option("--bot", help="Only this bot's: one of yours by name, or anyone's by number.")]
 Season = Annotated[int, typer.Option("--season", min=0, help="Only this season's; 0: of any.")]
@@ -34,7 +36,9 @@ def register(app: typer.Typer) -> None:
 
 
 def matches(
-    match: Annotated[int, typer.Argument(min=0, help="Everything about this match; 0: a list.")] = 0,
+    match: Annotated[
+        int | None, typer.Argument(min=1, show_default=False, help="Everything about this match; without it, a list.")
+    ] = None,
     bot: Bot = "",
     season: Season = 0,
     state: Annotated[
@@ -223,8 +227,30 @@ def download(
             err.print(f"{told}; download them later.", soft_wrap=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A transcript to look at. `name`: of its file or match, for people. `match`: what the league says of it, where it
+    was asked for by its number.
+    """
+
+    name: str
+    transcript: Transcript
+    match: MatchDetail | None = None
+
+
+def look(file: Path, server: str, token: str) -> Looked:
+    """The transcript in a file, or of a match by its number; nothing is written."""
+    number = match_number(file)
+    if number is None:
+        return Looked(str(file), load(file))
+    with connect(server, token) as client:
+        match = client.match(number)
+        name = f"match {number}"
+        return Looked(name, parsed(published(client, match), name), match)
+
+
 def match_number(file: Path) -> int | None:
-    """The number of a match on the server, if that is what stands where a file may stand."""
+    """Of a match, if it is one; a file of that name comes first."""
     text = str(file)
     return int(text) if text.isascii() and text.isdigit() and not file.exists() else None
 
@@ -259,10 +285,7 @@ def save(client: Client, match: Match, folder: Path) -> Path:
     path = folder / f"match-{match.id}.jsonl"
     try:
         if not path.is_file() or _sha256(path.read_bytes()) != match.transcript_sha256:
-            content = client.transcript(match.id)
-            if _sha256(content) != match.transcript_sha256:
-                fail(f"the transcript of match {match.id} is not the published one: its SHA-256 is {_sha256(content)}")
-            path.write_bytes(content)
+            path.write_bytes(published(client, match))
         for ending in _own_endings(client, match.id):
             note_killed(path, ending.seat, ending.lingered)
             if ending.stderr:
@@ -270,6 +293,14 @@ def save(client: Client, match: Match, folder: Path) -> Path:
     except OSError as error:
         fail(f"cannot write {error.filename or path}: {error.strerror}")
     return path
+
+
+def published(client: Client, match: Match) -> bytes:
+    """The match's transcript; ends the command if it is not the one whose SHA-256 the match has published."""
+    content = client.transcript(match.id)
+    if _sha256(content) != match.transcript_sha256:
+        fail(f"the transcript of match {match.id} is not the published one: its SHA-256 is {_sha256(content)}")
+    return content
 
 
 def _own_endings(client: Client, match_id: int) -> list[EndingView]:

@@ -30,7 +30,11 @@ def read(file: Path) -> Transcript:
         BadTranscript: it is none.
     """
     with file.open("rb") as stream:
-        data = stream.read(MAX_TRANSCRIPT_BYTES + 1)
+        return _sane(stream.read(MAX_TRANSCRIPT_BYTES + 1))
+
+
+def _sane(data: bytes) -> Transcript:
+    """As `decode`, and nothing in it would harm who shows it."""
     if data.startswith(_ZSTANDARD):
         import zstandard
 
@@ -64,6 +68,14 @@ def load(file: Path) -> Transcript:
         fail(f"cannot read {file}: {error.strerror}", 2)
     except BadTranscript as error:
         fail(f"{file}: {error}")
+
+
+def parsed(data: bytes, name: str) -> Transcript:
+    """The transcript in these bytes; ends the command with a sentence about that name if there is none."""
+    try:
+        return _sane(data)
+    except BadTranscript as error:
+        fail(f"{name}: {error}")
 
 
 def doubt(transcript: Transcript) -> str | None:

@@ -12,16 +12,19 @@ import typer
 from rich.text import Text
 
 from cli.client import Server, Token
-from cli.console import err, fail, out, plain, short
-from cli.matches import local_file
+from cli.console import command, err, fail, out, plain, short
+from cli.matches import Looked, look
 from cli.replays import GENERIC, VIEWS
-from cli.transcripts import doubt, load, players
-from engine.figures import seat_number
+from cli.transcripts import doubt, players
+from engine.figures import counted, points, seat_number
 from engine.games import GAMES
 from engine.replay import Diverged
 from engine.replay import replay as play_again
 from engine.transcript import Transcript, encode_result
-from engine.verdicts import Taken
+from engine.verdicts import Taken, ending
+from league.agreement import disagreements
+
+NAME_WIDTH = 68
 
 File = Annotated[Path, typer.Argument(help="A transcript (.jsonl or .jsonl.zst), or the number of a match.")]
 
@@ -36,8 +39,8 @@ def replay(
     token: Token = "",
 ) -> None:
     """Show a match round by round: who did what, how long it took, and how it ended."""
-    file = local_file(file, server, token)
-    transcript = load(file)
+    looked = look(file, server, token)
+    transcript = looked.transcript
     reason = doubt(transcript)
     view = VIEWS.get(transcript.game, GENERIC) if reason is None else GENERIC
     if reason is not None:
@@ -45,7 +48,7 @@ def replay(
     names = players(transcript)
     if round_number is None:
         out.print(Text(f"{transcript.game}, seed {transcript.seed.hex()}", style="bold"))
-        seated = (f"  seat {seat_number(seat)}  {short(name, 68)}" for seat, name in enumerate(names))
+        seated = (f"  seat {seat_number(seat)}  {short(name, NAME_WIDTH)}" for seat, name in enumerate(names))
         out.print(Text("\n".join(seated) + "\n"))
     shown = 0
     for page in view.pages(transcript):
@@ -55,7 +58,7 @@ def replay(
             out.print(page.content)
             shown += 1
     if not shown:
-        fail(f"{file} has no round {round_number}", 2)
+        fail(f"{looked.name} has no round {round_number}", 2)
     if (taken := Taken.of(transcript.prompts())).replies:
         out.print(f"{taken.sentence} Response times are the bots' own; behind a plus is what the host took.")
 
@@ -66,33 +69,76 @@ def verify(
     server: Server = "",
     token: Token = "",
 ) -> None:
-    """Re-simulate a transcript; exit code 1 and the exchange's number if the rules lead anywhere else."""
-    file = local_file(file, server, token)
-    transcript = load(file)
-    game = GAMES.get(transcript.game) or fail(f"{file} is of {transcript.game!r}, a game not known here", 2)
+    """Re-simulate a transcript by the rules; a match's, given its number, is compared with what the league says too.
+
+    Exit code 1 with the exchange's number if the rules lead anywhere else, or with all that differs.
+    """
+    looked = look(file, server, token)
+    name, transcript = looked.name, looked.transcript
+    wrong = disagreements(transcript, looked.match) if looked.match else []
+    if wrong:
+        if as_json:
+            print(json.dumps({"verified": False, "exchange": None, "detail": "; ".join(wrong)}))
+        fail(f"{name} is not what the league says: {'; '.join(wrong)}")
+    game = GAMES.get(transcript.game) or fail(f"{name} is of {transcript.game!r}, a game not known here", 2)
     try:
         play_again(game, transcript)
     except Diverged as error:
         if as_json:
             print(json.dumps({"verified": False, "exchange": error.at_exchange, "detail": error.detail}))
-        fail(f"{file} is not what the rules say: {error}")
+        fail(f"{name} is not what the rules say: {error}")
     except ValueError as error:
-        fail(f"{file}: {error}")
+        fail(f"{name}: {error}")
+    _show_verified(looked, as_json)
+
+
+def _show_verified(looked: Looked, as_json: bool) -> None:
+    """What was found, what that covers, and what it does not."""
+    transcript, match = looked.transcript, looked.match
     taken, count = Taken.of(transcript.prompts()), len(transcript.exchanges)
     if as_json:
-        told = {"verified": True, "exchanges": count, "attempt": transcript.attempt, "taken": asdict(taken)}
-        print(json.dumps(told | encode_result(transcript.result)))
+        told = {"verified": True, "match": match and match.id, "exchanges": count, "attempt": transcript.attempt}
+        print(json.dumps(told | {"taken": asdict(taken)} | encode_result(transcript.result)))
         return
-    out.print(f"{plain(str(file))}: verified, {count} exchanges of {transcript.game}.", soft_wrap=True)
-    out.print(_result_line(transcript))
+    out.print(f"{plain(looked.name)}: verified, {counted(count, 'exchange')} of {transcript.game}.", soft_wrap=True)
+    for seat in range(transcript.seats):
+        out.print(f"  {plain(_ending(transcript, seat))}", soft_wrap=True)
     if transcript.attempt > 1:
         out.print(f"It was played at attempt {transcript.attempt}, with that attempt's dice.")
     if taken.replies:
         out.print(taken.sentence)
+    out.print(
+        f"Checked: every line, every event and the result follow from rules, dice and replies. {_compared(looked)}"
+    )
+    out.print(
+        "Not checked, and the host's word: that the bots gave these replies, and the times and CPU times beside them. "
+        "What a bot wrote to stderr is no part of a transcript."
+    )
 
 
-def _result_line(transcript: Transcript) -> str:
-    result = encode_result(transcript.result)
-    points = "no points (forfeit)" if result["points"] is None else f"points {result['points']}"
-    faults = f", faults {result['faults']}" if result["faults"] else ""
-    return plain(f"ranks {result['ranks']}, {points}{faults}")
+def _ending(transcript: Transcript, seat: int) -> str:
+    """How it ended for a seat."""
+    result = transcript.result
+    words = [f"seat {seat_number(seat)} {short(players(transcript)[seat], NAME_WIDTH)}: {ending(transcript, seat)}"]
+    if result.points is not None:
+        scored = points(result.points[seat])
+        words.append(f"{scored} {'point' if scored == '1' else 'points'}")
+    if seat in result.faults:
+        last = transcript.last_prompt(seat)
+        words.append(f"{result.faults[seat]} at {last.message.command}" if last else str(result.faults[seat]))
+    return ", ".join(words)
+
+
+def _compared(looked: Looked) -> str:
+    """What the transcript was compared with, or why with nothing."""
+    if looked.match is None:
+        number = looked.transcript.about.get("match")
+        ask = command("verify", str(number) if type(number) is int else "NUMBER")
+        return (
+            "A file cannot tell whether a league has this match, who played it, or whether its dice were committed to "
+            f"before: `{ask}` asks the league."
+        )
+    return (
+        "Game, dice and their commitment, attempt, players, places, points and faults are what the league says of "
+        f"match {looked.match.id}."
+    )

@@ -1,19 +1,21 @@
 """Verification: play a transcript again, with the recorded replies, and demand equality at every exchange.
 
 Nothing of the original run is needed: the rules, the seed and the replies determine every line that was sent,
-every event, and the result. Measured times are part of the replies, so a game with a time bank replays too, and
-they must agree with the verdict: an answer that was counted came within its limit of own time, a timeout did not, and
-what the host is said to have taken follows from the evidence beside it (`engine.own_time`).
+every event, and the result. Exchanges are compared as they are spelled, for Python takes 1, 1.0 and True for equal, and
+objects whose keys stand in another order. Measured times are part of the replies, so a game with a time bank replays
+too, and they must agree with the verdict: an answer that was counted came within its limit of own time, a timeout did
+not, and what the host is said to have taken follows from the evidence beside it (`engine.own_time`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from engine.core import MAX_LINE_BYTES, Fault, Game, Message, Reply, Seat
+from engine.core import MAX_LINE_BYTES, Fault, Game, Message, Reply, Result, Seat
+from engine.figures import counted, points, seat_number
 from engine.games import GAMES
 from engine.referee import run_match
-from engine.transcript import Transcript
+from engine.transcript import Transcript, encode_exchange
 
 
 class Diverged(Exception):
@@ -50,11 +52,11 @@ class RecordedTransport:
             raise Diverged(number, _difference(messages, recorded.messages))
         limits = {message.seat: message.limit_ns for message in messages if message.limit_ns is not None}
         if limits.keys() != recorded.replies.keys():
-            raise Diverged(number, f"prompted seats {sorted(limits)}, replies of {sorted(recorded.replies)}")
+            raise Diverged(number, f"{_seats(limits)} asked, and there are replies of {_seats(recorded.replies)}")
         for seat, reply in recorded.replies.items():
             doubt = _doubt(reply, limits[seat])
             if doubt is not None:
-                raise Diverged(number, f"the reply of seat {seat} {doubt}")
+                raise Diverged(number, f"the reply of seat {seat_number(seat)} {doubt}")
         self._position += 1
         return recorded.replies
 
@@ -87,12 +89,14 @@ def replay(game: Game, transcript: Transcript) -> Transcript:
     recorded = RecordedTransport(transcript)
     again = run_match(game, transcript.seats, transcript.seed, recorded, transcript.about, transcript.attempt)
     for number, (new, old) in enumerate(zip(again.exchanges, transcript.exchanges, strict=False)):
-        if new.events != old.events:
+        if encode_exchange(number, new) != encode_exchange(number, old):
             raise Diverged(number, "the events differ")
     if len(again.exchanges) < len(transcript.exchanges):
         raise Diverged(len(again.exchanges), "the game ends here, the transcript goes on")
     if again.result != transcript.result:
-        raise Diverged(len(again.exchanges), f"the result is {again.result}, recorded was {transcript.result}")
+        raise Diverged(
+            len(again.exchanges), f"the rules end with {_words(again.result)}, recorded was {_words(transcript.result)}"
+        )
     return again
 
 
@@ -123,5 +127,24 @@ def _doubt(reply: Reply, limit_ns: int) -> str | None:
 def _difference(asked: Sequence[Message], recorded: Sequence[Message]) -> str:
     for new, old in zip(asked, recorded, strict=False):
         if new != old:
-            return f"the rules send {new}, recorded was {old}"
-    return f"the rules send {len(asked)} lines, recorded were {len(recorded)}"
+            return f"the rules send {_line(new)}, recorded was {_line(old)}"
+    return f"the rules send {counted(len(asked), 'line')}, recorded were {len(recorded)}"
+
+
+def _seats(seats: Iterable[Seat]) -> str:
+    """Some seats, as people count them."""
+    numbers = " and ".join(str(seat_number(seat)) for seat in sorted(seats))
+    return f"seats {numbers}" if numbers else "no seat"
+
+
+def _line(message: Message) -> str:
+    """What is sent to whom, in words."""
+    within = "" if message.limit_ns is None else f" with a limit of {message.limit_ns} ns"
+    return f'"{message.line}" to seat {seat_number(message.seat)}{within}'
+
+
+def _words(result: Result) -> str:
+    """A result, by seat."""
+    faults = [f", seat {seat_number(seat)} {fault}" for seat, fault in sorted(result.faults.items())]
+    scored = "no points" if result.points is None else f"points {' : '.join(map(points, result.points))}"
+    return f"places {' : '.join(map(str, result.ranks))}, {scored}{''.join(faults)}"

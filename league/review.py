@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.core import NS_PER_MS, Seat
-from engine.games import GAMES
-from engine.replay import Diverged, known_rules, replay, why_unknown
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Prompt, Transcript, decode
 from engine.verdicts import Taken, used
+from league.agreement import disagreements, verdict
 from league.blobs import Blobs
 from league.errors import BlobDamaged, BlobMissing
 from league.service.matches import MatchDetail
@@ -58,13 +57,11 @@ def review(blobs: Blobs, detail: MatchDetail) -> dict[str, Any]:
         return found | {"problem": f"its transcript {lost}"}
     try:
         transcript = decode(content)
-        if not known_rules(transcript):
-            return found | {"problem": why_unknown(transcript)}
-        replay(GAMES[transcript.game], transcript)
-    except (BadTranscript, Diverged, ValueError) as error:
+    except BadTranscript as error:
         return found | {"verified": False, "problem": str(error)}
-    if transcript.seed.hex() != match.seed:
-        return found | {"verified": False, "problem": "the transcript's seed is not the match's"}
+    verified, problem = verdict(transcript, disagreements(transcript, match))
+    if not verified:
+        return found | {"verified": verified, "problem": problem}
     return found | {"verified": True, "exchanges": len(transcript.exchanges), "replies": _replies(transcript)}
 
 

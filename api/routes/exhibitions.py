@@ -44,7 +44,12 @@ def verify(shared: Shared, exhibition_id: Id, request: Request) -> Response:
     """Re-simulate it here: whether rules, dice and recorded answers lead to the result."""
 
     def check(record: Transcript, info: ExhibitionInfo) -> dict[str, Any]:
-        return verified(record, info.seed or "", list(info.ranks or ()))
+        wrong = []
+        if record.seed.hex() != info.seed:
+            wrong.append("the transcript's seed is not the match's")
+        if record.result.ranks != info.ranks:
+            wrong.append("the transcript's result is not the one that is told")
+        return verified(record, wrong)
 
     return _made(shared, exhibition_id, request, "verification", check)
 

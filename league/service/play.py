@@ -31,6 +31,7 @@ from typing import Any
 
 from sqlmodel import Session, col, func, select, update
 
+from league.agreement import player
 from league.database import now, settings_of
 from league.jobs import Failure, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from league.service.audit import SYSTEM, record
@@ -301,6 +302,6 @@ def programs_of(session: Session, version_ids: set[int]) -> dict[int, ProgramRef
     programs = {}
     for version, bot, author in session.exec(statement):
         assert version.program_sha256 is not None, "only versions that are ready are paired"
-        label = f"{author}/{bot} v{version.number}"
+        label = player(author, bot, version.number)
         programs[version.id] = ProgramRef(version.id, label, version.program_sha256, version.language, version.entry)
     return programs

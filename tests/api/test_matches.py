@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from engine.chance import commitment
-from engine.core import Message, Reply, Result
+from engine.core import Message, Reply
 from engine.transcript import Exchange, Transcript, decode, encode
 from league import service
 from league.jobs import Failure, MatchOutcome, SeriesJob
@@ -16,10 +16,14 @@ from tests.league.world import GAME, abandoned, forfeited, won
 
 
 def transcript(job: SeriesJob, number: int = 0) -> bytes:
-    """A very short match."""
+    """A very short match, won by its first seat as in `won`."""
+    match = job.matches[number]
     events = ({"type": "roll", "round": 1, "a": "12345"}, {"type": "odd", "text": "<script>\u202e\x1b[31m"})
     exchange = Exchange((Message(0, "READY", 3_000_000_000),), {0: Reply("OK", 5_000_000)}, events)
-    return encode(Transcript(GAME, 99, 2, job.matches[number].seed, (exchange,), Result((1, 2), (5, 3))))
+    result = won(match).result
+    assert result is not None
+    about = {"match": match.match_id, "players": [job.programs[version].label for version in match.seats]}
+    return encode(Transcript(GAME, 99, 2, match.seed, (exchange,), result, about, match.attempt))
 
 
 class Played:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import replace
+import tempfile
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 import zstandard
 
-from engine.transcript import encode
-from tests.cli.command import RANDOM, ROOT, invoke, played, read, with_reply
+from cli.api_client import Client
+from cli.api_models import MatchDetail
+from engine.transcript import Transcript, encode
+from league.service.matches import MatchInfo
+from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, with_reply
 from tests.engine.busy import COUNTED, on_a_busy_host, third_attempt
 from tests.engine.busy import with_reply as with_that_reply
+from tests.league.told import labelled, told
 
 TRANSCRIPTS = ROOT / "tests" / "transcripts"
 EXAMPLE = TRANSCRIPTS / "yacht-auction-example.jsonl"
@@ -42,6 +47,65 @@ def test_a_forged_transcript_fails_with_the_exchange(transcript: Path, tmp_path:
     assert done.returncode == 1
     assert json.loads(done.stdout)["exchange"] == 4
     assert "exchange 4" in done.stderr
+
+
+def serve(monkeypatch: pytest.MonkeyPatch, match: MatchInfo, transcript: Transcript) -> None:
+    """A server that says this of match 7, and serves that."""
+    content = encode(transcript)
+    published = replace(match, transcript_sha256=hashlib.sha256(content).hexdigest())
+    shown = MatchDetail.model_validate(asdict(published) | {"not_played": "", "attempts": (), "latencies": ()})
+    monkeypatch.setattr(Client, "match", lambda *_: shown)
+    monkeypatch.setattr(Client, "transcript", lambda *_: content)
+
+
+def test_a_match_is_compared_with_what_the_league_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    honest = labelled(read(EXAMPLE))
+    serve(monkeypatch, told(honest), honest)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    done = invoke("verify", "7")
+    shown = " ".join(done.stdout.split())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "match 7: verified, 26 exchanges of yacht-auction." in shown
+    assert "seat 1 ada/bot0 v1: won, 282824 points" in shown
+    assert "players, places, points and faults are what the league says of match 7." in shown
+    assert "the host's word: that the bots gave these replies, and the times and CPU times" in shown
+    assert json.loads(invoke("verify", "7", "--json").stdout)["match"] == 7
+    assert invoke("replay", "7").returncode == 0
+    assert list(tmp_path.iterdir()) == []  # nothing is left behind
+
+
+def test_a_league_that_serves_another_match_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says that match 7 was won with 999 points, and serves a forfeit of another game."""
+    claimed = told(labelled(read(EXAMPLE)))
+    won = replace(claimed, seats=(replace(claimed.seats[0], points="999"), *claimed.seats[1:]))
+    serve(monkeypatch, won, read(TRANSCRIPTS / "betris-large-forfeit.jsonl"))
+    done = invoke("verify", "7", "--json")
+    assert_one_sentence(done, "match 7 is not what the league says", 1)
+    found = json.loads(done.stdout)
+    assert found["verified"] is False
+    for what in ("committed to", "game is betris-large", "number is none", "points of seat 1", "player at seat 2"):
+        assert what in found["detail"], what
+
+
+def test_a_file_alone_says_what_it_cannot_know() -> None:
+    shown = " ".join(invoke("verify", str(EXAMPLE)).stdout.split())
+    assert "A file cannot tell whether a league has this match, who played it, or whether its dice" in shown
+    assert "the host's word" in shown
+
+
+def test_a_result_is_told_without_lists(tmp_path: Path) -> None:
+    for name in ("yacht-auction-forfeit", "liars-dice-six"):
+        shown = invoke("verify", str(TRANSCRIPTS / f"{name}.jsonl")).stdout
+        assert not set("[]{}") & set(shown)
+    forged = tmp_path / "forged.jsonl"
+    honest = read(EXAMPLE)
+    forged.write_bytes(encode(replace(honest, result=replace(honest.result, ranks=(2, 1)))))
+    said = invoke("verify", str(forged)).stderr
+    assert "the rules end with places 1 : 2, points 282824 : 195500, recorded was places 2 : 1" in said
+    messages = honest.exchanges[3].messages
+    exchange = replace(honest.exchanges[3], messages=(replace(messages[0], line="XX"), *messages[1:]))
+    forged.write_bytes(encode(replace(honest, exchanges=(*honest.exchanges[:3], exchange, *honest.exchanges[4:]))))
+    assert 'recorded was "XX" to seat 1' in invoke("verify", str(forged)).stderr
 
 
 @pytest.fixture

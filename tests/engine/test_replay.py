@@ -181,6 +181,20 @@ def test_a_forgery_is_found_from_its_bytes(forged: Transcript) -> None:
         verify(forged)
 
 
+FIRST_ROLL = MATCH.exchanges[1].events[0]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [{**FIRST_ROLL, "round": 1.0}, {**FIRST_ROLL, "round": True}, dict(reversed(list(FIRST_ROLL.items())))],
+    ids=["a whole number as a float", "a number as a truth", "keys in another order"],
+)
+def test_what_python_takes_for_equal_is_a_forgery_all_the_same(event: dict[str, object]) -> None:
+    assert event == FIRST_ROLL
+    with pytest.raises(Diverged, match="exchange 1: the events differ"):
+        verify(with_exchange(1, replace(MATCH.exchanges[1], events=(event,))))
+
+
 @given(st.integers(0, 2**32), st.data())
 @settings(max_examples=200)
 def test_any_line_or_event_forged_anywhere_is_found_there(number: int, data: st.DataObject) -> None:

@@ -10,42 +10,29 @@ import pytest
 from engine.transcript import Transcript, decode, encode
 from league.blobs import Blobs
 from league.review import review
-from league.service.matches import AttemptInfo, MatchDetail, MatchInfo
-from league.states import MatchState
+from league.service.matches import AttemptInfo, MatchDetail
 from tests.engine.busy import on_a_busy_host
+from tests.league.told import labelled, told
 from tests.league.world import START
 
 GOLDEN = Path(__file__).parent.parent / "transcripts"
 NAMES = ("yacht-auction", "betris-large-bank", "liars-dice-six", "yacht-auction-forfeit")
 
 
+def golden(name: str) -> Transcript:
+    return labelled(decode((GOLDEN / f"{name}.jsonl").read_bytes()))
+
+
 def detail(transcript: Transcript, sha256: str) -> MatchDetail:
-    match = MatchInfo(
-        id=1,
-        season_id=1,
-        series_id=1,
-        game=transcript.game,
-        state=MatchState.DONE,
-        rated=True,
-        commitment="",
-        seed=transcript.seed.hex(),
-        attempt=1,
-        transcript_sha256=sha256,
-        created_at=START,
-        finished_at=START,
-        seats=(),
-        uncounted=None,
-        repeats_id=None,
-    )
-    return MatchDetail(match, "", (AttemptInfo(1, 1, None, "played", "", {"stolen_ms": 0}, START, START),), ())
+    attempt = AttemptInfo(1, 1, None, "played", "", {"stolen_ms": 0}, START, START)
+    return MatchDetail(told(transcript, sha256), "", (attempt,), ())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_untouched_transcript_is_verified_with_the_slowest_answers(name: str) -> None:
     blobs = Blobs("memory:///")
-    content = (GOLDEN / f"{name}.jsonl").read_bytes()
-    transcript = decode(content)
-    found = review(blobs, detail(transcript, blobs.put(content)))
+    transcript = golden(name)
+    found = review(blobs, detail(transcript, blobs.put(encode(transcript))))
     assert found["verified"]
     assert found["exchanges"] == len(transcript.exchanges)
     assert found["attempts"] == [{"cause": "played", "detail": "", "evidence": {"stolen_ms": 0}}]
@@ -55,7 +42,7 @@ def test_an_untouched_transcript_is_verified_with_the_slowest_answers(name: str)
 
 def test_answers_are_weighed_by_own_time() -> None:
     blobs = Blobs("memory:///")
-    transcript = on_a_busy_host(decode((GOLDEN / "yacht-auction.jsonl").read_bytes()))
+    transcript = on_a_busy_host(golden("yacht-auction"))
     found = review(blobs, detail(transcript, blobs.put(encode(transcript))))
     assert found["verified"]
     assert (found["replies"][0]["most_of_limit"], found["replies"][0]["slowest_ms"]) == (0.96, 480)
@@ -64,7 +51,7 @@ def test_answers_are_weighed_by_own_time() -> None:
 
 def test_a_changed_reply_another_seed_and_a_lost_transcript_are_found() -> None:
     blobs = Blobs("memory:///")
-    transcript = decode((GOLDEN / "yacht-auction.jsonl").read_bytes())
+    transcript = golden("yacht-auction")
     result = dataclasses.replace(transcript.result, ranks=transcript.result.ranks[::-1])
     forged = dataclasses.replace(transcript, result=result)
     found = review(blobs, detail(forged, blobs.put(encode(forged))))
@@ -80,7 +67,7 @@ def test_a_changed_reply_another_seed_and_a_lost_transcript_are_found() -> None:
 
 def test_of_other_rules_nothing_is_claimed() -> None:
     blobs = Blobs("memory:///")
-    transcript = decode((GOLDEN / "yacht-auction.jsonl").read_bytes())
+    transcript = golden("yacht-auction")
     older = dataclasses.replace(transcript, rules_version=99)
     found = review(blobs, detail(older, blobs.put(encode(older))))
     assert found["verified"] is None

@@ -9,7 +9,7 @@ from sqlmodel import col, select, update
 
 from engine.chance import commitment
 from engine.core import Fault
-from engine.transcript import decode
+from engine.transcript import decode, encode
 from league import service
 from league.jobs import FaultRecord
 from league.states import SeasonState
@@ -40,8 +40,7 @@ def furnish(site: Site) -> dict[str, int]:
 def _play(site: Site, name: str, game: str) -> int:
     """A season whose first match has that transcript. All series are played: of a deal nothing is told before."""
     world = site.world
-    content = (TRANSCRIPTS / f"{name}.jsonl").read_bytes()
-    transcript = decode(content)
+    transcript = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())
     with world.db.transaction() as session:
         season = service.create_season(
             session, world.boss, game=game, name=name, seats=transcript.seats, series_length=transcript.seats
@@ -60,6 +59,8 @@ def _play(site: Site, name: str, game: str) -> int:
     job = world.claim(series_id)
     assert job is not None
     first, *others = (won(match) for match in job.matches)
+    players = [job.programs[version].label for version in job.matches[0].seats]
+    content = encode(dataclasses.replace(transcript, about={"match": first.match_id, "players": players}))
     first = dataclasses.replace(
         first,
         transcript_sha256=site.blobs.put(content),
@@ -68,8 +69,8 @@ def _play(site: Site, name: str, game: str) -> int:
     )
     with world.db.transaction() as session:
         of_it = col(Match.id) == first.match_id
-        alone = commitment(first.match_id.to_bytes(32))  # no other match is to be played with its dice
-        session.exec(update(Match).where(of_it).values(seed=transcript.seed, commitment=alone))
+        its_own = {"seed": transcript.seed, "commitment": commitment(transcript.seed)}
+        session.exec(update(Match).where(of_it).values(its_own))
     assert world.finish(job, [first, *others])
     for other_id in later:
         other = world.claim(other_id or 0)

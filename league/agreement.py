@@ -1,0 +1,131 @@
+"""Whether a transcript is of the match that a league tells of.
+
+Theory of operation
+-------------------
+Re-simulating a transcript (`engine.replay`) proves that lines, events and result follow from the rules, its seed and
+the replies in it. It does not prove that it is this match's: a host could serve the honest record of another one. So
+everything that the league tells of a match and a transcript has too is compared here, by the host itself and by whoever
+verifies a match from outside.
+
+What remains is the host's word: that the bots gave these replies, and the times and CPU times beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from engine.chance import commitment
+from engine.core import Seat
+from engine.figures import seat_number
+from engine.games import GAMES
+from engine.replay import Diverged, known_rules, replay, why_unknown
+from engine.transcript import Transcript
+
+
+class FaultTold(Protocol):
+    """How a seat failed."""
+
+    @property
+    def fault(self) -> str: ...
+    @property
+    def command(self) -> str: ...
+
+
+class SeatTold(Protocol):
+    """Who sat where, and what came of it."""
+
+    @property
+    def author(self) -> str: ...
+    @property
+    def bot(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def rank(self) -> int | None: ...
+    @property
+    def points(self) -> str | None: ...
+    @property
+    def fault(self) -> FaultTold | None: ...
+
+
+class MatchTold(Protocol):
+    """A match as a league tells of it: its own record of it, or what its API answers."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def game(self) -> str: ...
+    @property
+    def commitment(self) -> str: ...
+    @property
+    def seed(self) -> str | None: ...
+    @property
+    def attempt(self) -> int: ...
+    @property
+    def seats(self) -> Sequence[SeatTold]: ...
+
+
+def player(author: str, bot: str, version: int) -> str:
+    """A version as transcripts name it."""
+    return f"{author}/{bot} v{version}"
+
+
+def disagreements(transcript: Transcript, match: MatchTold) -> list[str]:
+    """Where the transcript and the league differ, as clauses; none: in nothing that both of them tell."""
+    return list(_disagreements(transcript, match))
+
+
+def verdict(transcript: Transcript, wrong: Sequence[str]) -> tuple[bool | None, str | None]:
+    """Whether it is what it should be, and if not why not, as a clause. `wrong`: what is already known to be wrong.
+
+    None: it was played by rules of which nothing can be said here.
+    """
+    if wrong:
+        return False, wrong[0]
+    if not known_rules(transcript):
+        return None, why_unknown(transcript)
+    try:
+        replay(GAMES[transcript.game], transcript)
+    except (Diverged, ValueError) as error:
+        return False, str(error)
+    return True, None
+
+
+def _disagreements(transcript: Transcript, match: MatchTold) -> Iterator[str]:
+    if commitment(transcript.seed) != match.commitment:
+        yield "the transcript's seed is not the one that the match was committed to"
+    if transcript.seed.hex() != match.seed:
+        yield "the transcript's seed is not the match's"
+    yield from _differ("number", transcript.about.get("match"), match.id)
+    yield from _differ("game", transcript.game, match.game)
+    yield from _differ("attempt", transcript.attempt, match.attempt)
+    yield from _differ("number of seats", transcript.seats, len(match.seats))
+    if transcript.seats == len(match.seats) == len(transcript.result.ranks):
+        for seat, told in enumerate(match.seats):
+            yield from _at_seat(transcript, seat, told)
+
+
+def _at_seat(transcript: Transcript, seat: Seat, told: SeatTold) -> Iterator[str]:
+    result, number = transcript.result, seat_number(seat)
+    names = transcript.about.get("players")
+    name = names[seat] if isinstance(names, list) and seat < len(names) else None
+    yield from _differ(f"player at seat {number}", name, player(told.author, told.bot, told.version))
+    yield from _differ(f"place of seat {number}", result.ranks[seat], told.rank)
+    points = None if result.points is None or seat >= len(result.points) else str(result.points[seat])
+    yield from _differ(f"points of seat {number}", points, told.points)
+    fault = None
+    if seat in result.faults:
+        last = transcript.last_prompt(seat)
+        fault = f"{result.faults[seat]} at {last.message.command if last else ''}"
+    failed = told.fault and f"{told.fault.fault} at {told.fault.command}"
+    yield from _differ(f"fault of seat {number}", fault, failed)
+
+
+def _differ(what: str, recorded: object, told: object) -> Iterator[str]:
+    if recorded != told or type(recorded) is bool:
+        yield f"the {what} is {_word(recorded)} in the transcript, and the league says {_word(told)}"
+
+
+def _word(value: object) -> str:
+    return "none" if value is None else str(value)[:100]

@@ -1,0 +1,68 @@
+"""What the league says of a match against what its transcript holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.core import Fault
+from engine.transcript import Transcript, decode
+from league.agreement import disagreements, verdict
+from league.service.matches import FaultInfo, MatchInfo
+from tests.league.told import labelled, told
+
+GOLDEN = Path(__file__).parent.parent / "transcripts"
+
+
+def golden(name: str) -> Transcript:
+    return labelled(decode((GOLDEN / f"{name}.jsonl").read_bytes()))
+
+
+WON, FORFEITED = golden("yacht-auction"), golden("yacht-auction-forfeit")
+
+
+def with_seat(match: MatchInfo, seat: int, **changes: object) -> MatchInfo:
+    seats = list(match.seats)
+    seats[seat] = replace(seats[seat], **changes)  # type: ignore[arg-type]
+    return replace(match, seats=tuple(seats))
+
+
+@pytest.mark.parametrize("name", ["yacht-auction", "betris-large-bank", "liars-dice-six", "yacht-auction-double-fault"])
+def test_an_honest_league_agrees_with_its_transcripts(name: str) -> None:
+    transcript = golden(name)
+    assert disagreements(transcript, told(transcript)) == []
+    assert verdict(transcript, []) == (True, None)
+
+
+LIES = {
+    "the game": (WON, replace(told(WON), game="betris-large"), "the game is yacht-auction in the transcript"),
+    "the commitment": (WON, replace(told(WON), commitment="0" * 64), "not the one that the match was committed to"),
+    "the seed": (WON, replace(told(WON), seed="00" * 16), "the transcript's seed is not the match's"),
+    "the match": (WON, replace(told(WON), id=8), "the number is 7 in the transcript, and the league says 8"),
+    "the attempt": (WON, replace(told(WON), attempt=2), "the attempt is 1 in the transcript, and the league says 2"),
+    "a seat more": (WON, replace(told(WON), seats=told(WON).seats * 2), "the number of seats is 2 in the transcript"),
+    "an author": (WON, with_seat(told(WON), 0, author="eve"), "the player at seat 1 is ada/bot0 v1 in the transcript"),
+    "a version": (WON, with_seat(told(WON), 1, version=2), "and the league says ada/bot1 v2"),
+    "a place": (WON, with_seat(told(WON), 0, rank=9), "the league says 9"),
+    "the points": (WON, with_seat(told(WON), 1, points="999"), "the league says 999"),
+    "no points": (WON, with_seat(told(WON), 1, points=None), "the league says none"),
+    "a fault hushed up": (FORFEITED, with_seat(told(FORFEITED), 0, fault=None), "and the league says none"),
+    "a fault made up": (
+        WON,
+        with_seat(told(WON), 0, fault=FaultInfo(Fault.TIMEOUT, "ROLL", 501, "")),
+        "the fault of seat 1 is none in the transcript, and the league says timeout at ROLL",
+    ),
+}
+
+
+@pytest.mark.parametrize(("transcript", "match", "sentence"), LIES.values(), ids=LIES)
+def test_whatever_a_league_says_otherwise_is_found(transcript: Transcript, match: MatchInfo, sentence: str) -> None:
+    (found,) = disagreements(transcript, match)
+    assert sentence in found
+
+
+def test_a_transcript_without_names_is_nobodys() -> None:
+    nameless = replace(WON, about={"match": True, "players": "ada"})
+    assert len(disagreements(nameless, told(WON))) == 3

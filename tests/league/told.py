@@ -1,0 +1,51 @@
+"""A transcript and a match that agree, as the league tells of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.chance import commitment
+from engine.transcript import Transcript
+from league.agreement import player
+from league.service.matches import FaultInfo, MatchInfo, SeatInfo
+from league.states import MatchState
+from tests.league.world import START
+
+NUMBER = 7
+
+
+def labelled(transcript: Transcript) -> Transcript:
+    """As a worker would have recorded it."""
+    players = [player("ada", f"bot{seat}", 1) for seat in range(transcript.seats)]
+    return replace(transcript, about={"match": NUMBER, "players": players})
+
+
+def told(transcript: Transcript, sha256: str = "") -> MatchInfo:
+    """The match that `labelled` is of."""
+    return MatchInfo(
+        id=NUMBER,
+        season_id=1,
+        series_id=1,
+        game=transcript.game,
+        state=MatchState.DONE,
+        rated=True,
+        commitment=commitment(transcript.seed),
+        seed=transcript.seed.hex(),
+        attempt=transcript.attempt,
+        transcript_sha256=sha256,
+        created_at=START,
+        finished_at=START,
+        seats=tuple(_seat(transcript, seat) for seat in range(transcript.seats)),
+        uncounted=None,
+        repeats_id=None,
+    )
+
+
+def _seat(transcript: Transcript, seat: int) -> SeatInfo:
+    result, fault = transcript.result, None
+    if seat in result.faults:
+        last = transcript.last_prompt(seat)
+        assert last is not None
+        fault = FaultInfo(result.faults[seat], last.message.command, last.reply.own_ns / 1e6, "")
+    points = None if result.points is None else str(result.points[seat])
+    return SeatInfo(seat, 1 + seat, f"bot{seat}", "ada", 1, result.ranks[seat], points, fault)
