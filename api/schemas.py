@@ -26,6 +26,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 from engine.core import Fault
 from engine.games import GAMES
 from league.config import Settings
+from league.service import GateTerms
 from league.service.environments import EnvironmentInfo
 from league.states import (
     Absence,
@@ -574,14 +575,17 @@ class Seasons(Output):
     items: list[Season]
 
 
+GATE = GateTerms()
+
+
 class GateRequest(Input):
     """A promotion gate: new versions take over only if a sequential test finds them stronger (docs/authors.md)."""
 
-    elo0: float = Field(default=0, ge=-1000, le=1000, description="Normalised Elo at which a version fails.")
-    elo1: float = Field(default=20, ge=-1000, le=1000, description="Normalised Elo at which it passes.")
-    alpha: float = Field(default=0.05, ge=0.001, lt=0.5, description="Share of wrong passes.")
-    beta: float = Field(default=0.05, ge=0.001, lt=0.5, description="Share of wrong failures.")
-    games: int = Field(default=400, ge=2, le=100_000, description="Budget; without a verdict by then it fails.")
+    elo0: float = Field(default=GATE.elo0, ge=-1000, le=1000, description="Normalised Elo at which a version fails.")
+    elo1: float = Field(default=GATE.elo1, ge=-1000, le=1000, description="Normalised Elo at which it passes.")
+    alpha: float = Field(default=GATE.alpha, ge=0.001, lt=0.5, description="Share of wrong passes.")
+    beta: float = Field(default=GATE.beta, ge=0.001, lt=0.5, description="Share of wrong failures.")
+    games: int = Field(default=GATE.games, ge=2, le=100_000, description="Budget; without a verdict by then it fails.")
 
 
 class EntryRequest(Input):
@@ -685,7 +689,9 @@ class Unranked(BaseModel):
     plackett_luce: float | None = Field(description="By the other model; null where all tables have two seats.")
     parent_id: int | None = Field(description="The version before it, around which it is thought to be.")
     prior_elo: float | None = Field(description="What the season before left of it; null: it began as a newcomer.")
-    prior_sd: float | None
+    prior_sd: float | None = Field(
+        description="Its deviation; with a parent, null but for a version that passed a promotion gate."
+    )
     games: int
     bot_games: int = Field(description="With those of the bot's other versions.")
     wins: int = Field(description="Over the others at each table; where wins are ranked, tables won.")

@@ -235,7 +235,7 @@ def gate_terms(text: str) -> dict[str, Any]:
         elif len(parts) > 3:
             raise ValueError
     except (ValueError, IndexError):
-        fail(f"{text!r} is no gate like 0,20 or 0,20,400", 2)
+        fail(f"{text!r} is no gate like 0,100 or 0,100,200", 2)
     return terms
 
 

@@ -23,7 +23,7 @@ from cli.replays import VIEWS
 from cli.transcripts import doubt, load, players, stderr_path, was_killed
 from cli.watch import File
 from engine.chance import attempt_seed
-from engine.core import Fault, Reply, Seat
+from engine.core import STDERR_KEPT_BYTES, Fault, Reply, Seat
 from engine.figures import duration, limit, seat_number
 from engine.transcript import Exchange, Prompt, Transcript
 from engine.verdicts import (
@@ -38,7 +38,6 @@ from engine.verdicts import (
     used,
     why,
 )
-from sandbox.box import STDERR_KEPT_BYTES
 
 SLOWEST = 5
 ASKED_WIDTH = 28

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from league.ratings import Log
 
 DISQUALIFIED = "disqualified"
+PASSED = "passed"
 
 
 def recount_of(client: Client, season_id: int) -> Recount:
@@ -32,7 +33,7 @@ def recount_of(client: Client, season_id: int) -> Recount:
     if log.sha256 != board["log_sha256"]:
         found = differences({"log_sha256": board["log_sha256"]}, {"log_sha256": log.sha256})
     else:
-        found = differences(board, remade(board, config, log))
+        found = differences(board, remade(board, config, log, _passed(client, season_id)))
     return Recount(season_id, snapshot_id, log.sha256, log.games, found, None)
 
 
@@ -59,6 +60,11 @@ def exported_log(client: Client, season_id: int) -> Log:
                 yield json.dumps(game).encode()
 
     return read(lines())
+
+
+def _passed(client: Client, season_id: int) -> set[int]:
+    """The versions that passed a promotion gate."""
+    return {row["candidate_id"] for row in _rows(client, season_id, "gates") if row["state"] == PASSED}
 
 
 def _rows(client: Client, season_id: int, table: str) -> Iterator[dict[str, Any]]:

@@ -33,7 +33,20 @@ from fractions import Fraction
 from typing import Protocol, TypeVar
 
 from engine.chance import SEED_BYTES, Chance
-from engine.core import MAX_LINE_BYTES, NS_PER_S, Event, Fault, Game, Message, Reply, Result, Seat, Step
+from engine.core import (
+    FOUND_BY_RULES,
+    MAX_LINE_BYTES,
+    READY_LIMIT_NS,
+    Event,
+    Fault,
+    Game,
+    Message,
+    Reply,
+    Result,
+    Seat,
+    Step,
+)
+from engine.figures import duration
 from engine.replay import Diverged, replay
 from engine.transcript import BadTranscript, Exchange, Transcript, decode, encode
 
@@ -43,8 +56,7 @@ MOST_EXCHANGES = 30_000
 MATCHES = 3  # honest ones for each number of seats
 SAMPLE = 40  # at most so many faults, changed draws and changed replies for each number of seats
 
-READY = ("READY", 3 * NS_PER_S)  # C-11
-FAULTS = (Fault.TIMEOUT, Fault.EXITED, Fault.OVERFLOW, Fault.UNEXPECTED, Fault.MEMORY)  # those that a transport finds
+FAULTS = tuple(fault for fault in Fault if fault not in FOUND_BY_RULES)  # those that are injected as such
 BAD_LINES = ("", "?", "\x00", "\udcff", "9" * 4000, "[" * 4000)  # no game has a use for any of these
 
 T = TypeVar("T")
@@ -262,8 +274,9 @@ def _check_step(step: Step, commands: Sequence[str], seats: int, number: int) ->
                 raise NotConforming(f"{where} the limit {message.limit_ns!r} is no time in whole nanoseconds")
             if not re.fullmatch(r"[A-Z][A-Z0-9_]*", message.command):
                 raise NotConforming(f"{where} the prompt {message.line!r} does not begin with a word in capitals")
-    if number == 0 and [(m.seat, m.line, m.limit_ns) for m in step.messages] != [(s, *READY) for s in range(seats)]:
-        raise NotConforming(f"{where} it does not ask all seats READY with a limit of 3 s, and nothing else")
+    if number == 0 and list(step.messages) != [Message(seat, "READY", READY_LIMIT_NS) for seat in range(seats)]:
+        limit = duration(READY_LIMIT_NS)
+        raise NotConforming(f"{where} it does not ask all seats READY with a limit of {limit}, and nothing else")
     for message in step.messages:
         if message.limit_ns is not None and message.command not in commands:
             known = ", ".join(commands)
@@ -295,7 +308,7 @@ def _check_result(match: _Match, faults: Mapping[Seat, Fault | None]) -> None:
         told = [dict(event) for step in match.steps for event in step.events if event["type"] == "fault"]
         raise NotConforming(f"faults of seats {sorted(faults)} end as {dict(result.faults)}; it told of {told}")
     for seat, fault in faults.items():
-        if result.faults[seat] not in ((fault,) if fault else (Fault.MALFORMED, Fault.ILLEGAL)):
+        if result.faults[seat] not in ((fault,) if fault else FOUND_BY_RULES):
             raise NotConforming(f"seat {seat}'s fault {fault or 'of a bad line'} is kept as {result.faults[seat]}")
     ranks = list(result.ranks)
     if len(ranks) != match.seats or any(rank != 1 + sum(other < rank for other in ranks) for rank in ranks):

@@ -36,6 +36,12 @@ MAX_LINE_BYTES = 4096
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 
+READY_LIMIT_NS = 3 * NS_PER_S
+"""For READY, which every game asks of all seats at once before anything else (ruling C-11)."""
+
+STDERR_KEPT_BYTES = 56 * 1024 + 80
+"""What a box keeps of what a program writes to stderr in one match; the same in every backend (see images/init.c)."""
+
 
 class Fault(StrEnum):
     """Why a bot lost its place: the bot's doing, never ours."""
@@ -47,6 +53,10 @@ class Fault(StrEnum):
     ILLEGAL = "illegal"  # a grammatical line that the rules forbid
     UNEXPECTED = "unexpected"  # output that nobody asked for
     MEMORY = "memory"  # killed for exceeding its memory limit
+
+
+FOUND_BY_RULES = frozenset({Fault.MALFORMED, Fault.ILLEGAL})
+"""Faults that only a reader of the line can find. Every other kind is found by a transport and comes without a line."""
 
 
 @dataclass(frozen=True, slots=True)

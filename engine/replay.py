@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from engine.core import MAX_LINE_BYTES, Fault, Game, Message, Reply, Result, Seat
+from engine.core import FOUND_BY_RULES, MAX_LINE_BYTES, Fault, Game, Message, Reply, Result, Seat
 from engine.figures import counted, points, seat_number
 from engine.games import GAMES
 from engine.referee import run_match
@@ -104,7 +104,7 @@ def _doubt(reply: Reply, limit_ns: int) -> str | None:
     """Why no honest referee can have recorded this reply (rulings C-02, C-03, C-09), or None."""
     if (reply.line is None) != (reply.fault is not None):
         return "is neither a line nor a fault"
-    if reply.fault in (Fault.MALFORMED, Fault.ILLEGAL):
+    if reply.fault in FOUND_BY_RULES:
         return f"was called {reply.fault} before the rules saw it"
     if reply.elapsed_ns < 0:
         return "came before its prompt"

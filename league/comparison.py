@@ -8,7 +8,7 @@ compared, for they may change, and neither is what merely stands on the same pag
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from itertools import groupby, islice, zip_longest
 from typing import Any
@@ -66,11 +66,13 @@ def differences(stored: Standings, made: Standings) -> tuple[str, ...]:
     return tuple(islice(_differences("", _by_version(stored), _by_version(made)), MOST_DIFFERENCES))
 
 
-def remade(standings: Standings, config: RatingConfig, log: Log) -> dict[str, Any]:
-    """The standings with every figure that follows from the log made again, from the priors that stand in them.
+def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int]) -> dict[str, Any]:
+    """The standings with every figure that follows from the log made again, from the priors that stand in them; those
+    of versions that `passed` their gates follow from that.
 
     Of who was ranked by the finals' matches alone only the rating by the whole season is made again.
     """
+    standings = {**standings, **{kind: _widened(standings[kind], config, passed) for kind in ("rows", "unranked")}}
     versions = [*standings["rows"], *standings["unranked"]]
     priors = {str(row["version_id"]): _prior(row) for row in versions}
     fields = [list(rows) for _, rows in groupby(standings["rows"], _field)]
@@ -94,6 +96,16 @@ def remade(standings: Standings, config: RatingConfig, log: Log) -> dict[str, An
         "seats": [asdict(effect) for effect in table.seats()],
         "pairs": {"version_ids": pairs, **asdict(table.pairs([str(version_id) for version_id in pairs]))},
     }
+
+
+def _widened(rows: Sequence[Row], config: RatingConfig, passed: Set[int]) -> list[Row]:
+    """The rows with how closely each version is tied to the one before it."""
+    return [
+        row
+        if row["parent_id"] is None
+        else {**row, "prior_sd": config.passed_sd_elo if row["version_id"] in passed else None}
+        for row in rows
+    ]
 
 
 def _prior(row: Row) -> Prior:

@@ -13,6 +13,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from engine.core import STDERR_KEPT_BYTES
 from engine.referee import MATCH_ATTEMPTS
 
 MIB = 1024 * 1024
@@ -94,8 +95,18 @@ class Settings(BaseSettings):
         description="How long a bot that its author withdrew from an open season stays out, and a version that its "
         "author chose there stays chosen.",
     )
-    log_limit_bytes: int = Field(default=64 * 1024, ge=1024, description="Kept tail of a build's log.")
-    stderr_limit_bytes: int = Field(default=64 * 1024, ge=1024, description="Kept stderr of a bot in one match.")
+    log_limit_bytes: int = Field(
+        default=STDERR_KEPT_BYTES,
+        ge=1024,
+        le=STDERR_KEPT_BYTES,
+        description="Kept tail of a build's log; boxes keep no more than the default.",
+    )
+    stderr_limit_bytes: int = Field(
+        default=STDERR_KEPT_BYTES,
+        ge=1024,
+        le=STDERR_KEPT_BYTES,
+        description="Kept tail of a bot's stderr in one match; boxes keep no more than the default.",
+    )
 
     lease_seconds: float = Field(default=30, gt=0, description="A worker silent for this long is taken for dead.")
     heartbeat_seconds: float = Field(default=7, gt=0, description="How often a worker renews its lease.")
@@ -110,9 +121,6 @@ class Settings(BaseSettings):
     )
     series_attempts: int = Field(
         default=5, ge=1, description="Lost attempts at a series after which an organiser decides on its matches."
-    )
-    build_attempts: int = Field(
-        default=5, ge=1, description="Failures of ours at one build from which on operators are told of each."
     )
 
     open_series_limit: int = Field(

@@ -53,6 +53,9 @@ from league.states import (
     VersionState,
 )
 
+MOST_WORD = 64
+"""Characters kept of one word: why we failed, or what a bot was asked."""
+
 SQLModel.metadata.naming_convention = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -540,7 +543,7 @@ class Participant(SQLModel, table=True):
     rank: int | None = None
     points: str | None = Field(default=None, max_length=64)
     fault: Fault | None = Field(default=None, sa_column=_word(Fault, "fault", nullable=True))
-    fault_command: str | None = Field(default=None, max_length=64)
+    fault_command: str | None = Field(default=None, max_length=MOST_WORD)
     fault_elapsed_ms: float | None = None
     fault_why: str | None = Field(default=None, sa_column=Column(Text))
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
@@ -569,7 +572,7 @@ class LatencySummary(SQLModel, table=True):
 
     match_id: int = Field(primary_key=True)
     seat: int = Field(primary_key=True)
-    command: str = Field(max_length=64, primary_key=True)
+    command: str = Field(max_length=MOST_WORD, primary_key=True)
     limit_ns: int = Field(sa_type=BigInteger)
     prompts: int
     total_ns: int = Field(sa_type=BigInteger)
@@ -585,7 +588,7 @@ class ResponseTimes(SQLModel, table=True):
 
     season_id: int = Field(foreign_key="season.id", primary_key=True)
     version_id: int = Field(foreign_key="bot_version.id", primary_key=True)
-    command: str = Field(max_length=64, primary_key=True)
+    command: str = Field(max_length=MOST_WORD, primary_key=True)
     limit_ns: int = Field(default=0, sa_type=BigInteger)  # the longest given
     prompts: int = Field(default=0, sa_type=BigInteger)
     total_ns: int = Field(default=0, sa_type=BigInteger)
@@ -617,7 +620,7 @@ class Attempt(SQLModel, table=True):
     attempt: int  # of the series or the build
     seed_number: int | None = None  # which seed of the match's list; None: no match, or from before there were lists
     worker: str | None = Field(default=None, max_length=128)
-    cause: str = Field(max_length=64)
+    cause: str = Field(max_length=MOST_WORD)
     detail: str = Field(default="", sa_column=Column(Text, nullable=False))
     evidence: dict[str, Any] = Field(default_factory=dict, sa_column=_json())
     started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
@@ -792,7 +795,7 @@ class Exhibition(SQLModel, table=True):
     answer: str | None = Field(default=None, sa_column=Column(Text))
     resigned: bool = False
     voids: int = 0  # times that it began again by our failure
-    cause: str = Field(default="", max_length=64)  # of the last of them
+    cause: str = Field(default="", max_length=MOST_WORD)  # of the last of them
 
     ranks: list[int] | None = Field(default=None, sa_column=_json(nullable=True))
     points: list[str] | None = Field(default=None, sa_column=_json(nullable=True))

@@ -15,9 +15,6 @@ from typing import Protocol
 from engine.core import TransportError
 from sandbox.attribution import Blame, Counters
 
-STDERR_KEPT_BYTES = 56 * 1024 + 80
-"""What is kept of a bot's stderr in one match; the same in every backend (see images/init.c)."""
-
 
 class SandboxError(TransportError):
     """A box could not be opened, started or stopped: ours, never the bot's."""

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from engine.core import MAX_LINE_BYTES
-from sandbox.box import STDERR_KEPT_BYTES, Limits, Sandbox
+from engine.core import MAX_LINE_BYTES, STDERR_KEPT_BYTES
+from sandbox.box import Limits, Sandbox
 from sandbox.build import BUILD_LIMITS, BUILD_SCRATCH_BYTES, BUILD_SECONDS, MAX_PROGRAM_BYTES, build
 from sandbox.languages import LANGUAGES, Recipe
 

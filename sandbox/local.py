@@ -16,9 +16,9 @@ import tempfile
 import time
 from typing import IO
 
-from engine.core import NS_PER_S
+from engine.core import NS_PER_S, STDERR_KEPT_BYTES
 from sandbox.attribution import Counters
-from sandbox.box import STDERR_KEPT_BYTES, Box, Channel, Exit, Limits, NoMeter, Program, SandboxError
+from sandbox.box import Box, Channel, Exit, Limits, NoMeter, Program, SandboxError
 from sandbox.cgroup import Leader, leader_times
 
 MAX_STDERR_BYTES = 64 * 1024 * 1024

@@ -15,11 +15,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from typing import TypeVar
 
-from engine.core import NS_PER_S, Event, Message, Points, Reply, Result, Seat, Step
+from engine.core import READY_LIMIT_NS, Event, Message, Points, Reply, Result, Seat, Step
 from engine.games.parsing import Refused, expect, line_of
 
 SEATS = (0, 1)
-READY_LIMIT_NS = 3 * NS_PER_S  # C-11
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from engine.chance import Chance
-from engine.core import NS_PER_MS, NS_PER_S, Event, Fault, Message, Reply, Result, Seat, Step
+from engine.core import NS_PER_MS, READY_LIMIT_NS, Event, Fault, Message, Reply, Result, Seat, Step
 from engine.games.parsing import Refused, expect, illegal, integer, json_object, line_of, malformed
 
 DICE = 5  # "Setup"
@@ -28,7 +28,6 @@ FACES = range(1, 7)
 WILD = 1  # "Wild 1s"
 QUANTITIES = range(1, 31)  # "Action Format"; a quantity above the dice in play is legal (L-03)
 
-READY_LIMIT_NS = 3 * NS_PER_S  # C-11
 TURN_LIMIT_NS = 500 * NS_PER_MS
 
 IDS = ("P1", "P2", "P3", "P4", "P5", "P6")

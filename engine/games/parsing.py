@@ -92,14 +92,14 @@ def expect(line: str, command: str, arguments: int) -> list[str]:
     return parts[1:]
 
 
-_NO_LINE = {
+NO_LINE = {
     Fault.TIMEOUT: "no line in time",
     Fault.EXITED: "the program ended before its reply",
     Fault.OVERFLOW: "a line that is too long",
     Fault.UNEXPECTED: "output that nobody had asked for",
     Fault.MEMORY: "the memory limit was exceeded",
 }
-"""Why, for the faults that a transport finds before the rules see a line."""
+"""Why, for every fault that a transport finds before the rules see a line."""
 
 
 def line_of(reply: Reply) -> str:
@@ -110,7 +110,7 @@ def line_of(reply: Reply) -> str:
     """
     if reply.line is None:
         assert reply.fault is not None
-        raise Refused(reply.fault, _NO_LINE.get(reply.fault, "refused before the rules saw it"))
+        raise Refused(reply.fault, NO_LINE[reply.fault])
     return reply.line
 
 

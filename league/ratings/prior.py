@@ -6,7 +6,8 @@ Three cases, all of them Gaussian and so all of them entries of one precision ma
 * who was rated in an earlier season is normal around that rating, with that rating's error widened by what may have
   happened in between (`Prior.mean_elo`, `Prior.sd_elo`);
 * a version is normal around the version before it (`Prior.parent`, `RatingConfig.version_sd_elo`), whatever that
-  one's strength turns out to be: games of either tell something about both.
+  one's strength turns out to be: games of either tell something about both. Of one that passed its promotion gate
+  it is known that it has moved, not how far (`RatingConfig.passed_sd_elo`).
 
 Nothing decays inside a season: a game counts the same on its first day and on its last.
 """
@@ -26,7 +27,7 @@ from league.states import Ranks
 ELO_PER_NAT = 400 / math.log(10)
 """173.72 Elo are one unit of natural log-odds."""
 
-METHOD = {"method": "bradley-terry-map", "version": 3}
+METHOD = {"method": "bradley-terry-map", "version": 4}
 """Part of every stored configuration; the number goes up when the same log gives other figures."""
 
 
@@ -34,16 +35,21 @@ METHOD = {"method": "bradley-terry-map", "version": 3}
 class RatingConfig:
     """What the ratings depend on beside the log. `prior_sd_elo` None: no prior, maximum likelihood.
 
-    `version_sd_elo` is by how much a version differs from the one before it, `season_sd_elo` by how much anything may
-    have changed since the season before. `ranks` is what a table of three and more says: every pair of places, or only
-    who was first.
+    `version_sd_elo` is by how much a version differs from the one before it, `passed_sd_elo` the same if it passed a
+    promotion gate, `season_sd_elo` by how much anything may have changed since the season before. `ranks` is what a
+    table of three and more says: every pair of places, or only who was first.
     """
 
     centre_elo: float = 1500.0
     prior_sd_elo: float | None = 350.0
     version_sd_elo: float = 90.0
+    passed_sd_elo: float = 200.0
     season_sd_elo: float = 100.0
     ranks: Ranks = Ranks.PLACEMENT
+
+    def step_sd_elo(self, *, passed: bool) -> float:
+        """By how much a version differs from the one before it."""
+        return self.passed_sd_elo if passed else self.version_sd_elo
 
     def as_json(self) -> dict[str, Any]:
         """Stored with every snapshot."""
@@ -64,16 +70,22 @@ class RatingConfig:
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """One player's. With `parent`, the rest does not count; None is what the configuration says of a newcomer."""
+    """One player's; None is what the configuration says: of a newcomer, or, with `parent`, of a version.
+
+    With `parent`, `sd_elo` is by how much it differs from that one, and `mean_elo` does not count.
+    """
 
     parent: str | None = None
     mean_elo: float | None = None
     sd_elo: float | None = None
 
 
-def carried(elo: float, se: float, config: RatingConfig, *, new_version: bool) -> Prior:
-    """The prior of somebody who ended the season before with that rating; never wider than a newcomer's."""
-    sd_elo = math.hypot(se, config.season_sd_elo, config.version_sd_elo if new_version else 0.0)
+def carried(elo: float, se: float, config: RatingConfig, step_sd_elo: float = 0.0) -> Prior:
+    """The prior of somebody who ended the season before with that rating; never wider than a newcomer's.
+
+    `step_sd_elo` is by how much its version differs from the one that did.
+    """
+    sd_elo = math.hypot(se, config.season_sd_elo, step_sd_elo)
     return Prior(mean_elo=elo, sd_elo=sd_elo if config.prior_sd_elo is None else min(sd_elo, config.prior_sd_elo))
 
 
@@ -117,7 +129,11 @@ class Beliefs:
 def beliefs(players: Sequence[str], priors: Mapping[str, Prior], config: RatingConfig) -> Beliefs:
     """The priors of the players, in their order; a parent is one of them."""
     index = {player: place for place, player in enumerate(players)}
-    chained = [(index[player], index[prior.parent]) for player, prior in priors.items() if prior.parent is not None]
+    chained = [
+        (index[player], index[prior.parent], config.version_sd_elo if prior.sd_elo is None else prior.sd_elo)
+        for player, prior in priors.items()
+        if prior.parent is not None
+    ]
     own = np.zeros(len(players))
     pull = np.zeros(len(players))
     for player, place in index.items():
@@ -130,9 +146,9 @@ def beliefs(players: Sequence[str], priors: Mapping[str, Prior], config: RatingC
     return Beliefs(
         own,
         pull,
-        children=np.array([child for child, _ in chained], np.int64),
-        parents=np.array([parent for _, parent in chained], np.int64),
-        links=np.full(len(chained), _precision(config.version_sd_elo)),
+        children=np.array([child for child, _, _ in chained], np.int64),
+        parents=np.array([parent for _, parent, _ in chained], np.int64),
+        links=np.array([_precision(sd_elo) for _, _, sd_elo in chained], np.float64),
     )
 
 

@@ -22,7 +22,7 @@ from league.jobs import BuildJob, BuildOutcome
 from league.service.entries import offer_version
 from league.service.play import HANDED_BACK
 from league.service.steps import move
-from league.service.storable import evidence_json, storable, storable_tail
+from league.service.storable import evidence_json, storable, storable_tail, storable_word
 from league.service.told import told
 from league.states import VersionState
 from league.tables import Attempt, Bot, BotVersion
@@ -31,6 +31,9 @@ log = logging.getLogger(__name__)
 
 LONGEST_PAUSE = timedelta(hours=1)
 """Between two tries at a build that we fail again and again."""
+
+FAILURES_TOLD = 5
+"""After so many failures of ours at one build each is an operator's business; it is tried again all the same."""
 
 RECENT = timedelta(hours=1)
 """For so long a finished build counts against its author's next one."""
@@ -188,13 +191,13 @@ def give_back_build(
             version_id=version_id,
             attempt=attempt,
             worker=worker,
-            cause=cause,
+            cause=storable_word(cause),
             detail=storable(detail),
             evidence=evidence_json(evidence),
             finished_at=at,
         )
     )
-    if cause != HANDED_BACK and failures >= settings.build_attempts:
+    if cause != HANDED_BACK and failures >= FAILURES_TOLD:
         log.error("version %d could not be built at %d attempts: %s: %s", version_id, failures, cause, detail)
     return True
 

@@ -23,7 +23,7 @@ from league.jobs import ExhibitionJob, Host
 from league.service.exhibitions import CLOSED, abandon, deadline
 from league.service.play import BLAMELESS, BROKEN_HOST, programs_of
 from league.service.steps import move
-from league.service.storable import storable
+from league.service.storable import storable_word
 from league.service.workers import doubt_host, may_judge
 from league.states import ExhibitionState
 from league.tables import Exhibition, User
@@ -121,7 +121,7 @@ def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
     """
     again = col(Exhibition.failures) + 1 < settings_of(session).match_attempts
     counted = {"voids": Exhibition.voids + 1, "failures": Exhibition.failures + 1}
-    return _change(session, job, again, cause=storable(cause, 64), asked_at=None, **counted)
+    return _change(session, job, again, cause=storable_word(cause), asked_at=None, **counted)
 
 
 def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, transcript_sha256: str) -> bool:
@@ -161,7 +161,7 @@ def release_exhibition(
         return
     at, failures = now(session), row.failures + (void or cause not in BLAMELESS)
     if failures >= settings.match_attempts or at > row.created_at + timedelta(seconds=settings.exhibition_seconds):
-        if abandon(session, exhibition_id, ExhibitionState.RUNNING, storable(cause, 64), mine):
+        if abandon(session, exhibition_id, ExhibitionState.RUNNING, storable_word(cause), mine):
             log.error("exhibition %d abandoned after %d attempts: %s", exhibition_id, attempt, cause)
         return
     move(
@@ -177,7 +177,7 @@ def release_exhibition(
         nudge_at=at + timedelta(seconds=settings.retry_seconds * max(1, failures)),
         failures=failures,
         voids=Exhibition.voids + 1,
-        cause=storable(cause, 64),
+        cause=storable_word(cause),
         asked_at=None,
     )
 

@@ -3,6 +3,9 @@
 Each version is rated by itself, for a resubmission may be anything. But it is most likely near the version before it,
 so all versions of a bot that play in a season are a chain, in the order of their numbers. Of the first of them is known
 how the bot ended the season that this one continues, if it was there.
+
+A version that passed a promotion gate of this season is tied less closely to the one before it. The games there count
+no further: an author owns both sides, and who throws them would otherwise be given the points.
 """
 
 from __future__ import annotations
@@ -13,12 +16,13 @@ from itertools import groupby
 from sqlmodel import Session, col, select
 
 from league.ratings import Prior, RatingConfig, carried
-from league.tables import BotVersion, RatingSnapshot, Season
+from league.states import ChallengeState
+from league.tables import BotVersion, Challenge, RatingSnapshot, Season
 
 
 def priors_of(session: Session, season: Season, version_ids: Collection[int], config: RatingConfig) -> dict[str, Prior]:
     """One for each version, by its id as text."""
-    before = _ended(session, season)
+    before, passed = _ended(session, season), _passed(session, season.id)
     statement = (
         select(BotVersion.bot_id, BotVersion.id)
         .where(col(BotVersion.id).in_(version_ids))
@@ -29,14 +33,22 @@ def priors_of(session: Session, season: Season, version_ids: Collection[int], co
         parent: int | None = None
         for _, version_id in versions:
             if parent is not None:
-                priors[str(version_id)] = Prior(parent=str(parent))
+                sd_elo = config.passed_sd_elo if version_id in passed else None
+                priors[str(version_id)] = Prior(parent=str(parent), sd_elo=sd_elo)
             elif bot_id in before:
                 earlier, elo, se = before[bot_id]
-                priors[str(version_id)] = carried(elo, se, config, new_version=version_id != earlier)
+                step_sd_elo = 0.0 if version_id == earlier else config.step_sd_elo(passed=version_id in passed)
+                priors[str(version_id)] = carried(elo, se, config, step_sd_elo)
             else:
                 priors[str(version_id)] = Prior()
             parent = version_id
     return priors
+
+
+def _passed(session: Session, season_id: int) -> set[int]:
+    """The versions that passed a gate of the season."""
+    passed = (Challenge.season_id == season_id, Challenge.state == ChallengeState.PASSED)
+    return set(session.exec(select(Challenge.candidate_id).where(*passed)))
 
 
 def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, float]]:

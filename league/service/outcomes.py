@@ -17,7 +17,7 @@ from league.jobs import MatchOutcome, SeriesJob
 from league.service.response_times import add_response_times
 from league.service.rules_played import note_rules
 from league.service.steps import insert_rows
-from league.service.storable import evidence_json, storable, storable_tail
+from league.service.storable import evidence_json, storable, storable_tail, storable_word
 from league.service.told import HOST_UNFIT
 from league.states import MatchState, Purpose
 from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
@@ -68,7 +68,7 @@ def _write_results(session: Session, outcomes: Sequence[MatchOutcome], at: datet
                     "rank": rank,
                     "points": None if result.points is None else _points(result.points[seat]),
                     "fault": result.faults.get(seat),
-                    "fault_command": fault and storable(fault.command, 64),
+                    "fault_command": fault and storable_word(fault.command),
                     "fault_elapsed_ms": fault and fault.elapsed_ms,
                     "fault_why": fault and storable(fault.why),
                     "finished_at": at,
@@ -98,7 +98,7 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
         {
             "match_id": outcome.match_id,
             "seat": latency.seat,
-            "command": storable(latency.command, 64),
+            "command": storable_word(latency.command),
             "limit_ns": latency.limit_ns,
             "prompts": latency.prompts,
             "total_ns": latency.total_ns,
@@ -125,7 +125,7 @@ def _write_ledger(
             "attempt": job.attempt,
             "seed_number": seeds[outcome.match_id] + before,
             "worker": worker,
-            "cause": storable(attempt.cause, 64),
+            "cause": storable_word(attempt.cause),
             "detail": storable(attempt.detail),
             "evidence": evidence_json({**attempt.evidence, **judge}),
             "started_at": _instant(attempt.started_at_ns),

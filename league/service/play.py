@@ -38,7 +38,7 @@ from league.service.audit import SYSTEM, record
 from league.service.live import forget
 from league.service.outcomes import PLAYED, next_seed, write_outcomes
 from league.service.steps import move, touch_log
-from league.service.storable import evidence_json, storable
+from league.service.storable import evidence_json, storable, storable_word
 from league.service.told import HOST_UNFIT
 from league.service.workers import (
     condemn_host,
@@ -216,7 +216,7 @@ def _note_failure(
         series_id=series_id,
         attempt=attempt,
         worker=worker,
-        cause=storable(failure.cause, 64),
+        cause=storable_word(failure.cause),
         detail=storable(failure.detail),
         evidence=evidence_json(failure.evidence),
         started_at=series.started_at,

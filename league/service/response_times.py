@@ -15,7 +15,7 @@ from sqlmodel import Session, col, select, update
 
 from league.jobs import Latency, MatchOutcome, SeriesJob
 from league.response_times import Counts, added, bars, percentile
-from league.service.storable import storable
+from league.service.storable import storable_word
 from league.tables import ResponseTimes
 
 _MAKE = text(
@@ -44,7 +44,7 @@ def add_response_times(session: Session, season_id: int, job: SeriesJob, outcome
     parts: dict[tuple[int, str], list[Latency]] = {}
     for outcome in outcomes:
         for latency in outcome.latencies:
-            key = (seats[outcome.match_id][latency.seat], storable(latency.command, 64))
+            key = (seats[outcome.match_id][latency.seat], storable_word(latency.command))
             parts.setdefault(key, []).append(latency)
     if not parts:
         return

@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from league.tables import MOST_WORD
+
 MOST_DETAIL = 4000
 """Characters kept of one sentence to people."""
 
@@ -22,6 +24,11 @@ MOST_DEPTH = 8
 def storable(text: str, limit: int = MOST_DETAIL) -> str:
     """The first `limit` characters as text that every database keeps."""
     return text[:limit].encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def storable_word(text: str) -> str:
+    """As `storable`, as long as the columns of causes and commands."""
+    return storable(text, MOST_WORD)
 
 
 def storable_tail(text: str, limit_bytes: int) -> str:

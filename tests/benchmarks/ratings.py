@@ -10,6 +10,10 @@ half-width.
 (c) CPU time from arrays to intervals of ratings and ranks, hash of the log included.
 (d) The sequential test with H0 = 0 and H1 = 50 Elo: how often it is wrong under either, and how long it takes; on
 single games, and on pairs of games that share their dice.
+(e) A version 200 Elo better than the one before it passes its gate: after how many games its rating is within 50 Elo
+of its strength, on average, if it is tied to its parent as any version is (before), less closely since it passed
+(after), or if the games at the gate are rated with the rest; and what an author gains by throwing games at the gate.
+(f) Promotion gates: how often versions pass, and how many games that takes, by the default terms and by others.
 
 Pairing is measured by ./scripts/bench pairing.
 """
@@ -22,6 +26,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from statistics import fmean
 from typing import Any
 
@@ -30,8 +35,9 @@ from openskill.models import PlackettLuce
 from scipy.stats import kendalltau
 
 from league import sprt
-from league.ratings import Games, RatingConfig, RatingTable, rate
-from tests.league.logs import Drawn, drawn_duels, drawn_tables
+from league.ratings import Games, Prior, RatingConfig, RatingTable, log_of, rate
+from league.service import GateTerms
+from tests.league.logs import Drawn, drawn_duels, drawn_tables, duel_ranks, matchings, names_of
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # for how its source spells a backslash, when first compiled
@@ -56,6 +62,23 @@ ELO0, ELO1 = 0.0, 50.0
 SHARE_DRAWN = 0.2
 MOST_GAMES = 5000
 SINGLE = "single games"
+
+FIELD_BOTS = 24
+FIELD_GAMES = 100
+GATE_GAMES = 60
+NEAREST = 12
+BETTER_ELO = 200
+THROWN_ELO = 600
+VERSION_AFTER = (0, 5, 10, 15, 20, 25, 30, 40, 50, 60, 80)
+NEAR_ELO = 50.0
+PASSED_TARGET_GAMES = 25
+THROWN_TARGET_ELO = 20.0
+
+SERIES = 10
+GATES = (GateTerms(elo1=20, games=400), GateTerms(elo1=50, games=400), GateTerms(), GateTerms(elo1=200, games=100))
+GATE_ELO = (-50, 0, 20, 50, 100, 200)
+FALSE_PASS_TARGET = 0.08
+GATE_TARGET_GAMES = 130
 
 
 @dataclass
@@ -85,6 +108,8 @@ def main() -> int:
     tables(targets, fields=2 if short else 20, after=(50,) if short else (50, 100, 200))
     costs(targets, rounds=1 if short else 5)
     sequential_tests(targets, tests=50 if short else 2000)
+    versions(targets, fields=2 if short else 100)
+    gates(targets, tests=20 if short else 500)
     print("Every target was reached." if not targets.missed else "MISSED:")
     for sentence in targets.missed:
         print(f"  {sentence}")
@@ -168,7 +193,7 @@ def online() -> list[Online]:
     ]
 
 
-# The four parts ------------------------------------------------------------------------------------------------------
+# The parts -----------------------------------------------------------------------------------------------------------
 
 
 def duels(targets: Targets, fields: int, after: Sequence[int]) -> None:
@@ -280,6 +305,105 @@ def sequential_tests(targets: Targets, tests: int) -> None:
         most = GAMES_TARGET if kind == SINGLE else np.inf  # shared dice tell less, so no length is asked of pairs
         shown = targets.shown(f"{kind}, games", max(lengths), most=most, form=".0f")
         print(f"  {kind}: {shown} games on average under the hypothesis that takes longer")
+
+
+AFTER_PASSING = "after"
+TIES = ("before", AFTER_PASSING, "gate games rated")
+
+
+def versions(targets: Targets, fields: int) -> None:
+    """Part (e)."""
+    print(f"\n(e) A version that passed its gate, among {FIELD_BOTS} bots; mean of {fields} fields")
+    better = shown_errors(f"{BETTER_ELO} Elo better", BETTER_ELO, BETTER_ELO, fields)
+    for tie, errors in better.items():
+        needed = next((n for n, error in zip(VERSION_AFTER, errors, strict=True) if abs(error) <= NEAR_ELO), np.inf)
+        most = PASSED_TARGET_GAMES if tie == AFTER_PASSING else np.inf
+        print(f"    {tie}: {targets.shown(f'games, {tie}', needed, most=most, form='.0f')} games to stand there")
+    shown_errors("50 Elo better", 50, 50, fields)
+    thrown = shown_errors("no better, and its parent throws the games at the gate", 0, THROWN_ELO, fields)
+    gain = targets.shown("gain by throwing", thrown[AFTER_PASSING][0], most=THROWN_TARGET_ELO, form="+.0f")
+    print(f"    {AFTER_PASSING}: {gain} Elo gained by throwing")
+
+
+def shown_errors(what: str, gain_elo: float, gate_elo: float, fields: int) -> dict[str, list[float]]:
+    """Print the errors of such versions; the mean ones, for each way of tying a version to its parent."""
+    chance = np.random.default_rng(5)
+    errors = np.array([version_errors(chance, gain_elo, gate_elo) for _ in range(fields)])
+    mean, spread = errors.mean(axis=0), np.sqrt((errors**2).mean(axis=0))
+    print(f"  {what}: mean error / root of the mean square, in Elo, after so many games of its own")
+    for number, tie in enumerate(TIES):
+        figures = (f"{n}: {mean[number, at]:+.0f}/{spread[number, at]:.0f}" for at, n in enumerate(VERSION_AFTER))
+        print(f"    {tie:16} " + "  ".join(figures))
+    return dict(zip(TIES, mean.tolist(), strict=True))
+
+
+def version_errors(chance: np.random.Generator, gain_elo: float, gate_elo: float) -> np.ndarray:
+    """(ties, games of its own): how far the rating of a version is off, as a distance to the field.
+
+    Its parent is the field's first; at the gate the two are `gate_elo` apart.
+    """
+    names = (*names_of(FIELD_BOTS), "version")
+    own, parent = FIELD_BOTS, 0
+    truth = chance.normal(0, 200, FIELD_BOTS + 1)
+    truth[own] = truth[parent] + gain_elo
+    near = 1 + np.argsort(np.abs(truth[1:own] - truth[own]))[:NEAREST]
+    seated = matchings(chance, FIELD_BOTS, 2, FIELD_GAMES)
+    mine = np.column_stack([np.full(VERSION_AFTER[-1], own), chance.choice(near, VERSION_AFTER[-1])])
+    field, games = (Games(some, duel_ranks(chance, truth[some[:, 0]] - truth[some[:, 1]])) for some in (seated, mine))
+    gate = Games(np.tile([own, parent], (GATE_GAMES, 1)), duel_ranks(chance, np.full(GATE_GAMES, gate_elo)))
+    config = RatingConfig()
+    errors = np.zeros((len(TIES), len(VERSION_AFTER)))
+    for number, tie in enumerate(TIES):
+        prior = Prior(parent=names[parent], sd_elo=config.step_sd_elo(passed=tie == AFTER_PASSING))
+        for at, count in enumerate(VERSION_AFTER):
+            parts = [field, Games(games.players[:count], games.ranks[:count]), *([gate] if tie == TIES[-1] else [])]
+            elo, _ = by_name(rate(log_of(names, parts), config, {names[own]: prior}), names)
+            errors[number, at] = (elo[own] - elo[1:own].mean()) - (truth[own] - truth[1:own].mean())
+    return errors
+
+
+def gates(targets: Targets, tests: int) -> None:
+    """Part (f)."""
+    print(f"\n(f) Promotion gates, asked every {SERIES} games: share that passes / mean games, of {tests} each")
+    chance = np.random.default_rng(6)
+    for terms in GATES:
+        default = terms == GateTerms()
+        found = {elo: gate_ends(chance, terms, elo, tests) for elo in GATE_ELO}
+        print(f"  --gate {terms.elo0:g},{terms.elo1:g},{terms.games}{' (default)' if default else ''}: ", end="")
+        print(f"{straight_losses(terms)} straight losses refuse; ", end="")
+        print(", ".join(f"{elo:+} Elo {passed:.2f} / {games:.0f}" for elo, (passed, games) in found.items()))
+        if default:
+            print("    passes of equals ", end="")
+            print(targets.shown("gate, passes of equals", found[0][0], most=FALSE_PASS_TARGET, form=".2f"), end="; ")
+            longest = max(games for _, games in found.values())
+            print(f"games at most {targets.shown('gate, games', longest, most=GATE_TARGET_GAMES, form='.0f')}")
+
+
+def gate_ends(chance: np.random.Generator, terms: GateTerms, elo: float, tests: int) -> tuple[float, float]:
+    """The share of versions of that strength that pass, and the mean number of games."""
+    passed, games = [], []
+    for _ in range(tests):
+        counts, played, verdict = np.zeros(3, np.int64), 0, sprt.Verdict.CONTINUE
+        while verdict is sprt.Verdict.CONTINUE and played < terms.games:
+            step = min(SERIES, terms.games - played)
+            counts += chance.multinomial(step, single_games(elo))
+            played += step
+            verdict = verdict_on(*counts.tolist(), terms)
+        passed.append(verdict is sprt.Verdict.ACCEPT)
+        games.append(played)
+    return fmean(passed), fmean(games)
+
+
+def straight_losses(terms: GateTerms) -> int:
+    """So many losses from the first game on, and nothing else, refuse a version."""
+    losses = (count for count in range(1, terms.games) if verdict_on(count, 0, 0, terms) is sprt.Verdict.REJECT)
+    return next(losses, terms.games)
+
+
+@cache
+def verdict_on(losses: int, draws: int, wins: int, terms: GateTerms) -> sprt.Verdict:
+    """The test's; many walks pass through the same counts."""
+    return sprt.test((losses, draws, wins), terms.tested).verdict
 
 
 def single_games(elo: float) -> list[float]:

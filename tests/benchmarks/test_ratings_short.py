@@ -13,8 +13,18 @@ from tests.benchmarks.test_short_modes import short
 
 def test_how_good_the_ratings_are() -> None:
     table = short("ratings")
-    assert [line[:3] for line in table.splitlines() if line.startswith("(")] == ["(a)", "(b)", "(c)", "(d)"]
-    for figure in ("tau", "coverage", "half-width", "openskill", "1,000,000 games", "false passes", "false fails"):
+    assert [line[:3] for line in table.splitlines() if line.startswith("(")] == [f"({part})" for part in "abcdef"]
+    for figure in (
+        "tau",
+        "coverage",
+        "half-width",
+        "openskill",
+        "1,000,000 games",
+        "false passes",
+        "false fails",
+        "by throwing",
+        "(default)",
+    ):
         assert figure in table
 
 

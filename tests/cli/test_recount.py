@@ -10,10 +10,12 @@ import pytest
 from sqlmodel import select
 
 from league import service
-from league.tables import RatingSnapshot
+from league.states import ChallengeState
+from league.tables import Challenge, RatingSnapshot
 from tests.api.served import served
 from tests.api.site import Site
 from tests.cli.command import assert_one_sentence, invoke
+from tests.league.test_challenges import Entrant
 
 
 class Served:
@@ -58,6 +60,21 @@ def test_everybody_can_make_a_ranking_again(server: Served) -> None:
     with server.world.db.reading() as session:
         assert found["log_sha256"] == service.recount(session, season_id).log_sha256
     assert found["games"] > 20
+
+
+def test_how_closely_a_version_is_tied_follows_from_the_exported_gates(server: Served) -> None:
+    season_id = server.world.season(2, series_length=10, games_per_pair=10)
+    entrant = Entrant(server.world, season_id=season_id)
+    server.world.play_all()
+    entrant.upload()
+    entrant.play([1])
+    server.refit(season_id)
+    assert server.check(season_id)[0] == 0
+    with server.world.db.transaction() as session:
+        session.exec(select(Challenge)).one().state = ChallengeState.FAILED
+    code, said = server.check(season_id)
+    assert code == 1
+    assert "prior_sd is stored as 200.0, and the log gives nothing." in said
 
 
 def test_deals_at_tables_of_three_and_divisions_are_made_again(server: Served) -> None:

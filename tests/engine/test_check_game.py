@@ -14,7 +14,7 @@ import pytest
 
 from engine.chance import Chance
 from engine.check import Bot, NotConforming, check_game
-from engine.core import Event, Fault, Message, Reply, Result, Seat, Step
+from engine.core import FOUND_BY_RULES, Event, Fault, Message, Reply, Result, Seat, Step
 from engine.games import GAMES, liars_dice
 from engine.games.parsing import Refused, expect, illegal, line_of, number
 
@@ -179,8 +179,7 @@ class Tricks:
                 found[seat] = read(seat, line_of(reply))
             except Refused as refused:
                 failed[seat] = refused.fault
-        if self.bug == "a fault forgiven":
-            failed = {seat: fault for seat, fault in failed.items() if fault is not Fault.UNEXPECTED}
+        failed = {seat: fault for seat, fault in failed.items() if self.bug != f"{fault} forgiven"}
         if self.bug == "a fault by another name":
             failed = dict.fromkeys(failed, Fault.TIMEOUT)
         if self.bug == "a fault of both":
@@ -297,7 +296,11 @@ BUGS = {
     "prompts to the dead": "its program may be dead",
     "lines to the dead": "its program may be dead",
     "no faults": r"faults of seats \[0\] end as {}",
-    "a fault forgiven": r"its program may be dead|faults of seats \[\d\] end as {}",
+    **{
+        f"{fault} forgiven": r"its program may be dead|faults of seats \[\d(, \d)*\] end as {}"
+        for fault in Fault
+        if fault not in FOUND_BY_RULES
+    },
     "a fault by another name": "fault (exited|overflow) is kept as timeout",
     "a fault of both": r"faults of seats \[0\] end as",
     "a winner who failed": "seat 0 has failed, and yet the ranks are",

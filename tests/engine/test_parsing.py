@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.chance import Chance
-from engine.core import Fault
-from engine.games.parsing import Refused, expect, number, words
+from engine.core import FOUND_BY_RULES, Fault, Reply
+from engine.games.parsing import Refused, expect, line_of, number, words
 from engine.games.yacht_auction import Player, read_bid, read_put
 
 
@@ -90,6 +90,14 @@ def test_c11_ready_takes_exactly_ok(line: str) -> None:
     with pytest.raises(Refused) as refused:
         expect(line, "OK", 0)
     assert refused.value.fault is Fault.MALFORMED
+
+
+@pytest.mark.parametrize("fault", [fault for fault in Fault if fault not in FOUND_BY_RULES])
+def test_every_fault_that_comes_without_a_line_has_its_reason(fault: Fault) -> None:
+    with pytest.raises(Refused) as found:
+        line_of(Reply(None, 0, fault))
+    assert found.value.fault is fault
+    assert str(found.value)
 
 
 def test_arguments_come_back_without_the_command() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.core import Fault, Message, Reply, Result
+from engine.core import FOUND_BY_RULES, Fault, Message, Reply, Result
 from engine.games import GAMES
 from engine.games.yacht_auction import YachtAuction
 from engine.memory import Answer
@@ -86,6 +86,13 @@ def test_measured_times_are_part_of_the_record_and_labels_are_not_looked_at() ->
     assert verify(slow) == slow
     labelled = replace(MATCH, about={"match": "another", "bots": ["a", "b"]})
     assert verify(labelled) == labelled
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_only_what_the_rules_find_cannot_come_without_a_line(fault: Fault) -> None:
+    with pytest.raises(Diverged) as found:
+        verify(with_reply(ROLL, 0, Reply(None, 500_000_000, fault)))
+    assert ("before the rules saw it" in str(found.value)) is (fault in FOUND_BY_RULES)
 
 
 # Forged transcripts ----------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from sqlmodel import col, select
 
 from league import errors, service, sprt
 from league.jobs import SeriesJob
+from league.ratings import RatingConfig
 from league.service.challenges import ChallengeInfo, GateTerms
 from league.service.entries import EntryInfo, Gate
 from league.service.users import Person
@@ -92,6 +93,23 @@ def test_a_version_that_is_stronger_takes_over(entrant: Entrant) -> None:
     assert (challenge.state, challenge.candidate, challenge.incumbent) == (ChallengeState.PASSED, 2, 1)
     assert challenge.llr >= challenge.upper
     assert 10 <= challenge.wins < 100
+
+
+def test_the_ranking_ties_a_version_that_passed_less_closely_to_the_one_before_it(world: World) -> None:
+    """Beside it a version that took over without a gate."""
+    season_id = world.season(2, series_length=10, games_per_pair=10)
+    entrant, other = Entrant(world, season_id=season_id), Entrant(world, "none", season_id=season_id)
+    world.play_all()
+    entrant.upload()
+    other.upload()
+    entrant.play([1])
+    assert entrant.entry().version == other.entry().version == 2
+    with world.db.transaction() as session:
+        assert service.refit(session, season_id)
+        rows = {row["bot_id"]: row for row in service.leaderboard(session, season_id).standings["rows"]}
+    assert rows[entrant.bot_id]["prior_sd"] == RatingConfig().passed_sd_elo
+    assert rows[other.bot_id]["prior_sd"] is None
+    assert rows[entrant.bot_id]["parent_id"] is not None is not rows[other.bot_id]["parent_id"]
 
 
 def test_a_version_that_is_not_stronger_stays_out(entrant: Entrant) -> None:

@@ -15,9 +15,10 @@ from sqlmodel import col, select
 from league import service
 from league.jobs import BuildOutcome, Failure, SeriesJob
 from league.service import exhibitions
+from league.service.builds import FAILURES_TOLD
 from league.service.play import BLAMELESS, BROKEN_HOST, HANDED_BACK
 from league.states import Fitness, MatchState, SeriesState, VersionState
-from league.tables import Attempt, BotVersion, Match, Participant, Series
+from league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
 from tests.league.world import World, won
 
 
@@ -301,7 +302,7 @@ def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
 def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer_pauses(world: World) -> None:
     version_id = uploaded(world)
     pauses, reason = [], ""
-    for _ in range(world.settings.build_attempts + 8):
+    for _ in range(FAILURES_TOLD + 8):
         with world.db.transaction() as session:
             job = service.claim_build(session, version_id, "w1")
             assert job is not None
@@ -323,14 +324,36 @@ def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer
     assert (version.state, version.reason, version.trial_sha256) == (VersionState.READY, "", "f" * 64)
 
 
+def test_from_the_fifth_failure_at_a_build_on_an_operator_is_told(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    version_id = uploaded(world)
+    with caplog.at_level(logging.ERROR):
+        for number in range(1, FAILURES_TOLD + 2):
+            fail_build(world, version_id, "no-engine")
+            told = [record for record in caplog.records if "could not be built" in record.message]
+            assert len(told) == max(0, number - FAILURES_TOLD + 1)
+
+
+def test_a_long_cause_of_a_failed_build_is_cut_like_every_other(world: World) -> None:
+    version_id = uploaded(world)
+    fail_build(world, version_id, "x" * (MOST_WORD + 1))
+    with world.db.reading() as session:
+        assert session.exec(select(Attempt.cause)).all() == ["x" * MOST_WORD]
+
+
+def fail_build(world: World, version_id: int, cause: str) -> None:
+    with world.db.transaction() as session:
+        job = service.claim_build(session, version_id, "w1")
+        assert job is not None
+        service.release_build(session, job, cause, "why")
+
+
 def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World) -> None:
     version_id = uploaded(world)
     pauses = []
     for cause in ("no-engine", HANDED_BACK, HANDED_BACK, "no-engine"):
-        with world.db.transaction() as session:
-            job = service.claim_build(session, version_id, "w1")
-            assert job is not None
-            service.release_build(session, job, cause, "why")
+        fail_build(world, version_id, cause)
         with world.db.reading() as session:
             version = session.get_one(BotVersion, version_id)
         pauses.append((version.nudge_at - world.clock.now).total_seconds())

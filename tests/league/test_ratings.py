@@ -137,9 +137,9 @@ def test_a_rating_of_an_earlier_season_is_where_a_player_starts() -> None:
 
 def test_a_rating_is_carried_over_with_an_error_that_has_grown() -> None:
     config = RatingConfig(prior_sd_elo=350, version_sd_elo=90, season_sd_elo=120)
-    assert carried(1710, 50, config, new_version=False) == Prior(mean_elo=1710, sd_elo=130)
-    assert carried(1710, 80, config, new_version=True) == Prior(mean_elo=1710, sd_elo=170)
-    assert carried(1500, 350, config, new_version=True) == Prior(mean_elo=1500, sd_elo=350)  # as if it were new
+    assert carried(1710, 50, config) == Prior(mean_elo=1710, sd_elo=130)
+    assert carried(1710, 80, config, 90) == Prior(mean_elo=1710, sd_elo=170)
+    assert carried(1500, 350, config, 90) == Prior(mean_elo=1500, sd_elo=350)  # as if it were new
 
 
 def test_one_game_moves_a_known_player_less_than_an_unknown_one() -> None:
@@ -154,6 +154,14 @@ def test_a_version_without_games_is_where_its_parent_is_and_less_sure() -> None:
     assert elo(table)["a2"] == pytest.approx(elo(table)["a1"])
     around = se(table)
     assert around["a2"] == pytest.approx(math.hypot(around["a1"], 80), rel=0.02)
+
+
+def test_a_version_that_is_known_to_have_moved_follows_its_own_games_sooner() -> None:
+    lines = [*duels("a1", "b", 5, 60), *duels("a2", "b", 8)]
+    priors = {"a2": Prior(parent="a1")}
+    near = elo(rate(log(lines), RatingConfig(), priors))
+    wide = elo(rate(log(lines), RatingConfig(), {"a2": Prior(parent="a1", sd_elo=RatingConfig().passed_sd_elo)}))
+    assert wide["a2"] - wide["b"] > 0 > near["a2"] - near["b"]
 
 
 def test_games_of_a_version_tell_about_the_one_before_it() -> None:
@@ -277,7 +285,7 @@ def test_names_change_nothing_but_the_names(lines: list[Line], other: list[str])
 
 
 def test_a_configuration_comes_back_from_json() -> None:
-    for config in (RatingConfig(), RatingConfig(1000, None, 60, 50, Ranks.WINS)):
+    for config in (RatingConfig(), RatingConfig(1000, None, 60, 150, 50, Ranks.WINS)):
         assert RatingConfig.of_json(config.as_json()) == config
     for stored in ({}, RatingConfig().as_json() | {"version": 1}, RatingConfig().as_json() | {"decay": 0.9}):
         with pytest.raises(ValueError, match="another version"):

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from league.service.storable import MOST_DETAIL, evidence_json, storable, storable_tail
+from league.service.storable import MOST_DETAIL, evidence_json, storable, storable_tail, storable_word
+from league.tables import MOST_WORD, Attempt, Exhibition, LatencySummary, Participant
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -19,6 +20,12 @@ def test_any_text_becomes_text_that_every_database_keeps(text: str) -> None:
     for made in (storable(text), storable_tail(text, 100)):
         assert "\0" not in made
         made.encode()
+
+
+def test_a_word_is_as_long_as_the_columns_of_words() -> None:
+    assert storable_word("x" * 100) == "x" * MOST_WORD
+    cut = [(Attempt, "cause"), (Exhibition, "cause"), (Participant, "fault_command"), (LatencySummary, "command")]
+    assert {table.__table__.c[name].type.length for table, name in cut} == {MOST_WORD}  # type: ignore[attr-defined]
 
 
 def test_a_text_keeps_its_beginning_and_a_log_its_end() -> None:

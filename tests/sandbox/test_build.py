@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.core import STDERR_KEPT_BYTES
 from league.config import Settings
 from sandbox.archive import BadArchive, extract_program
-from sandbox.box import STDERR_KEPT_BYTES
 from sandbox.build import BUILD_LIMITS, BuildFailed, Built, build
 from sandbox.docker import DockerSandbox
 from sandbox.languages import LANGUAGES
