@@ -39,6 +39,7 @@ from league.config import Settings
 from league.database import Database
 from league.schema import SchemaAge, age_of, migration_config, newest_revision, revision
 from league.service.audit import SYSTEM, first_broken, record
+from league.service.dice import skip_dice
 from league.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables, transfer
 from league.tables import WorkerHost
 
@@ -92,6 +93,7 @@ def restore(
     with database.transaction() as session:
         data = {"taken_at": backup.manifest.taken_at, "database_sha256": backup.manifest.database_sha256}
         record(session, SYSTEM, "league-restored", "league", data)
+        skip_dice(session)
     database.close()
     return Checked(len(names) - len(missing), replayed, unlike)
 
