@@ -530,6 +530,10 @@ class Season(Output):
     divisions: list[Division]
     published_at: datetime | None
     log_sha256: str | None
+    dice_commitment: str | None = Field(
+        description="SHA-256 of the secret that all dice follow from; null: not open yet, or seeds drawn one by one."
+    )
+    dice_secret: str | None = Field(description="That secret, hexadecimal; null until the standings are published.")
 
 
 class Invited(Output):
@@ -827,6 +831,9 @@ class Match(Output):
     rated: bool
     commitment: str
     seed: str | None
+    deal: int | None = Field(
+        description="The seed's number among those that follow from the season's secret; null: it was drawn by itself."
+    )
     attempt: int = Field(description="Which seed of the list that `seed` stands for it was played with, or is to be.")
     transcript_sha256: str | None
     created_at: datetime

@@ -120,6 +120,8 @@ class Season(Answer):
     divisions: list[Division]
     published_at: datetime | None
     log_sha256: str | None
+    dice_commitment: str | None
+    dice_secret: str | None
 
 
 class Progress(Answer):
@@ -285,6 +287,7 @@ class Match(Answer):
     rated: bool
     commitment: str
     seed: str | None
+    deal: int | None
     attempt: int
     transcript_sha256: str | None
     finished_at: datetime | None

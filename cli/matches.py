@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from cli.api_client import Client, Refused
-from cli.api_models import AttemptView, EndingView, Match, MatchDetail, Version
+from cli.api_models import AttemptView, EndingView, Match, MatchDetail, SeasonDetail, Version
 from cli.author import find_bot
 from cli.client import USAGE, AsJson, Server, Token, connect, print_json, print_json_lines
 from cli.console import err, fail, out, plain, quoted
@@ -229,13 +229,14 @@ def download(
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A transcript to look at. `name`: of its file or match, for people. `match`: what the league says of it, where it
-    was asked for by its number.
+    """A transcript to look at. `name`: of its file or match, for people. `match` and `season`: what the league says of
+    it, where it was asked for by its number.
     """
 
     name: str
     transcript: Transcript
     match: MatchDetail | None = None
+    season: SeasonDetail | None = None
 
 
 def look(file: Path, server: str, token: str) -> Looked:
@@ -246,7 +247,7 @@ def look(file: Path, server: str, token: str) -> Looked:
     with connect(server, token) as client:
         match = client.match(number)
         name = f"match {number}"
-        return Looked(name, parsed(published(client, match), name), match)
+        return Looked(name, parsed(published(client, match), name), match, client.season(match.season_id))
 
 
 def match_number(file: Path) -> int | None:

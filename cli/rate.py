@@ -19,7 +19,7 @@ from cli.api_models import Leaderboard
 from cli.client import visit
 from cli.console import fail, out, plain, short
 from cli.leaderboard import standings_table
-from cli.recount import recount_of
+from cli.recount import dice_of, recount_of
 from engine.figures import counted
 from league.beside import sentences, tally
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sqlmodel import Session
 
     from league.comparison import Recount
+    from league.fairness import DiceCheck
     from league.ratings import Log, RatingConfig, RatingTable
 
 MOST_SD_ELO = 10_000.0
@@ -52,14 +53,14 @@ def rate(
             min=1,
         ),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Compare with the season's stored ranking.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Compare with the season's ranking and dice.")] = False,
     server: Annotated[str | None, typer.Option(help="Check this server's ranking, from what it exports.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
     """Rate a log of games, each a line {"players": [...], "ranks": [...]}; matches that share dice name a "group".
 
-    With --season --check the newest ranking is made again: on the server's machine from its database, anywhere from
-    what a --server exports; exit code 1 if anything differs.
+    With --season --check the newest ranking and, once the season is over, all seeds are made again: on the server's
+    machine from its database, anywhere from what a --server exports; exit code 1 if anything differs.
     """
     if (file is None) == (season is None):
         fail("give either a file or --season", 2)
@@ -216,11 +217,13 @@ def _show_season(season_id: int, as_json: bool) -> None:
 
 
 def _check(season_id: int, server: str | None, as_json: bool) -> None:
-    """Whether the stored ranking is what its configuration makes of the log; ends with 1 if it is not."""
-    found = _of_database(season_id) if server is None else _of_server(server, season_id)
+    """Whether the stored ranking is what its configuration makes of the log, and the dice are what the season had
+    committed to; ends with 1 if anything is not.
+    """
+    found, dice = _of_database(season_id) if server is None else _of_server(server, season_id)
     games = counted(found.games, "game")
     if as_json:
-        print(json.dumps(asdict(found)))
+        print(json.dumps(asdict(found) | {"dice": asdict(dice)}))
     elif found.snapshot_id is None:
         out.print(f"Season {season_id} has no ranking yet.")
     elif found.same:
@@ -232,20 +235,23 @@ def _check(season_id: int, server: str | None, as_json: bool) -> None:
             out.print(f"  {plain(difference)}", soft_wrap=True)
         if found.refit_due:
             out.print("The log has changed since, and a new ranking is due.")
-    if not found.same:
+    if not as_json:
+        for sentence in dice.differences or (dice.sentence,):
+            out.print(plain(sentence), soft_wrap=True)
+    if not found.same or dice.differences:
         raise typer.Exit(1)
 
 
-def _of_database(season_id: int) -> Recount:
-    from league.service.recount import recount
+def _of_database(season_id: int) -> tuple[Recount, DiceCheck]:
+    from league.service.recount import dice_check, recount
 
     with _reading(season_id) as session:
-        return recount(session, season_id)
+        return recount(session, season_id), dice_check(session, season_id)
 
 
-def _of_server(server: str, season_id: int) -> Recount:
+def _of_server(server: str, season_id: int) -> tuple[Recount, DiceCheck]:
     with visit(server) as client:
-        return recount_of(client, season_id)
+        return recount_of(client, season_id), dice_of(client, season_id)
 
 
 @contextmanager

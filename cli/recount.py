@@ -11,6 +11,7 @@ from cli.api_client import Client
 
 if TYPE_CHECKING:
     from league.comparison import Recount
+    from league.fairness import DiceCheck
     from league.ratings import Log
 
 DISQUALIFIED = "disqualified"
@@ -35,6 +36,18 @@ def recount_of(client: Client, season_id: int) -> Recount:
     else:
         found = differences(board, remade(board, config, log, _passed(client, season_id)))
     return Recount(season_id, snapshot_id, log.sha256, log.games, found, None)
+
+
+def dice_of(client: Client, season_id: int) -> DiceCheck:
+    """Whether the dice of the exported matches are those that the season had committed to. Raises Refused."""
+    from league.fairness import Dealt, check_dice, told
+
+    season = client.season(season_id)
+    records = client.audit(f"season/{season_id}", oldest_first=True)
+    rows = _rows(client, season_id, "matches")
+    dealt = (Dealt(row["match_id"], row["deal"], row["commitment"], row["seed"]) for row in rows)
+    about = ((record.action, record.data) for record in records)
+    return check_dice(told(season.dice_commitment, season.dice_secret, about), dealt)
 
 
 def exported_log(client: Client, season_id: int) -> Log:

@@ -23,6 +23,7 @@ from engine.replay import replay as play_again
 from engine.transcript import Transcript, encode_result
 from engine.verdicts import Taken, ending
 from league.agreement import disagreements
+from league.fairness import BY_THEMSELVES, Dealt, Told, wrong_secret, wrong_seed
 
 NAME_WIDTH = 68
 
@@ -75,7 +76,7 @@ def verify(
     """
     looked = look(file, server, token)
     name, transcript = looked.name, looked.transcript
-    wrong = disagreements(transcript, looked.match) if looked.match else []
+    wrong = _disagreements(looked)
     if wrong:
         if as_json:
             print(json.dumps({"verified": False, "exchange": None, "detail": "; ".join(wrong)}))
@@ -90,6 +91,17 @@ def verify(
     except ValueError as error:
         fail(f"{name}: {error}")
     _show_verified(looked, as_json)
+
+
+def _disagreements(looked: Looked) -> list[str]:
+    """Where the transcript, the match and its season differ, as clauses; none for a file."""
+    if looked.match is None or looked.season is None:
+        return []
+    match, season = looked.match, looked.season
+    told = Told(season.dice_commitment, season.dice_secret)
+    secret, seed = wrong_secret(told), wrong_seed(told, Dealt(match.id, match.deal, match.commitment, match.seed))
+    of_its_season = [secret.rstrip(".")] if secret else [f"the match {seed}"] if seed else []
+    return disagreements(looked.transcript, match) + of_its_season
 
 
 def _show_verified(looked: Looked, as_json: bool) -> None:
@@ -138,7 +150,14 @@ def _compared(looked: Looked) -> str:
             "A file cannot tell whether a league has this match, who played it, or whether its dice were committed to "
             f"before: `{ask}` asks the league."
         )
+    season = looked.season
+    if season is None or season.dice_commitment is None:
+        drawn = BY_THEMSELVES
+    elif season.dice_secret is None:
+        drawn = "Whether its dice follow from the secret of its season is told with the final standings."
+    else:
+        drawn = f"Its dice follow from the secret of its season, number {looked.match.deal}."
     return (
         "Game, dice and their commitment, attempt, players, places, points and faults are what the league says of "
-        f"match {looked.match.id}."
+        f"match {looked.match.id}. {drawn}"
     )

@@ -5,9 +5,13 @@ and the blocks' bytes are used in order. `below(n)` for 1 <= n <= 256 takes the 
 ``b >= 256 - 256 mod n`` it is thrown away and the next one is taken (so every value is equally likely); the value
 is ``b mod n``. Nothing else draws from the stream. Fixed values are kept in tests/engine/test_chance.py.
 
-The seed is drawn when a match is scheduled and its `commitment` published at once; the seed itself appears with
-the transcript. It commits to a whole list of seeds: an attempt that came to nothing is played again with the next one
-(`attempt_seed`, ruling C-16), so that nothing which a bot learnt in it helps.
+A match's `commitment` is published when it is scheduled, and its seed with the transcript. It commits to a whole list
+of seeds: an attempt that came to nothing is played again with the next one (`attempt_seed`, ruling C-16), so that
+nothing which a bot learnt in it helps.
+
+A season's seeds follow from one secret (`season_seed`), whose commitment is published when the season opens, before
+anybody knows who will play whom, and which is told when it is over. Who keeps the secret can foresee the dice, and
+cannot choose others.
 """
 
 from __future__ import annotations
@@ -19,11 +23,20 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SEED_BYTES = 16
+SECRET_BYTES = 32
 
 
 def commitment(seed: bytes) -> str:
-    """SHA-256 of the seed in hexadecimal, published before the match is played."""
+    """SHA-256 of a seed or secret in hexadecimal, published before the matches are played."""
     return hashlib.sha256(seed).hexdigest()
+
+
+def season_seed(secret: bytes, deal: int) -> bytes:
+    """The seed of the n-th deal of a season, n from 1: the first `SEED_BYTES` bytes of
+    ``SHA-256("deadheat deal n" || secret)``, n in decimal.
+    """
+    assert deal >= 1
+    return hashlib.sha256(b"deadheat deal %d" % deal + secret).digest()[:SEED_BYTES]
 
 
 def attempt_seed(seed: bytes, attempt: int) -> bytes:

@@ -42,6 +42,7 @@ from league.database import Database, is_there
 from league.room import blob_folder
 from league.schema import SchemaAge, age_of, migration_config, newest_revision, revision
 from league.service.audit import SYSTEM, first_broken, record
+from league.service.dice import skip_dice
 from league.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables, transfer
 from league.tables import WorkerHost
 
@@ -107,6 +108,7 @@ def restore(
         manifest = backup.manifest
         data = {"taken_at": manifest.taken_at, "database_sha256": manifest.database_sha256, "blobs_lost": len(lost)}
         record(session, SYSTEM, "league-restored", "league", data)
+        skip_dice(session)
     database.close()
     return Checked(len(names) - len(lost), replayed, unlike, lost)
 

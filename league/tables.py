@@ -236,7 +236,9 @@ class Season(SQLModel, table=True):
     `log_serial` counts changes of the log of results, `rated_serial` is the count that the newest ranking has
     seen: where they differ a refit is due. `games_per_pair` None: no end but the season's. `pairing_seed` decides every
     lot of who plays whom (with `series_planned`, how many series its ladder has planned); it is drawn with the first
-    series and never shown.
+    series and never shown. `secret` decides all dice (`league.service.dice`), of which `deals` numbers are used up; it
+    is drawn at the opening, when its commitment is published, and told with the published standings. None: the season
+    was opened before there were such secrets, and its seeds are drawn one by one.
     """
 
     __table_args__ = (
@@ -297,6 +299,8 @@ class Season(SQLModel, table=True):
     challenge_games: int = 1000  # most games of one version at a promotion gate; 0: there are no gates
 
     pairing_seed: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
+    secret: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
+    deals: int = 0
     series_planned: int = 0
     log_serial: int = 0
     rated_serial: int = 0
@@ -460,7 +464,8 @@ class Match(SQLModel, table=True):
     """One playing. The seed is secret until the match is done; its commitment is public from the start.
 
     The seed stands for a list of them, one for each attempt: `attempt` says which one it was played with, or is to be
-    (`engine.chance.attempt_seed`).
+    (`engine.chance.attempt_seed`). `deal`: its number among those that follow from the season's secret
+    (`engine.chance.season_seed`); None: it was drawn by itself.
 
     Matches that share their dice (the rotations of one deal) have one seed, hence one commitment: that is what ratings
     take for one cluster. They lie in different series, and nothing of their dice is told before all of them are over
@@ -503,6 +508,7 @@ class Match(SQLModel, table=True):
     number: int  # 0-based place in its series
     seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
     commitment: str = Field(max_length=SHA256_HEX)
+    deal: int | None = None
     attempt: int = 1
     repeats_id: int | None = Field(default=None, foreign_key="match.id")
     state: MatchState = Field(default=MatchState.SCHEDULED, sa_column=_word(MatchState, "state"))

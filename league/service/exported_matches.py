@@ -45,6 +45,7 @@ def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
             "rejudged_as": rejudged.get(match.id),
             "commitment": match.commitment,
             "seed": match.seed.hex() if match.state is MatchState.DONE and match.id not in untold else None,
+            "deal": match.deal,
             "attempt": match.attempt,
             "transcript_sha256": None if match.id in untold else match.transcript_sha256,
             "created_at": match.created_at.isoformat(),

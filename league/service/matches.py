@@ -60,7 +60,8 @@ class SeatInfo:
 class MatchInfo:
     """One line of a list. `seed` (hexadecimal) and `transcript_sha256` are None until the match is done, and for as
     long as another with the same dice is to be played (`league.service.deals`). `attempt`: which seed of the list that
-    `seed` stands for the match was played with, or is to be.
+    `seed` stands for the match was played with, or is to be. `deal`: the seed's number among those that follow from the
+    season's secret; None: it was drawn by itself.
 
     `uncounted`: why a match that is done is not in the log of results; None: it is, or it is not done. `repeats_id`:
     the match that was ruled out and in whose place this one is played.
@@ -74,6 +75,7 @@ class MatchInfo:
     rated: bool
     commitment: str
     seed: str | None
+    deal: int | None
     attempt: int
     transcript_sha256: str | None
     created_at: datetime
@@ -367,6 +369,7 @@ def _view(row: Match, game: str, seats: tuple[SeatInfo, ...], bearing: Bearing, 
         rated=row.rated,
         commitment=row.commitment,
         seed=row.seed.hex() if told and row.state is MatchState.DONE else None,
+        deal=row.deal,
         attempt=row.attempt,
         transcript_sha256=row.transcript_sha256 if told else None,
         created_at=row.created_at,

@@ -1,6 +1,7 @@
-"""Writing planned matches down: where series, their seats and their seeds come from.
+"""Writing planned matches down: where series and their seats come from.
 
-Ladder, finals and challenges all plan with `add_series`. Every match gets a secret seed with a public commitment.
+Ladder, finals and challenges all plan with `add_series`. Every match gets a secret seed (`league.service.dice`) with a
+public commitment.
 Where a game's hands are private (`engine.games.SAME_DEALS`), each deal is played once from every seat with one seed,
 and those matches lie in different series (`league.pairing.rotations`): a bot that could carry anything from one match
 of a series to the next, or from one box to the next on the same machine, finds no dice there that it has seen. What
@@ -19,6 +20,7 @@ from engine.chance import SEED_BYTES, commitment
 from engine.games import SAME_DEALS
 from league.database import now, surroundings
 from league.pairing import Seating, pair_key, rotations, seatings, whole_turns
+from league.service.dice import Dice, deal_dice
 from league.service.steps import insert_rows
 from league.states import Purpose
 from league.tables import BotVersion, Match, Pair, Participant, Season, Series
@@ -58,9 +60,9 @@ def add_series(
     else:
         plans = [seatings(versions, matches, seed=order)]
     made = [_series(session, season, purpose, round_number, challenge_id) for _ in plans]
-    seeds: dict[int, bytes] = {}
+    dice: dict[int, Dice] = {}
     for series, plan in zip(made, plans, strict=True):
-        _add_matches(session, series, plan, seeds)
+        _add_matches(session, series, plan, dice)
     if purpose is not Purpose.CHALLENGE:  # two versions of one bot, and never rated
         _count(session, season.id, versions, plans)
     return [series.id for series in made]
@@ -91,23 +93,22 @@ def _series(
     return series
 
 
-def _add_matches(session: Session, series: Series, plan: Sequence[Seating], seeds: dict[int, bytes]) -> None:
-    """`seeds`: by deal, of the series that are planned together; one for each new deal is added."""
-    entropy = surroundings(session).entropy
-    rows = []
-    for number, seating in enumerate(plan):
-        seed = seeds.get(seating.deal) or entropy(SEED_BYTES)
-        seeds[seating.deal] = seed
-        rows.append(
-            Match(
-                series_id=series.id,
-                season_id=series.season_id,
-                number=number,
-                seed=seed,
-                commitment=commitment(seed),
-                created_at=series.created_at,
-            )
+def _add_matches(session: Session, series: Series, plan: Sequence[Seating], dice: dict[int, Dice]) -> None:
+    """`dice`: by deal, of the series that are planned together; those of each new deal are added."""
+    new = list(dict.fromkeys(seating.deal for seating in plan if seating.deal not in dice))
+    dice.update(zip(new, deal_dice(session, series.season_id, len(new)), strict=True))
+    rows = [
+        Match(
+            series_id=series.id,
+            season_id=series.season_id,
+            number=number,
+            seed=dice[seating.deal].seed,
+            commitment=commitment(dice[seating.deal].seed),
+            deal=dice[seating.deal].deal,
+            created_at=series.created_at,
         )
+        for number, seating in enumerate(plan)
+    ]
     session.add_all(rows)
     session.flush()
     seated = plan[0].seats

@@ -3,7 +3,7 @@
 A closed season is over when the last of its series has ended and no match waits for an organiser. Then the log can
 change no more (`league.service.rulings` refuses to touch a closed season), the ranking is made once more from all of
 it, and stored as the published standings with the log's hash. There is one such snapshot for a season, and the database
-refuses to change or remove it.
+refuses to change or remove it. The secret of the season's dice is told with it, for nothing is left to be played.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def publish(session: Session, season_id: int) -> bool:
     seen = update(Season).where(col(Season.id) == season_id).values(rated_serial=Season.log_serial)
     session.exec(seen.execution_options(synchronize_session=False))
     remember(session, snapshot)
-    data = {"ranking": snapshot.id, "log_sha256": snapshot.log_sha256}
+    secret = session.get_one(Season, season_id).secret
+    data = {"ranking": snapshot.id, "log_sha256": snapshot.log_sha256, "dice_secret": secret and secret.hex()}
     record(session, SYSTEM, "season-published", f"season/{season_id}", data)
     log.info("season %d published: log %s", season_id, snapshot.log_sha256[:12])
     return True

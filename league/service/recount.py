@@ -1,14 +1,16 @@
-"""Making a stored ranking again from the log in the database, and comparing every figure."""
+"""Making a stored ranking again from the log in the database, and a season's dice from its secret, and comparing."""
 
 from __future__ import annotations
 
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 
 from league.comparison import Recount, differences, model_of
 from league.errors import NotFound
+from league.fairness import Dealt, DiceCheck, check_dice, told
 from league.service.ranking import ranking
+from league.service.seasons import season_info
 from league.service.standings import leaderboard
-from league.tables import Season
+from league.tables import AuditRecord, Match, Season
 
 
 def recount(session: Session, season_id: int) -> Recount:
@@ -30,3 +32,12 @@ def recount(session: Session, season_id: int) -> Recount:
         {"log_sha256": made.log_sha256, "config": made.config, **made.standings},
     )
     return Recount(season_id, stored.snapshot_id, made.log_sha256, made.standings["totals"]["rated"], found, due)
+
+
+def dice_check(session: Session, season_id: int) -> DiceCheck:
+    """Whether the season's dice are those it had committed to. Raises NotFound."""
+    info = season_info(session, season_id)
+    about = select(AuditRecord.action, AuditRecord.data).where(AuditRecord.subject == f"season/{season_id}")
+    season = told(info.dice_commitment, info.dice_secret, session.exec(about.order_by(col(AuditRecord.id))))
+    rows = session.exec(select(Match.id, Match.deal, Match.commitment, Match.seed).where(Match.season_id == season_id))
+    return check_dice(season, (Dealt(match_id, deal, hashed, seed.hex()) for match_id, deal, hashed, seed in rows))

@@ -15,10 +15,11 @@ from datetime import datetime
 
 from sqlmodel import Session, col, select
 
-from engine.chance import SEED_BYTES, commitment
-from league.database import now, surroundings
+from engine.chance import commitment
+from league.database import now
 from league.errors import NotFound, WrongState
 from league.service.audit import record
+from league.service.dice import deal_dice
 from league.service.impartiality import judging
 from league.service.steps import insert_rows, move, touch_log
 from league.service.uncounted import DROPPED
@@ -162,13 +163,14 @@ def _playings(session: Session, match: Match) -> set[int]:
 
 def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match:
     """The same match, to be played once more with other dice."""
-    seed = surroundings(session).entropy(SEED_BYTES)
+    (dice,) = deal_dice(session, match.season_id, 1)
     again = Match(
         series_id=series_id,
         season_id=match.season_id,
         number=0,
-        seed=seed,
-        commitment=commitment(seed),
+        seed=dice.seed,
+        commitment=commitment(dice.seed),
+        deal=dice.deal,
         repeats_id=match.id,
         created_at=at,
     )

@@ -30,6 +30,7 @@ from league.database import now
 from league.errors import BadSetting, Unsettled, WrongState
 from league.service.audit import SYSTEM, record
 from league.service.challenges import end_challenges
+from league.service.dice import commit_to_dice
 from league.service.dropping import drop_held, drop_waiting
 from league.service.entries import offer_newest
 from league.service.seasons import SeasonInfo, season_info
@@ -90,7 +91,11 @@ def change_state(
     if not move(session, Season, season_id, before, after):
         return False
     season = session.get_one(Season, season_id, populate_existing=True)
-    record(session, actor, f"season-{after.value}", f"season/{season_id}", {"before": before.value, **cut_off})
+    dice = {}
+    if before is SeasonState.SCHEDULED and after is SeasonState.OPEN:
+        dice = {"dice_commitment": commit_to_dice(session, season)}
+    data = {"before": before.value, **cut_off, **dice}
+    record(session, actor, f"season-{after.value}", f"season/{season_id}", data)
     if after is SeasonState.OPEN:
         offer_newest(session, season)
     if after in {SeasonState.FROZEN, SeasonState.FINALS, SeasonState.CLOSED}:

@@ -14,6 +14,7 @@ from typing import TypedDict, Unpack
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, func, select
 
+from engine.chance import commitment
 from engine.games import GAMES
 from league.database import now
 from league.errors import BadSetting, NameTaken, NotFound, UnknownGame, WrongState
@@ -81,7 +82,11 @@ INHERITED = frozenset(SeasonSettings.__annotations__) - frozenset(DATES)
 
 @dataclass(frozen=True, slots=True)
 class SeasonInfo:
-    """A season as everyone sees it. `log_sha256`: of the published standings' log; None: there are none yet."""
+    """A season as everyone sees it. `log_sha256`: of the published standings' log; None: there are none yet.
+
+    `dice_commitment`: SHA-256 of the secret that all its dice follow from; None: it is yet to open, or its seeds are
+    drawn one by one. `dice_secret` (hexadecimal): the secret itself; None until the standings are published.
+    """
 
     id: int
     game: str
@@ -117,6 +122,8 @@ class SeasonInfo:
     divisions: tuple[DivisionInfo, ...]
     published_at: datetime | None
     log_sha256: str | None
+    dice_commitment: str | None
+    dice_secret: str | None
 
     @property
     def plays(self) -> Plays:
@@ -376,6 +383,13 @@ def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:
         published_at, log_sha256 = finals.get(row.id, (None, None))
         values = {name: getattr(row, name) for name in columns}
         views.append(
-            SeasonInfo(**values, divisions=tuple(divisions[row.id]), published_at=published_at, log_sha256=log_sha256)
+            SeasonInfo(
+                **values,
+                divisions=tuple(divisions[row.id]),
+                published_at=published_at,
+                log_sha256=log_sha256,
+                dice_commitment=commitment(row.secret) if row.secret else None,
+                dice_secret=row.secret.hex() if row.secret and published_at else None,
+            )
         )
     return views

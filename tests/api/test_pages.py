@@ -192,7 +192,7 @@ def test_a_match_page_tells_everything(played: Played) -> None:
     site = played.site
     text = re.sub(r"\s+", " ", page(site, f"/matches/{played.ids[0]}").text)
     assert "greedy (ada) won." in text
-    assert f"deadheat verify match-{played.ids[0]}.jsonl" in text
+    assert f"deadheat verify {played.ids[0]}" in text
     assert "5.00" in text and "9.00" in text and "1.8 %" in text  # mean, slowest, of its limit
     assert "roll" in text and "12345" in text
     text = re.sub(r"\s+", " ", page(site, f"/matches/{played.ids[2]}").text)

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlmodel import select
+from sqlmodel import col, select, update
 
+from engine.chance import commitment
 from league import service
-from league.states import ChallengeState
-from league.tables import Challenge, RatingSnapshot
+from league.states import ChallengeState, SeasonState
+from league.tables import Challenge, Match, RatingSnapshot
 from tests.api.served import served
 from tests.api.site import Site
 from tests.cli.command import assert_one_sentence, invoke
@@ -116,8 +117,32 @@ def test_a_log_that_has_changed_since_is_told(server: Served) -> None:
 
 def test_a_season_without_a_ranking_and_one_that_is_not_there(server: Served) -> None:
     season_id = server.world.season(1)
-    assert server.check(season_id) == (0, "Season 1 has no ranking yet.\n")
+    code, said = server.check(season_id)
+    assert (code, said.splitlines()[0]) == (0, "Season 1 has no ranking yet.")
     assert_one_sentence(
         invoke("rate", "--season", "9", "--check", "--server", server.url), "There is no season 9.", code=1
     )
     assert_one_sentence(invoke("rate", "--season", "1", "--server", server.url), "--server is for --check")
+
+
+def test_everybody_can_make_the_dice_of_a_season_again(server: Served) -> None:
+    world = server.world
+    season_id = world.season(3, series_length=2, games_per_pair=2)
+    world.play_all()
+    server.refit(season_id)
+    assert "told with the final standings" in server.check(season_id)[1]
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+    with world.db.transaction() as session:
+        assert service.publish(session, season_id)
+    code, said = server.check(season_id)
+    assert (code, "The dice follow from the secret that the season opened with: 6 seeds of 6 matches." in said) == (
+        0,
+        True,
+    )
+    with world.db.transaction() as session:
+        session.exec(update(Match).where(col(Match.id) == 2).values(seed=bytes(16), commitment=commitment(bytes(16))))
+    code, said = server.check(season_id)
+    assert (code, "Match 2 has not the dice that follow" in said) == (1, True)
+    found = json.loads(server.check(season_id, "--json")[1])
+    assert len(found["dice"]["differences"]) == 1

@@ -393,7 +393,7 @@ def test_a_match_has_one_word_for_a_bot(ranks: tuple[int | None, ...], bots: tup
     rest = dict.fromkeys(("seed", "transcript_sha256", "finished_at", "uncounted", "repeats_id"))
     state = "scheduled" if None in ranks else "done"
     about = {"id": 1, "season_id": 1, "game": GAME, "state": state, "rated": True, "seats": seats}
-    about |= {"commitment": "", "attempt": 1}
+    about |= {"commitment": "", "deal": None, "attempt": 1}
     match = Match.model_validate(rest | about)
     assert follow.verdict(match, 7) == word
     assert follow.verdict(match, 7, 1) == ("lost" if word == "v2 beat v1" else word)

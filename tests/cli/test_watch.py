@@ -8,17 +8,23 @@ import re
 import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import zstandard
 
 from cli.api_client import Client
 from cli.api_models import MatchDetail
+from engine.chance import commitment, season_seed
+from engine.games.yacht_auction import YachtAuction
+from engine.memory import MemoryTransport
+from engine.referee import run_match
 from engine.transcript import Transcript, encode
 from league.service.matches import MatchInfo
 from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, with_reply
 from tests.engine.busy import COUNTED, on_a_busy_host, third_attempt
 from tests.engine.busy import with_reply as with_that_reply
+from tests.engine.players import Legal
 from tests.league.told import labelled, told
 
 TRANSCRIPTS = ROOT / "tests" / "transcripts"
@@ -49,8 +55,13 @@ def test_a_forged_transcript_fails_with_the_exchange(transcript: Path, tmp_path:
     assert "exchange 4" in done.stderr
 
 
-def serve(monkeypatch: pytest.MonkeyPatch, match: MatchInfo, transcript: Transcript) -> None:
-    """A server that says this of match 7, and serves that."""
+SECRET = bytes(32)
+
+
+def serve(monkeypatch: pytest.MonkeyPatch, match: MatchInfo, transcript: Transcript, secret: str | None = None) -> None:
+    """A server that says this of match 7 and of its season's secret, and serves that."""
+    season = SimpleNamespace(dice_commitment=commitment(SECRET), dice_secret=secret)
+    monkeypatch.setattr(Client, "season", lambda *_: season)
     content = encode(transcript)
     published = replace(match, transcript_sha256=hashlib.sha256(content).hexdigest())
     shown = MatchDetail.model_validate(asdict(published) | {"not_played": "", "attempts": (), "latencies": ()})
@@ -60,7 +71,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, match: MatchInfo, transcript: Transcr
 
 def test_a_match_is_compared_with_what_the_league_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     honest = labelled(read(EXAMPLE))
-    serve(monkeypatch, told(honest), honest)
+    serve(monkeypatch, replace(told(honest), deal=1), honest)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     done = invoke("verify", "7")
     shown = " ".join(done.stdout.split())
@@ -85,6 +96,20 @@ def test_a_league_that_serves_another_match_is_told_of(monkeypatch: pytest.Monke
     assert found["verified"] is False
     for what in ("committed to", "game is betris-large", "number is none", "points of seat 1", "player at seat 2"):
         assert what in found["detail"], what
+
+
+def test_a_match_whose_season_is_over_has_its_dice_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = labelled(run_match(YachtAuction(), 2, season_seed(SECRET, 3), MemoryTransport([Legal(1), Legal(2)])))
+    for deal, secret, code, sentence in (
+        (3, None, 0, "Whether its dice follow from the secret of its season is told with the final standings."),
+        (3, SECRET.hex(), 0, "Its dice follow from the secret of its season, number 3."),
+        (4, SECRET.hex(), 1, "the match has not the dice that follow from the season's secret for number 4"),
+        (3, "00", 1, "The season's secret is not the one that it was committed to"),
+        (None, None, 1, "the match has a seed that was drawn by itself, and its season has a secret"),
+    ):
+        serve(monkeypatch, replace(told(honest), deal=deal), honest, secret)
+        done = invoke("verify", "7")
+        assert (done.returncode, sentence in " ".join((done.stdout + done.stderr).split())) == (code, True), done
 
 
 def test_a_file_alone_says_what_it_cannot_know() -> None:

@@ -24,7 +24,7 @@ from engine.games import GAMES
 from engine.memory import MemoryTransport
 from engine.referee import run_match
 from engine.transcript import encode
-from league import service
+from league import fairness, service
 from league.backup import Backup, BadBackup, Pruned, back_up, backups, named_blobs, owners, prune, read_backup
 from league.blobs import Blobs
 from league.config import Settings
@@ -32,6 +32,7 @@ from league.database import Database
 from league.restore import NotEmpty, check, restore
 from league.schema import WrongSchema
 from league.service.audit import first_broken
+from league.service.dice import SKIPPED
 from league.states import MatchState
 from league.tablecopy import sums
 from league.tables import AuditRecord, BotVersion, Match, RatingSnapshot, Season, Series, User
@@ -126,6 +127,8 @@ def test_a_restored_league_goes_on_and_says_in_its_audit_log_what_happened(
         with world.db.reading() as session:
             assert first_broken(session) is None
             told = session.exec(select(AuditRecord).where(AuditRecord.action == RESTORED)).one()
+            before, after = (deals(made_of) for made_of in (played, world))
+        assert after[1] > before[1] + SKIPPED  # whose dice may have been seen
         assert json.loads(told.data)["database_sha256"] == made.manifest.database_sha256
     finally:
         world.close()
@@ -406,15 +409,21 @@ def older(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     return chosen
 
 
+def deals(world: World) -> dict[int, int]:
+    """By season how many numbers of dice are used up."""
+    with world.db.reading() as session:
+        return dict(session.exec(select(Season.id, Season.deals)).all())
+
+
 def everything(chosen: Settings) -> dict[str, list[dict[str, object]]]:
-    """What is in a league's most telling tables, without the record of its restoring."""
+    """What is in a league's most telling tables, without the records of its restoring and the numbers that it skips."""
     database = Database(chosen)
     with database.reading() as session:
         found = {
             table.__name__: [
-                row.model_dump()
+                row.model_dump(exclude={"deals"})
                 for row in session.exec(select(table).order_by(col(table.id)))
-                if getattr(row, "action", "") != RESTORED
+                if getattr(row, "action", "") not in (RESTORED, fairness.SKIPPED)
             ]
             for table in (User, BotVersion, Season, Series, Match, RatingSnapshot, AuditRecord)
         }

@@ -31,6 +31,7 @@ def told(transcript: Transcript, sha256: str = "") -> MatchInfo:
         rated=True,
         commitment=commitment(transcript.seed),
         seed=transcript.seed.hex(),
+        deal=None,
         attempt=transcript.attempt,
         transcript_sha256=sha256,
         created_at=START,

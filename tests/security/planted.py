@@ -71,6 +71,10 @@ class PlantedLeague:
         self._appeals()
         self._exhibition()
         self._deal()
+        with self.site.world.db.reading() as session:
+            for season in session.exec(select(Season)):
+                if season.secret is not None:
+                    self.secrets[f"dice of season {season.id}"] = season.secret.hex()
         self._what_the_database_keeps()
         self._copy = sqlite3.connect(":memory:", check_same_thread=False)
         with sqlite3.connect(self._file) as present:
