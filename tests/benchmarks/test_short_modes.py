@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.benchmarks.cluster import HOUSEKEEPING, report_shares
 from workers.context import BOTS
 
 
@@ -57,6 +58,7 @@ def test_what_the_way_to_a_container_costs() -> None:
 def test_what_a_cluster_plays_and_a_long_queue_costs() -> None:
     lines = short("cluster").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)"]
+    assert sum(line.startswith(f"    {HOUSEKEEPING} ") for line in lines) == 1
     assert sum(line.strip().startswith(("SQLite: ", "PostgreSQL: ", "Redis: ")) for line in lines) == 11
 
 
@@ -70,3 +72,13 @@ def test_what_the_pages_of_a_large_league_cost() -> None:
     lines = short("site").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)"]
     assert sum("times (" in line for line in lines) == 2
+
+
+def test_housekeeping_counts_as_ours_and_not_as_play(capsys: pytest.CaptureFixture[str]) -> None:
+    spent = {"containers and engine": 80, "machines that play": 12, "db1": 1, "queue": 1, "api1": 1, "api2": 1}
+    assert report_shares({3: {"matches": 1000, **spent, HOUSEKEEPING: 4}}) == 0
+    shares = capsys.readouterr().out
+    assert "Ours beside playing: 8.0 %." in shares
+    assert "Without housekeeping: 4.0 %." in shares
+    assert report_shares({3: {"matches": 1000, **spent, HOUSEKEEPING: 40}}) == 1
+    assert report_shares({3: {"matches": 1000, **spent, HOUSEKEEPING: 4, "db1": 5}}) == 2

@@ -39,6 +39,7 @@ from tests.cluster.network import Machine, Network
 from tests.cluster.servers import ADDRESS, Primary, Redis, until
 from tests.invariants import broken, convicted
 
+API_MACHINES = ("api1", "api2")
 WORKERS = ("w1", "w2", "w3")
 PORT = 8080
 GAME = "yacht-auction"
@@ -65,17 +66,22 @@ class Cluster:
     """See the top of the file. To be entered; everything of it is gone when it is left.
 
     `engine`: a Docker Engine of its own, which may be mistreated; None: the one that everybody here uses.
-    `blob_bytes`: what the store has room for.
+    `blob_bytes`: what the store has room for. `worker_queues`: what the machines that play take; "": everything.
     """
 
     def __init__(
-        self, settings: Mapping[str, str] = {}, engine: PrivateEngine | None = None, blob_bytes: int = BLOB_BYTES
+        self,
+        settings: Mapping[str, str] = {},
+        engine: PrivateEngine | None = None,
+        blob_bytes: int = BLOB_BYTES,
+        worker_queues: str = "",
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="deadheat-cluster-"))
         self.folder.chmod(0o755)
         self.blob_folder = self.folder / "blobs"
         self._chosen = {**QUICK, **settings}
         self._blob_bytes = blob_bytes
+        self._worker_options = ("--queues", worker_queues) if worker_queues else ()
         self.engine = engine
         self.docker_host = "" if engine is None else engine.url
         self.poisoned: list[int] = []  # seasons in which something cannot be played
@@ -123,15 +129,15 @@ class Cluster:
         with self.database.transaction() as session:
             self.organiser_token = service.ensure_organiser(session, "organiser")
         self._secrets.append(self.organiser_token)
-        for name in ("api1", "api2"):
+        for name in API_MACHINES:
             self._league_machine(name)
             self.start(name, "api")
             self.start(name, "scheduler")
         for number, name in enumerate(WORKERS):
             machine = self._league_machine(name)
             machine.environment["DEADHEAT_SLOTS"] = str(number % (os.cpu_count() or 1))
-            self.start(name, "worker")
-        until("both APIs are ready", lambda: all(self._ready(name) for name in ("api1", "api2")))
+            self.start(name, "worker", *self._worker_options)
+        until("both APIs are ready", lambda: all(self._ready(name) for name in API_MACHINES))
 
     def _league_machine(self, name: str) -> Machine:
         machine = self.network.machine(name)
@@ -140,9 +146,9 @@ class Cluster:
             machine.environment["DOCKER_HOST"] = self.docker_host
         return machine
 
-    def start(self, name: str, part: str) -> None:
+    def start(self, name: str, part: str, *options: str) -> None:
         """Start a part of the league on a machine: api, scheduler, worker."""
-        self.machine(name).start(part, sys.executable, "-m", "cli.main", part)
+        self.machine(name).start(part, sys.executable, "-m", "cli.main", part, *options)
 
     def machine(self, name: str) -> Machine:
         """By name."""
