@@ -260,9 +260,10 @@ class BotRequest(Input):
 
 
 class BotChange(Input):
-    """Whose a bot is to be."""
+    """What is to change; what is left out stays as it is."""
 
-    team_id: RowId | None = Field(description="null: nobody's but its maker's.")
+    team_id: RowId | None = Field(default=None, description="Whose it is; null: nobody's but its maker's.")
+    plays_people: bool = Field(default=True, description="Whether people may play against it.")
 
 
 class Bot(Output):
@@ -274,6 +275,7 @@ class Bot(Output):
     author: str = Field(examples=["ada"])
     team_id: int | None
     team: str | None = Field(examples=["lovelace"])
+    plays_people: bool = Field(description="Whether people may play against it, with a version that plays in a season.")
     versions: int
     created_at: datetime
 

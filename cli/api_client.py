@@ -110,6 +110,10 @@ class Client:
                 return bot
         return self._ask(models.Bot, "POST", "/v1/bots", json={"game": game, "name": name})
 
+    def let_people_play(self, bot_id: int, plays_people: bool) -> models.Bot:
+        """Open a bot to people who would play against it, or close it."""
+        return self._ask(models.Bot, "PATCH", f"/v1/bots/{bot_id}", json={"plays_people": plays_people})
+
     def give_bot(self, bot_id: int, team_id: int | None) -> models.Bot:
         """Make a bot a team's; None: its maker's."""
         return self._ask(models.Bot, "PATCH", f"/v1/bots/{bot_id}", json={"team_id": team_id})

@@ -91,6 +91,14 @@ def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb
     return _attempt(shared, posted.visit, bot_id, f"season-{season_id}", act)
 
 
+@router.post("/people")
+def people(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
+    """Open the bot to people who would play against it, or close it."""
+    with shared.db.transaction() as session:
+        service.set_plays_people(session, posted.visit.person, bot_id, posted.fields.get("plays_people") == "yes")
+    return onward(f"/bots/{bot_id}/upload#people")
+
+
 def _attempt(shared: Services, visit: Visit, bot_id: int, form: str, act: Callable[[], Response]) -> Response:
     return attempt(form, {}, act, lambda complaint: _workshop(shared, visit, bot_id, complaint))
 

@@ -38,6 +38,12 @@ def get_bot(shared: Shared, bot_id: Id) -> BotInfo:
 
 @router.patch("/{bot_id}", response_model=schemas.Bot, responses={401: {}, 403: {}, 404: {}, 409: {}})
 def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: schemas.BotChange) -> BotInfo:
-    """Give a bot to a team one is in, or (as that team's captain) back to who made it; not while it plays a season."""
+    """Give a bot to a team one is in, or (as that team's captain) back to who made it, which is not possible while it
+    plays a season; close it to people who would play against it, or open it again.
+    """
     with shared.db.transaction() as session:
-        return service.set_team(session, asker, bot_id, body.team_id)
+        if "plays_people" in body.model_fields_set:
+            service.set_plays_people(session, asker, bot_id, body.plays_people)
+        if "team_id" in body.model_fields_set:
+            service.set_team(session, asker, bot_id, body.team_id)
+        return service.bot_info(session, bot_id)

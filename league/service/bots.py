@@ -30,7 +30,9 @@ MAX_VERSIONS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class BotInfo:
-    """A bot as everyone may see it. `author` made it; with a `team` it is every member's."""
+    """A bot as everyone may see it. `author` made it; with a `team` it is every member's. `plays_people`: people may
+    play against it (`league.service.exhibitions`).
+    """
 
     id: int
     game: str
@@ -38,6 +40,7 @@ class BotInfo:
     author: str
     team_id: int | None
     team: str | None
+    plays_people: bool
     versions: int
     created_at: datetime
 
@@ -141,6 +144,13 @@ def set_team(session: Session, owner: Person, bot_id: int, team_id: int | None) 
     return bot_info(session, bot_id)
 
 
+def set_plays_people(session: Session, owner: Person, bot_id: int, plays_people: bool) -> BotInfo:
+    """Whether people may play against the bot; matches that have begun go on. Raises NotFound."""
+    own_bot(session, owner, bot_id).plays_people = plays_people
+    session.flush()
+    return bot_info(session, bot_id)
+
+
 def may_upload(session: Session, owner: Person, bot_id: int) -> None:
     """Whether an upload is worth receiving.
 
@@ -219,7 +229,7 @@ def infos(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:
         .order_by(Bot.game, Bot.name_key, col(Bot.id))
     )
     return [
-        BotInfo(bot.id, bot.game, bot.name, author, bot.team_id, team, count, bot.created_at)
+        BotInfo(bot.id, bot.game, bot.name, author, bot.team_id, team, bot.plays_people, count, bot.created_at)
         for bot, author, team, count in session.exec(statement)
     ]
 
