@@ -103,7 +103,7 @@ async def fields(request: Request, shared: Shared) -> Fields:
         sent = {name: value for name, value in form.items() if isinstance(value, str)}
     for name, value in sent.items():
         if not schemas.is_plain(value):
-            raise HTTPException(422, f"{ascii(name)}: {schemas.UNSEEN}")
+            raise HTTPException(422, f"{name!a}: {schemas.UNSEEN}")
     return {name: value.replace("\r\n", "\n") for name, value in sent.items()}  # forms send a text's lines so
 
 
