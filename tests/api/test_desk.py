@@ -323,7 +323,7 @@ def test_every_entry_of_a_large_season_can_be_decided_about(
     assert rows() == [5]
     boss.submit(f"{path}/entries/5/disqualify?page=1&q=+{fifth.upper()}", reason="It must.")
     assert rows() == [5]
-    for nobody in ("nobody", "%", "\0"):
+    for nobody in ("nobody", "%"):
         assert "No bot of 5 fits." in boss.get(f"{path}?q={quote(nobody)}").text
 
 
