@@ -15,6 +15,10 @@ cheap client could hold every descriptor there is. This protocol is the server's
 * *All together* are at most as many as there are descriptors for. Where one of the last two is reached the connection
   that has waited longest makes room for the new one, so idle connections cannot keep others out.
 
+*Lingering.* Who sends more than is taken (a body or a head over its limit) is answered at once, while the rest is still
+on its way. Closing then would reset the connection, and the answer be lost with it. So only our half is closed; what
+else comes is thrown away for `LINGER_SECONDS`, as long as the connection's place is not needed, and then all is over.
+
 A connection with a request under way is never taken away: how long a body may take is `api.middleware.Deadlines`'
 business, and what an answer costs the routes'. All of this runs in the event loop's thread; one look over all
 connections a second finds those whose time is over.
@@ -23,14 +27,21 @@ connections a second finds those whose time is over.
 from __future__ import annotations
 
 import asyncio
+import json
 import resource
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from http import HTTPStatus
+from typing import Any, ClassVar, cast
 
+import h11
+from h11 import _connection as h11_connection
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from api import metrics
+from api.errors import PROBLEM
 from api.rates import counted_as
 from league.config import Settings
 
@@ -39,6 +50,9 @@ HEAD_SECONDS = 10.0
 
 STUCK_SECONDS = 60.0
 """A leaderboard of a megabyte needs 17 KB/s."""
+
+LINGER_SECONDS = 30.0
+"""What a sender of 20 MB needs at 5 Mbit/s, to come to its end and read why it was refused."""
 
 LOOK_SECONDS = 1.0
 
@@ -124,6 +138,7 @@ class Connection(H11Protocol):
 
     guard: ClassVar[Guard]
     waits_since: float | None = None
+    _lingers_since: float | None = None
     _stuck_since: float | None = None
     _closing_since: float | None = None
 
@@ -134,13 +149,44 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server's own
         """See `asyncio.Protocol`."""
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, _Closing(transport, self)))
         self.guard.admit(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`."""
         self.guard.forget(self)
         super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """See `asyncio.Protocol`."""
+        if not self.lingers:
+            super().data_received(data)
+
+    @property
+    def lingers(self) -> bool:
+        """Whether its answer is out, and nothing more that comes is looked at."""
+        return self._lingers_since is not None
+
+    def must_linger(self) -> bool:
+        """Whether closing now would lose the answer: its request is not there whole. Begins to, if so."""
+        if self.lingers or self.conn.their_state not in {h11.SEND_BODY, h11.ERROR}:
+            return False
+        self._lingers_since = self.loop.time()
+        self.guard.waits(self)
+        return True
+
+    def send_400_response(self, msg: str) -> None:
+        """Of the server: this is no request, or its head is too large. Which of them it was stands in the error."""
+        if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:  # an answer has begun already
+            self.transport.close()
+            return
+        error = sys.exception()
+        status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
+        if status == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
+            msg = f"The head of a request may have {h11_connection.DEFAULT_MAX_INCOMPLETE_EVENT_SIZE} bytes."
+        for event in refusal(HTTPStatus(status), msg):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def handle_events(self) -> None:
         """Of the server: whatever came was read."""
@@ -166,6 +212,8 @@ class Connection(H11Protocol):
 
     def overdue(self, at: float) -> str:
         """Which of its times is over; empty: none."""
+        if self._lingers_since is not None:
+            return "lingers" if at - self._lingers_since > LINGER_SECONDS else ""
         if self.transport.is_closing():
             self._closing_since = self._closing_since or at
             return "stuck" if at - self._closing_since > STUCK_SECONDS else ""
@@ -178,6 +226,40 @@ class Connection(H11Protocol):
             self.cycle
         )  # None before the first request, whatever the server's types say
         return cycle is not None and not cycle.response_complete
+
+
+class _Closing:
+    """The transport, but for how it is closed: see *Lingering* in the module's text."""
+
+    def __init__(self, transport: asyncio.Transport, connection: Connection) -> None:
+        self._transport = transport
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        """Whether it is closed, or our half of it."""
+        return self._transport.is_closing() or self._connection.lingers
+
+    def close(self) -> None:
+        """Close it, or our half."""
+        if self._transport.is_closing() or not self._connection.must_linger():
+            self._transport.close()
+            return
+        self._transport.write_eof()
+        self._transport.resume_reading()
+
+
+def refusal(status: HTTPStatus, said: str) -> Iterator[h11.Event]:
+    """A problem document for who has sent no request that could be handed on."""
+    code = status.phrase.lower().replace(" ", "-")
+    body = {"type": f"urn:deadheat:problem:{code}", "title": status.phrase, "status": status, "detail": said}
+    content = json.dumps(body | {"code": code}).encode()
+    headers = [("content-type", PROBLEM), ("content-length", str(len(content))), ("connection", "close")]
+    yield h11.Response(status_code=status, headers=headers, reason=status.phrase)
+    yield h11.Data(data=content)
+    yield h11.EndOfMessage()
 
 
 def guarded(settings: Settings) -> type[Connection]:

@@ -274,6 +274,7 @@ class BotChange(Input):
     name: Name = Field(default="", examples=["greedy"])
     description: Description = ""
     retired: bool = Field(default=False, description="Whether it leaves its seasons, and the lists; results stay.")
+    plays_people: bool = Field(default=True, description="Whether people may play against it.")
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
@@ -291,6 +292,7 @@ class Bot(Output):
     author: str = Field(examples=["ada"])
     team_id: int | None
     team: str | None = Field(examples=["lovelace"])
+    plays_people: bool = Field(description="Whether people may play against it, with a version that plays in a season.")
     versions: int
     description: str
     retired_at: datetime | None = Field(description="Since when its author has retired it; null: it is not.")

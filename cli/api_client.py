@@ -111,7 +111,7 @@ class Client:
         return self._ask(models.Bot, "POST", "/v1/bots", json={"game": game, "name": name})
 
     def change_bot(self, bot_id: int, **change: Any) -> models.Bot:
-        """Change `name`, `description`, `retired` or `team_id` (None: its maker's)."""
+        """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: its maker's)."""
         return self._ask(models.Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
 
     def upload(self, bot_id: int, filename: str, content: bytes, progress: Progress | None = None) -> models.Version:

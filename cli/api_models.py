@@ -43,6 +43,7 @@ class Bot(Answer):
     name: str
     author: str
     team: str | None
+    plays_people: bool
     versions: int
     description: str
     retired_at: datetime | None

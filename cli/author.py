@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
     app.command()(withdraw)
     app.command()(rejoin)
     app.command()(gate)
+    app.command()(people)
     app.command()(trial)
     app.add_typer(group, name="team")
 
@@ -91,6 +92,22 @@ def gate(bot: Bot, season: Season, server: Server = "", token: Token = "", as_js
             out.print(f"  {plain(item.reason)}")
     if not found:
         out.print("No version has been at its gate.")
+
+
+def people(
+    bot: Bot,
+    may: Annotated[bool, typer.Option("--on/--off", help="Whether they may.")],
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Let people play against your bot on the site, or do not."""
+    with connect(server, token) as client:
+        changed = client.change_bot(find_bot(client, bot), plays_people=may)
+    if as_json:
+        print_json(changed)
+    else:
+        out.print(f"People {'may' if changed.plays_people else 'cannot'} play against {plain(changed.name)}.")
 
 
 def trial(

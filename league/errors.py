@@ -46,10 +46,15 @@ class NameTaken(LeagueError):
 
     code = "name-taken"
 
-    def __init__(self, what: str, name: str) -> None:
-        super().__init__(f"There is a {what} named {name!r} already.")
+    def __init__(self, what: str, name: str, said: str = "") -> None:
+        super().__init__(said or f"There is a {what} named {name!r} already.")
         self.what = what
         self.name = name
+
+    @classmethod
+    def reserved(cls, name: str) -> Self:
+        """Nobody may have it, for others would take them for somebody else."""
+        return cls("name", name, f"The name {name!r} is reserved; choose another.")
 
 
 class UnknownGame(LeagueError):

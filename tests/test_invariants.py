@@ -28,7 +28,7 @@ class Kept(World):
     def __init__(self, folder: Path) -> None:
         super().__init__(settings(folder))
         self.blobs = Blobs("memory:///")
-        self.owner, self.bot_id = self.bot()
+        self.owner, self.bot_id = self.playing_bot()
         self.blobs.put(b"built 1")  # what `World.build` says that it made
 
     def wrong(self) -> list[str]:

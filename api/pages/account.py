@@ -78,7 +78,7 @@ class PasswordForm(BaseModel):
 
     password: str
     new_password: schemas.Password
-    tokens_too: bool = False
+    keep_tokens: bool = False
 
 
 @router.get("/sign-in")
@@ -174,14 +174,14 @@ def revoke(shared: Shared, posted: Submitted, token_id: Id) -> Response:
 
 @router.post("/account/password")
 def change_password(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """Another password; every other browser is signed out."""
+    """Another password; every other browser is signed out, and every token ended unless they are to stay."""
     person = posted.visit.person
 
     def act() -> Response:
         body = checked(PasswordForm, posted.fields)
         checked_person(shared, request, person.name, body.password)
         with shared.db.transaction() as session:
-            service.change_password(session, person, body.new_password, body.tokens_too)
+            service.change_password(session, person, body.new_password, body.keep_tokens)
         return _begin(shared, request, person, body.new_password, f"{HOME}#password")
 
     return _attempt(shared, posted.visit, "password", posted.fields, act)

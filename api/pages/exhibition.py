@@ -19,13 +19,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
 from api.deps import MAX_ID, Id, Shared
 from api.exhibitions import moves_of, told_of, told_table, untimed, untimed_document
 from api.pages.forms import Complaint, Present, Submitted, Visit, Visiting, attempt, onward, private, sign_in_first
 from api.services import Services
+from api.streams import Streams
 from api.turns import seats_differ, turn_of
 from engine.figures import counted
 from engine.games import GAMES
@@ -136,12 +136,11 @@ def document(shared: Shared, visit: Visiting, exhibition_id: Id) -> Response:
 async def events(shared: Shared, request: Request, visit: Visiting, exhibition_id: Id) -> StreamingResponse:
     """A stream that tells when one's own table has changed."""
     tables: Tables = request.app.state.tables
-    if tables.streams >= MOST_STREAMS:
-        raise HTTPException(429, "Too many watch already; ask again from time to time.", {"Retry-After": "5"})
     await run_in_threadpool(_version, shared, visit, exhibition_id)
+    tables.streams.check(request)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(
-        tables.stream(shared, visit, exhibition_id), headers=headers, media_type="text/event-stream"
+        tables.stream(shared, request, visit, exhibition_id), headers=headers, media_type="text/event-stream"
     )
 
 
@@ -149,12 +148,11 @@ class Tables:
     """How many look at their tables."""
 
     def __init__(self) -> None:
-        self.streams = 0
+        self.streams = Streams(MOST_STREAMS, retry_seconds=5)
 
-    async def stream(self, shared: Services, visit: Visit, exhibition_id: int) -> AsyncIterator[str]:
+    async def stream(self, shared: Services, request: Request, visit: Visit, exhibition_id: int) -> AsyncIterator[str]:
         """The table's version, whenever it is another."""
-        self.streams += 1
-        try:
+        with self.streams.taken(request):
             yield "retry: 2000\n\n"
             ends, told = time.monotonic() + STREAM_SECONDS, ""
             while time.monotonic() < ends:
@@ -163,8 +161,6 @@ class Tables:
                     yield f"event: table\ndata: {version}\n\n"
                     told = version
                 await asyncio.sleep(LOOK_SECONDS)
-        finally:
-            self.streams -= 1
 
 
 def _wait_for_the_bot(shared: Services, visit: Visit, exhibition_id: int) -> None:

@@ -4,9 +4,9 @@ Theory of operation
 -------------------
 A stream holds a connection and nothing else: no thread, no database session. All streams of a season look at one
 value, which one of them renews from the database, at most every `LOOK_SECONDS`, in a thread. There are at most
-`MOST_STREAMS` of a process; who comes later is told 429, and its page asks every few seconds as it would without
-streams. A stream ends after `STREAM_SECONDS` and the browser opens another, so that one whose reader has silently gone
-does not stay. That nothing was new is said too, now and then, so that whatever stands between does not hang up.
+`MOST_STREAMS` of a process (`api.streams`). A stream ends after `STREAM_SECONDS` and the browser opens another, so that
+one whose reader has silently gone does not stay. That nothing was new is said too, now and then, so that whatever
+stands between does not hang up.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from collections.abc import AsyncIterator
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
 from api.deps import Id, Shared
 from api.services import Services
+from api.streams import Streams
 from league import service
 
 router = APIRouter(include_in_schema=False)
@@ -36,7 +36,7 @@ class News:
     """The newest ranking of each season that somebody watches, and how many do."""
 
     def __init__(self) -> None:
-        self.streams = 0
+        self.streams = Streams(MOST_STREAMS, retry_seconds=30)
         self._seen: dict[int, tuple[float, int | None]] = {}
         self._looking = asyncio.Lock()
 
@@ -51,10 +51,9 @@ class News:
                 self._seen[season_id] = (time.monotonic(), newest)
             return newest
 
-    async def stream(self, shared: Services, season_id: int, known: int | None) -> AsyncIterator[str]:
+    async def stream(self, shared: Services, request: Request, season_id: int, known: int | None) -> AsyncIterator[str]:
         """Events from `known` on."""
-        self.streams += 1
-        try:
+        with self.streams.taken(request):
             yield "retry: 5000\n\n"
             ends = time.monotonic() + STREAM_SECONDS
             said = time.monotonic()
@@ -67,21 +66,19 @@ class News:
                     yield ": nothing new\n\n"
                     said = time.monotonic()
                 await asyncio.sleep(LOOK_SECONDS)
-        finally:
-            self.streams -= 1
 
 
 @router.get("/seasons/{season_id}/events")
 async def events(shared: Shared, request: Request, season_id: Id) -> StreamingResponse:
     """A stream of new rankings, from the newest on or from the one that the browser saw last."""
     news: News = request.app.state.news
-    if news.streams >= MOST_STREAMS:
-        raise HTTPException(429, "Too many watch already; ask again from time to time.", {"Retry-After": "30"})
     newest = await news.newest(shared, season_id)
     last = request.headers.get("last-event-id", "")
     known = int(last) if last.isdecimal() and len(last) < 12 else newest
+    news.streams.check(request)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(news.stream(shared, season_id, known), headers=headers, media_type="text/event-stream")
+    stream = news.stream(shared, request, season_id, known)
+    return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
 
 
 def _look(shared: Services, season_id: int) -> int | None:

@@ -134,6 +134,15 @@ def retire(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
     return _attempt(shared, posted.visit, bot_id, "bot", act)
 
 
+@router.post("/people")
+def people(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
+    """Open the bot to people who would play against it, or close it."""
+    with shared.db.transaction() as session:
+        plays_people = posted.fields.get("plays_people") == "yes"
+        service.change_bot(session, posted.visit.person, bot_id, plays_people=plays_people)
+    return onward(f"/bots/{bot_id}/upload#people")
+
+
 def _attempt(
     shared: Services, visit: Visit, bot_id: int, form: str, act: Callable[[], Response], given: Fields = NOTHING
 ) -> Response:

@@ -41,7 +41,8 @@ def get_bot(shared: Shared, bot_id: Id) -> BotInfo:
 
 @router.patch("/{bot_id}", response_model=schemas.Bot, responses={401: {}, 403: {}, 404: {}, 409: {}})
 def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: schemas.BotChange) -> BotInfo:
-    """Rename a bot, describe it, retire it or bring it back; while it plays no season also give it to a team one is in,
+    """Rename a bot, describe it, retire it or bring it back, close it to people who would play against
+    it or open it; while it plays no season also give it to a team one is in,
     or (as that team's captain) back to who made it. What is left out stays as it is.
     """
     change = cast(BotChange, body.model_dump(exclude_unset=True))

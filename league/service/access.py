@@ -159,14 +159,14 @@ def revoke(session: Session, user_id: int, token_id: int) -> None:
     _revoke(session, col(Token.id) == token_id)
 
 
-def change_password(session: Session, person: Person, password: str, tokens_too: bool = False) -> None:
-    """Another password, which ends every session, and every token if so wished. Nobody's business but the log's: the
-    audit log is public.
+def change_password(session: Session, person: Person, password: str, keep_tokens: bool = False) -> None:
+    """Another password, which ends every session, and every token unless its owner wishes otherwise: whoever knew the
+    old one may have made some. Nobody's business but the log's: the audit log is public.
     """
     set_password(session, person.id, password)
-    kinds = tuple(TokenKind) if tokens_too else (TokenKind.SESSION,)
+    kinds = (TokenKind.SESSION,) if keep_tokens else tuple(TokenKind)
     _revoke(session, col(Token.user_id) == person.id, col(Token.kind).in_(kinds))
-    ended = "sessions and tokens" if tokens_too else "sessions"
+    ended = "sessions" if keep_tokens else "sessions and tokens"
     log.info("user %d has another password; all %s are ended", person.id, ended)
 
 

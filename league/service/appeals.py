@@ -32,6 +32,9 @@ from league.words import Remedy
 MAX_OPEN = 20
 """Open appeals of one author."""
 
+MAX_OF_MATCH = 3
+"""Appeals of one bot against one match, those that were withdrawn or ruled on among them."""
+
 ALREADY = (
     "An appeal of this bot against this match is open already; wait for the ruling, or withdraw it and write another."
 )
@@ -93,6 +96,9 @@ def open_appeal(
     if match is not None:
         lock_season(session, match.season_id)  # it does not close between the look and the appeal
     bot_id = appealable(session, owner, match_id)
+    of_match = select(Appeal.id).where(Appeal.match_id == match_id, Appeal.bot_id == bot_id).limit(MAX_OF_MATCH)
+    if len(session.exec(of_match).all()) >= MAX_OF_MATCH:
+        raise TooMany("appeals of one bot against one match", MAX_OF_MATCH)
     mine = select(Appeal.id).join(Bot, col(Bot.id) == Appeal.bot_id)
     mine = mine.where(owned_by(owner), Appeal.state == AppealState.OPEN).limit(MAX_OPEN)
     if len(session.exec(mine).all()) >= MAX_OPEN:

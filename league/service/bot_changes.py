@@ -31,6 +31,7 @@ class BotChange(TypedDict, total=False):
     name: str
     description: str
     retired: bool
+    plays_people: bool
 
 
 def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[BotChange]) -> BotInfo:
@@ -47,6 +48,8 @@ def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[Bo
         bot.description = storable(change["description"])
     if "retired" in change and change["retired"] is (bot.retired_at is None):
         _retire(session, owner, bot, change["retired"])
+    if "plays_people" in change:
+        bot.plays_people = change["plays_people"]
     if "team_id" in change:
         give_bot(session, owner, bot, change["team_id"])
     session.flush()

@@ -30,8 +30,8 @@ MAX_VERSIONS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class BotInfo:
-    """A bot as everyone may see it. `author` made it; with a `team` it is every member's. `retired_at`: since when its
-    author has retired it.
+    """A bot as everyone may see it. `author` made it; with a `team` it is every member's. `plays_people`: people may
+    play against it (`league.service.exhibitions`). `retired_at`: since when its author has retired it.
     """
 
     id: int
@@ -40,6 +40,7 @@ class BotInfo:
     author: str
     team_id: int | None
     team: str | None
+    plays_people: bool
     versions: int
     description: str
     retired_at: datetime | None
@@ -228,6 +229,7 @@ def infos(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:
             author=author,
             team_id=bot.team_id,
             team=team,
+            plays_people=bot.plays_people,
             versions=count,
             description=bot.description,
             retired_at=bot.retired_at,

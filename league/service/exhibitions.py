@@ -15,6 +15,9 @@ that they refuse is said so, and another may be given. So of all faults a person
 sitting down, the move and the whole match have limits. Nothing here is rated, and no table of the league's own refers
 to it.
 
+*Nobody scouts what has not played.* Only versions that play, or have played, in a season that has begun sit there, and
+none of a bot whose author has closed it to people.
+
 *Nothing hidden is shown.* What the person sees is made from the replies, as for spectators, with the events that are
 private to other seats left out; what the bot has answered in the same step is not written down before the person has.
 """
@@ -26,8 +29,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, col, select, update
+from sqlmodel import Session, col, exists, or_, select, update
 
 from engine.chance import SEED_BYTES, commitment
 from engine.core import MAX_LINE_BYTES, Fault, Seat
@@ -35,11 +39,11 @@ from engine.games import GAMES
 from engine.transcript import BadTranscript
 from engine.unfinished import Unfinished, objection, read_replies, unfinished
 from league.database import now, settings_of, surroundings
-from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, NotReady, OverQuota, TooMany, WrongState
+from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
 from league.service.steps import move
 from league.service.users import Person
-from league.states import ExhibitionState, VersionState
-from league.tables import Bot, BotVersion, Exhibition, User
+from league.states import WITH_RESULT, ExhibitionState, Purpose, SeasonState, VersionState
+from league.tables import Bot, BotVersion, Entry, Exhibition, Match, Participant, Season, Series, User
 
 OPEN = (ExhibitionState.QUEUED, ExhibitionState.RUNNING)
 
@@ -109,12 +113,14 @@ class Table:
 
 
 def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1, seat: Seat | None = None) -> int:
-    """Begin to play against the newest version of a bot that is ready, or that many copies of it; the exhibition's id.
+    """Begin to play against the newest version of a bot that may (`playable`), or that many copies of it; the
+    exhibition's id.
 
     `seat`: the person's; None: any, which is drawn.
 
     Raises:
-        NotFound, NotReady: there is no such bot, or it cannot play.
+        NotFound.
+        WrongState: the bot has no such version, or its author has closed it to people.
         NoPlace: as many people play as may, or nobody may.
         TooMany: the person plays already.
         OverQuota: the person has sat down too often lately.
@@ -124,10 +130,13 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
     if bot is None:
         raise NotFound("bot", bot_id)
     seats = _check_table(bot.game, opponents, seat)
-    newest = select(BotVersion.id).where(BotVersion.bot_id == bot_id, BotVersion.state == VersionState.READY)
+    if not bot.plays_people:
+        raise WrongState("closed", "This bot's author lets nobody play against it.")
+    newest = select(BotVersion.id).where(BotVersion.bot_id == bot_id, *playable())
     version_id = session.exec(newest.order_by(col(BotVersion.number).desc())).first()
     if version_id is None:
-        raise NotReady(bot.name, "it has none at all, or only such as are being built or are broken")
+        none = "People play against versions that play, or have played, in a season; this bot has none."
+        raise WrongState("not-played", none)
     if open_of(session, person) is not None:
         raise TooMany("matches of one person against bots at a time", 1)
     _check_quota(session, person)
@@ -153,6 +162,18 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
     except IntegrityError as error:  # somebody else took the place, or the same person in another tab, a moment ago
         raise NoPlace(settings_of(session).exhibitions) from error
     return row.id
+
+
+def playable() -> tuple[ColumnElement[bool], ...]:
+    """The conditions on `BotVersion` that people may play against it, if its bot is not closed to them. At a promotion
+    gate it has not played yet.
+    """
+    begun = (col(Season.id) == Entry.season_id, col(Season.state) != SeasonState.SCHEDULED)
+    plays = exists().where(col(Entry.bot_id) == BotVersion.bot_id, col(Entry.version_id) == BotVersion.id, *begun)
+    match = (col(Match.id) == Participant.match_id, col(Match.state).in_(WITH_RESULT))
+    series = (col(Series.id) == Match.series_id, col(Series.purpose) != Purpose.CHALLENGE)
+    has_played = exists().where(col(Participant.version_id) == BotVersion.id, *match, *series)
+    return col(BotVersion.state) == VersionState.READY, or_(plays, has_played)
 
 
 def _check_table(game: str, opponents: int, seat: Seat | None) -> int:

@@ -8,6 +8,7 @@ from datetime import datetime
 import sqlalchemy
 from sqlmodel import Session, col, func, select
 
+from league.service.exhibitions import playable
 from league.service.live import live_matches
 from league.states import SeriesState, VersionState
 from league.tables import Bot, BotVersion, Match, Participant, Season, Series, User
@@ -94,14 +95,13 @@ class ReadyBot:
 
 
 def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
-    """Those whose newest version that is ready came last, without retired ones."""
+    """Those that people may play against: whose newest version that may came last."""
     newest = func.max(BotVersion.number)
     statement = (
         sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), newest)
         .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
         .join(User, col(User.id) == col(Bot.owner_id))
-        .where(col(Bot.game) == game, col(BotVersion.state) == VersionState.READY)
-        .where(col(Bot.retired_at).is_(None))
+        .where(col(Bot.game) == game, col(Bot.plays_people).is_(True), col(Bot.retired_at).is_(None), *playable())
         .group_by(col(Bot.id), col(Bot.name), col(User.name))
         .order_by(func.max(BotVersion.id).desc())
         .limit(limit)

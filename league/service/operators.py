@@ -89,5 +89,5 @@ def reset_password(session: Session, name: str, password: str) -> Person:
     """Another password for somebody, which ends all sessions and tokens they have. Raises NotFound."""
     user = existing_user(session, name)
     person = Person(user.id, user.name, user.role)
-    change_password(session, person, password, tokens_too=True)
+    change_password(session, person, password)
     return person

@@ -21,7 +21,7 @@ from sqlmodel import Session, col, func, select
 from league.database import now
 from league.errors import NameTaken, NotCaptain, NotFound, TooMany, WrongState
 from league.service.audit import record
-from league.service.users import Person
+from league.service.users import Person, lock_names, must_be_free
 from league.states import ENTERABLE, SeasonState
 from league.tables import Bot, Entry, Season, Team, TeamMember, User
 
@@ -74,9 +74,11 @@ def create_team(session: Session, captain: Person, name: str) -> TeamInfo:
     """A team of one.
 
     Raises:
-        NameTaken: by another team, or by a person, whom the team's bots would seem to be of.
+        NameTaken: by another team, or by a person, whom the team's bots would seem to be of; also a reserved name.
         TooMany.
     """
+    must_be_free(name)
+    lock_names(session)
     if session.exec(select(User.id).where(User.name_key == name.lower())).first() is not None:
         raise NameTaken("user", name)
     led = session.exec(select(func.count()).select_from(Team).where(Team.captain_id == captain.id)).one()
@@ -199,9 +201,10 @@ def hand_over_team(session: Session, captain: Person, team_id: int, name: str) -
     row = session.get(TeamMember, (team_id, successor.id))
     if row is None or row.joined_at is None:
         raise NotFound("member", name, f"{name} is not a member of the team.")
-    team.captain_id = successor.id
-    session.flush()
-    record(session, captain.name, "team-handed-over", f"team/{team_id}", {"captain": successor.name})
+    if team.captain_id != successor.id:
+        team.captain_id = successor.id
+        session.flush()
+        record(session, captain.name, "team-handed-over", f"team/{team_id}", {"captain": successor.name})
     return team_info(session, team_id, captain)
 
 

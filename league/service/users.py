@@ -12,6 +12,7 @@ from functools import cache
 
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
+from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, select
 
@@ -27,6 +28,18 @@ _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type
 
 _hashing = threading.BoundedSemaphore(2)
 """Hashes computed at a time: each takes a core and 19 MiB."""
+
+
+NAMES_LOCK = 7_341_554
+"""PostgreSQL advisory lock under which people and teams take their names."""
+
+RESERVED = frozenset(
+    {SYSTEM, "admin", "administrator", "anonymous", "deadheat", "house", "moderator", "operator", "organiser"}
+    | {"organizer", "support"}
+)
+"""Names that no author and no team has, in lower case: whoever read them would think of the service or its people. What
+an operator makes (`league.service.operators`) may be called so.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +80,26 @@ def sign_up(session: Session, name: str, password: str, code: str = "") -> Perso
 
     Raises:
         NotInvited: nobody may sign up now, or not with that invitation code.
-        NameTaken: upper and lower case do not count; the audit log's own name is taken from the start.
+        NameTaken: upper and lower case do not count; also a reserved name.
     """
+    must_be_free(name)
     password_hash = _hash(password)
     check_newcomer(session, code)
-    if name.lower() == SYSTEM:
-        raise NameTaken("user", name)
     return insert_user(session, name, password_hash, Role.AUTHOR)
+
+
+def must_be_free(name: str) -> None:
+    """Raises NameTaken: the name is reserved."""
+    if name.lower() in RESERVED:
+        raise NameTaken.reserved(name)
+
+
+def lock_names(session: Session) -> None:
+    """Until the transaction ends nobody else takes a name: people and teams have theirs in two tables, so that no
+    constraint keeps one of each from the same name. SQLite's writers wait anyway.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        session.connection().execute(text(f"SELECT pg_advisory_xact_lock({NAMES_LOCK})"))
 
 
 def check_password(session: Session, name: str, password: str) -> Person:
@@ -132,6 +158,7 @@ def existing_user(session: Session, name: str) -> User:
 
 def insert_user(session: Session, name: str, password_hash: str | None, role: Role) -> Person:
     """A new row. Raises NameTaken: by another person, or by a team, whose bots would look like this person's."""
+    lock_names(session)
     if session.exec(select(Team.id).where(Team.name_key == name.lower())).first() is not None:
         raise NameTaken("team", name)
     row = User(name=name, name_key=name.lower(), password_hash=password_hash, role=role, created_at=now(session))

@@ -273,17 +273,19 @@ def test_an_organisers_narrow_token_does_not_organise(site: Site) -> None:
             site.ok(status, answer)
 
 
-def test_a_new_password_ends_every_other_session(ada: Browser, browser: Callable[[], Browser], site: Site) -> None:
+def test_a_new_password_ends_every_other_session_and_tokens_that_are_not_to_stay(
+    ada: Browser, browser: Callable[[], Browser], site: Site
+) -> None:
     elsewhere = browser().sign_in("ada")
     token = site.sign_in("ada")
     ada.get("/account")
     assert "No such name" in ada.submit("/account/password", 403, password="wrong", new_password=NEW_PASSWORD).text
-    ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD)
+    ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD, keep_tokens="true")
     assert ada.answer.url.path == "/account"
     elsewhere.get("/account")
     assert elsewhere.answer.url.path == "/sign-in"
     site.ok(200, site.client.get("/v1/users/me", headers=token))
-    ada.submit("/account/password", password=NEW_PASSWORD, new_password=PASSWORD, tokens_too="true")
+    ada.submit("/account/password", password=NEW_PASSWORD, new_password=PASSWORD)
     site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
 
 
@@ -292,7 +294,7 @@ def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(
 ) -> None:
     with caplog.at_level("INFO", "league.service.access"):
         ada.get("/account")
-        ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD)
+        ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD, keep_tokens="true")
         with site.world.db.transaction() as session:
             service.reset_password(session, "ada", PASSWORD)
     assert "password" not in site.client.get("/v1/audit").text

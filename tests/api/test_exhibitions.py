@@ -9,6 +9,7 @@ import pytest
 from sqlmodel import Session
 
 from api.pages import exhibition as pages
+from api.streams import Streams
 from api.turns import Turn, turn_of
 from engine.core import Reply
 from engine.games import GAMES
@@ -18,7 +19,8 @@ from engine.unfinished import unfinished
 from league.errors import IllegalMove
 from league.jobs import ExhibitionJob
 from league.service import exhibiting, exhibitions
-from league.states import ExhibitionState
+from league.service.users import Person, existing_user
+from league.states import ExhibitionState, Role
 from league.tables import Exhibition
 from tests.api.browser import PAGE, Browser
 from tests.api.site import Site
@@ -34,7 +36,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def seated(site: Site, game: str = "yacht-auction", table: str = "1-2") -> tuple[Browser, ExhibitionJob]:
     """Ada has taken a seat, and a worker has taken the match."""
-    _, bot_id = site.world.bot("greedy", game)
+    _, bot_id = site.world.playing_bot("greedy", game)
     ada = Browser(site).sign_up()
     ada.get(f"/play?bot={bot_id}")
     ada.submit("/play", table=table)
@@ -58,7 +60,7 @@ def heard(site: Site, job: ExhibitionJob) -> str | None:
 
 
 def test_playing_is_for_who_is_signed_in(site: Site) -> None:
-    _, bot_id = site.world.bot()
+    _, bot_id = site.world.playing_bot()
     nobody = site.client.get(f"/play?bot={bot_id}", headers=PAGE)
     assert nobody.status_code == 303
     assert nobody.headers["location"].startswith("/sign-in")
@@ -165,8 +167,8 @@ def test_a_person_may_have_the_seat_that_opens(site: Site) -> None:
 
 
 def test_a_table_is_chosen_of_those_that_there_are(site: Site) -> None:
-    _, yacht = site.world.bot("sailor")
-    _, liars = site.world.bot("fox", "liars-dice")
+    _, yacht = site.world.playing_bot("sailor")
+    _, liars = site.world.playing_bot("fox", "liars-dice")
     ada = Browser(site).sign_up()
     ada.get(f"/play?bot={yacht}")
     assert ada.form("/play").fields["table"] == "1-2"
@@ -192,7 +194,7 @@ def test_a_stream_tells_when_the_table_has_changed(site: Site, monkeypatch: pyte
     answer = ada.client.get(f"/play/{job.exhibition_id}/events")
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert answer.text.count("event: table") == 1
-    site.app.state.tables.streams = pages.MOST_STREAMS
+    site.app.state.tables.streams = Streams(0, 5)
     assert ada.client.get(f"/play/{job.exhibition_id}/events").status_code == 429
     ada.close()
 
@@ -229,8 +231,29 @@ def test_who_cannot_sit_down_is_told_why(site: Site) -> None:
     ada.close()
 
 
+def test_an_author_closes_a_bot_to_people_and_opens_it_again(site: Site) -> None:
+    ada = Browser(site).sign_up()
+    with site.world.db.reading() as session:
+        owner = Person(existing_user(session, "ada").id, "ada", Role.AUTHOR)
+    _, bot_id = site.world.playing_bot(owner=owner)
+    link = f"/play?bot={bot_id}"
+    ada.get(f"/bots/{bot_id}/upload")
+    for may in (False, True):
+        ada.submit(f"/bots/{bot_id}/people")
+        assert ("Nobody may play against it." in ada.page.text) is not may
+        assert (link in site.client.get(f"/bots/{bot_id}", params={"season": 1} if may else {}).text) is may
+        assert site.ok(200, site.client.get(f"/v1/bots/{bot_id}"))["plays_people"] is may
+    path, stranger = f"/v1/bots/{bot_id}", site.author("bob")
+    site.problem(404, site.client.patch(path, json={"plays_people": False}, headers=stranger))
+    token = site.sign_in("ada")
+    assert not site.ok(200, site.client.patch(path, json={"plays_people": False}, headers=token))["plays_people"]
+    ada.get(f"/play?bot={bot_id}")
+    assert "author lets nobody play against it" in ada.submit("/play", 409).text
+    ada.close()
+
+
 def test_who_leaves_before_it_began_has_not_played(site: Site) -> None:
-    _, bot_id = site.world.bot()
+    _, bot_id = site.world.playing_bot()
     ada = Browser(site).sign_up()
     ada.get(f"/play?bot={bot_id}")
     ada.submit("/play")

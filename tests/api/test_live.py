@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import anyio
 import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from api.pages import live
 from api.pages.live import News
 from api.services import Services
+from api.streams import Streams
 from league import service
 from tests.api.site import Site
 
@@ -29,6 +34,10 @@ def ranked(site: Site, season: int) -> None:
         assert service.refit(session, season)
 
 
+def asker(host: str) -> Request:
+    return Request({"type": "http", "headers": [], "client": (host, 1)})
+
+
 def shared(site: Site) -> Services:
     found = site.app.state.services
     assert isinstance(found, Services)
@@ -40,15 +49,15 @@ def test_a_new_ranking_is_told_once(site: Site) -> None:
 
     async def watch() -> list[str]:
         news = News()
-        stream = news.stream(shared(site), season, None)
+        stream = news.stream(shared(site), asker("192.0.2.1"), season, None)
         said = [await anext(stream)]
         await anyio.to_thread.run_sync(ranked, site, season)
         said.append(await anext(stream))
         await anyio.to_thread.run_sync(ranked, site, season)
         said.append(await anext(stream))
-        assert news.streams == 1
+        assert news.streams.total == 1
         await stream.aclose()  # type: ignore[attr-defined]  # it is a generator
-        assert news.streams == 0, "who leaves makes room"
+        assert news.streams.total == 0, "who leaves makes room"
         return said
 
     assert anyio.run(watch) == [
@@ -67,7 +76,7 @@ def test_a_stream_that_has_nothing_to_say_says_so_and_ends(site: Site, monkeypat
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert ": nothing new\n\n" in answer.text
     assert "event:" not in answer.text
-    assert site.app.state.news.streams == 0
+    assert site.app.state.news.streams.total == 0
 
 
 def test_whoever_missed_a_ranking_is_told_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,5 +91,25 @@ def test_whoever_missed_a_ranking_is_told_at_once(site: Site, monkeypatch: pytes
 def test_streams_are_bounded_and_only_of_seasons(site: Site) -> None:
     season = site.world.season(2)
     site.problem(404, site.client.get("/seasons/99/events"))
-    site.app.state.news.streams = live.MOST_STREAMS
-    site.problem(429, site.client.get(f"/seasons/{season}/events"))
+    site.app.state.news.streams = Streams(0, 30)
+    answer = site.client.get(f"/seasons/{season}/events")
+    site.problem(429, answer)
+    assert answer.headers["retry-after"] == "30"
+
+
+def test_one_address_leaves_streams_for_others() -> None:
+    streams = Streams(16, 30)
+    near, far = asker("192.0.2.1"), asker("192.0.2.2")
+    with streams.taken(near):
+        streams.check(near)
+        with streams.taken(near):
+            with pytest.raises(HTTPException, match="from your address"):
+                streams.check(near)
+            streams.check(far)
+        streams.check(near)
+    with ExitStack() as all_of_them:
+        for number in range(16):
+            all_of_them.enter_context(streams.taken(asker(f"192.0.2.{number}")))
+        with pytest.raises(HTTPException):
+            streams.check(asker("192.0.2.99"))
+    streams.check(far)

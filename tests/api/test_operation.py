@@ -114,7 +114,7 @@ def test_the_queues_are_measured(site: Site) -> None:
 
 def test_peoples_matches_are_measured_while_they_wait_and_by_how_they_ended(site: Site) -> None:
     world = site.world
-    _, bot_id = world.bot()
+    _, bot_id = world.playing_bot()
 
     def sit() -> tuple[Person, int]:
         person = world.author()

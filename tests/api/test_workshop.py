@@ -161,14 +161,14 @@ def test_the_workshop_tells_how_a_version_fares_at_its_gate(ada: Browser, site: 
     with world.db.transaction() as session:
         season = service.create_season(session, world.boss, name="S", game=GAME).id
     owner = Person(2, "ada", Role.AUTHOR)
-    for content in ("one", "two"):
-        world.build(world.upload(owner, 1, content))
+    for program in ("one", "two"):
+        world.build(world.upload(owner, 1), program=program)
         with world.db.transaction() as session:
             service.enter(session, owner, season, 1, gate=service.GateTerms())
     assert "Version 2 against 1 at the promotion gate: running 0 won" in " ".join(
         ada.get("/bots/1/upload").text.split()
     )
-    world.build(world.upload(owner, 1, "one"))
+    world.build(world.upload(owner, 1), program="one")
     text = " ".join(ada.get("/bots/1/upload").text.split())
     assert "Version 3 against 1 at the promotion gate: failed" in text
     assert "It is the same program as version 1, which is the one that plays." in text

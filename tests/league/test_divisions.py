@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from secrets import token_hex
 from typing import Unpack
 
 import pytest
@@ -17,7 +18,7 @@ from league.service.seasons import SeasonInfo, SeasonSettings
 from league.service.users import Person
 from league.states import Admission, ChallengeState, SeasonState
 from league.tables import Participant
-from tests.league.world import GAME, SHA, World, won
+from tests.league.world import GAME, World, won
 
 TWO = (("First", 3), ("Second", None))
 
@@ -253,7 +254,7 @@ def test_a_gate_is_kept_and_nothing_passes_it_between_two_seasons(world: World, 
 
 def upload(world: World, owner: Person, bot_id: int, language: str) -> None:
     with world.db.transaction() as session:
-        version_id = service.add_version(session, owner, bot_id, Upload("bot", 10, SHA, language, "main")).id
+        version_id = service.add_version(session, owner, bot_id, Upload("bot", 10, token_hex(32), language, "main")).id
     world.build(version_id)
 
 

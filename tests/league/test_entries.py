@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from secrets import token_hex
 from typing import Unpack
 
 import pytest
@@ -14,7 +15,7 @@ from league.service.bots import Upload
 from league.service.seasons import SeasonSettings
 from league.service.users import Person
 from league.states import Admission, SeasonState
-from tests.league.world import GAME, SHA, World
+from tests.league.world import GAME, World
 
 
 def enter(world: World, who: Person, season_id: int, bot_id: int, number: int | None = None) -> int:
@@ -26,7 +27,7 @@ def enter(world: World, who: Person, season_id: int, bot_id: int, number: int | 
 def in_language(world: World, owner: Person, bot_id: int, language: str) -> None:
     """Another version of the bot, ready."""
     with world.db.transaction() as session:
-        version = service.add_version(session, owner, bot_id, Upload("bot", 10, SHA, language, "main"))
+        version = service.add_version(session, owner, bot_id, Upload("bot", 10, token_hex(32), language, "main"))
     world.build(version.id)
 
 

@@ -155,7 +155,7 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     asked: list[str] = []
     series_id = queued(world)
     world.claim(series_id)
-    owner, bot_id = world.bot()
+    owner, bot_id = world.playing_bot()
     version_id = world.upload(owner, bot_id)
     with world.db.transaction() as session:
         exhibition_id = exhibitions.take_seat(session, owner, bot_id)

@@ -9,14 +9,15 @@ import pytest
 
 from engine.core import Fault, Reply, Result
 from league import service
-from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, NotReady, OverQuota, TooMany, WrongState
+from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
 from league.jobs import ExhibitionJob, Host
 from league.service import exhibiting, exhibitions
 from league.service.exhibitions import Table
+from league.service.news import ready_bots
 from league.service.users import Person
 from league.service.workers import turn_away_exhibition
-from league.states import ExhibitionState
-from tests.league.world import World, settings
+from league.states import ExhibitionState, SeasonState
+from tests.league.world import GAME, World, settings
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 0)}
 
@@ -55,7 +56,7 @@ def hear(world: World, job: ExhibitionJob) -> exhibiting.Heard | None:
 
 def begun(world: World) -> tuple[Person, ExhibitionJob]:
     """A person who is asked for the first time."""
-    _, bot_id = world.bot("greedy")
+    _, bot_id = world.playing_bot("greedy")
     person = world.author()
     job = claim(world, sit(world, person, bot_id))
     assert ask(world, job, READY)
@@ -126,8 +127,65 @@ def test_nobody_plays_for_somebody_else(world: World) -> None:
         exhibitions.resign(session, stranger, job.exhibition_id)
 
 
+def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to_them(world: World) -> None:
+    owner, bot_id = world.bot()
+    season_id = world.season(1)
+
+    def version() -> int | None:
+        with world.db.reading() as session:
+            offered = {bot.bot_id: bot.number for bot in ready_bots(session, GAME, 9)}
+        with world.db.transaction() as session:
+            try:
+                exhibition_id = exhibitions.take_seat(session, world.author(), bot_id)
+            except WrongState:
+                assert bot_id not in offered
+                return None
+            number = exhibitions.exhibition(session, exhibition_id).version
+            session.rollback()
+        assert offered[bot_id] == number
+        return number
+
+    assert version() is None, "it is in no season"
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id, 1)
+    world.build(world.upload(owner, bot_id))
+    assert version() == 1, "the newer one has not played"
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id, 2)
+    assert version() == 2
+    world.play_all()
+    world.clock.turn(world.settings.rejoin_seconds)
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id, 1)
+    assert version() == 2, "it has played"
+    for plays_people, found in ((False, None), (True, 2)):
+        with world.db.transaction() as session:
+            service.change_bot(session, owner, bot_id, plays_people=plays_people)
+        assert version() == found
+    with pytest.raises(NotFound), world.db.transaction() as session:
+        service.change_bot(session, world.boss, bot_id, plays_people=False)
+
+
+def test_who_only_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) -> None:
+    owner, bot_id = world.bot()
+    with world.db.transaction() as session:
+        season_id = service.create_season(session, world.boss, game=GAME, name="soon", series_length=2).id
+        service.enter(session, owner, season_id, bot_id, gate=service.GateTerms(games=100))
+    person = world.author()
+    with pytest.raises(WrongState):
+        sit(world, person, bot_id)
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+    world.build(world.upload(owner, bot_id))
+    (series_id,) = world.tick()
+    job = world.claim(series_id)
+    assert job is not None and world.finish(job)
+    exhibition_id = sit(world, person, bot_id)
+    assert look(world, person, exhibition_id).info.version == 1
+
+
 def test_one_match_a_person_and_so_many_in_a_deployment(world: World) -> None:
-    _, bot_id = world.bot()
+    _, bot_id = world.playing_bot()
     ada, bob, eve = world.author(), world.author(), world.author()
     first = sit(world, ada, bot_id)
     with pytest.raises(TooMany):
@@ -142,7 +200,7 @@ def test_one_match_a_person_and_so_many_in_a_deployment(world: World) -> None:
 
 
 def test_sitting_down_and_leaving_again_and_again_comes_to_an_end(world: World) -> None:
-    _, bot_id = world.bot()
+    _, bot_id = world.playing_bot()
     person = world.author()
 
     def once() -> None:
@@ -163,20 +221,20 @@ def test_sitting_down_and_leaving_again_and_again_comes_to_an_end(world: World) 
 
 def test_a_deployment_may_have_no_place_for_it(tmp_path: Path) -> None:
     world = World(settings(tmp_path, exhibitions=0))
-    _, bot_id = world.bot()
+    _, bot_id = world.playing_bot()
     with pytest.raises(NoPlace, match="off"):
         sit(world, world.author(), bot_id)
     world.close()
 
 
 def test_only_against_bots_that_can_play_and_as_many_as_the_game_seats(world: World) -> None:
-    owner, bot_id = world.bot(game="liars-dice")
+    owner, bot_id = world.playing_bot(game="liars-dice")
     person = world.author()
     with pytest.raises(NotFound):
         sit(world, person, 99)
     with world.db.transaction() as session:
         empty = service.create_bot(session, owner, "liars-dice", "empty").id
-    with pytest.raises(NotReady):
+    with pytest.raises(WrongState, match="this bot has none"):
         sit(world, person, empty)
     for opponents in (0, 6):
         with pytest.raises(BadSetting):
@@ -186,7 +244,7 @@ def test_only_against_bots_that_can_play_and_as_many_as_the_game_seats(world: Wo
 
 
 def test_one_sees_ones_own_hand_and_no_other(world: World) -> None:
-    _, bot_id = world.bot(game="liars-dice")
+    _, bot_id = world.playing_bot(game="liars-dice")
     person = world.author()
     job = claim(world, sit(world, person, bot_id))
     assert ask(world, job, READY, {0: Reply('{"type":"bid","quantity":1,"faceValue":2}', 5)})
@@ -341,7 +399,7 @@ def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
 
 
 def test_who_waits_in_vain_is_told_so(world: World) -> None:
-    _, bot_id = world.bot()
+    _, bot_id = world.playing_bot()
     person = world.author()
     exhibition_id = sit(world, person, bot_id)
     world.clock.turn(exhibiting.QUEUE_SECONDS + 1)
@@ -351,7 +409,7 @@ def test_who_waits_in_vain_is_told_so(world: World) -> None:
 
 
 def test_an_unfit_machine_takes_none(world: World) -> None:
-    _, bot_id = world.bot()
+    _, bot_id = world.playing_bot()
     exhibition_id = sit(world, world.author(), bot_id)
     with world.db.transaction() as session:
         service.record_check(session, world.host, {}, ("it is too busy",), 60)
@@ -368,7 +426,7 @@ def test_a_machine_that_cannot_even_try_is_given_no_more_until_it_has_been_check
 
 
 def test_a_match_that_was_turned_away_is_told_of_as_soon_as_a_machine_is_fit(world: World) -> None:
-    _, bot_id = world.bot()
+    _, bot_id = world.playing_bot()
     exhibition_id = sit(world, world.author(), bot_id)
     with world.db.transaction() as session:
         service.record_check(session, world.host, {}, ("it is too busy",), 60)
@@ -385,7 +443,7 @@ def test_a_match_that_was_turned_away_is_told_of_as_soon_as_a_machine_is_fit(wor
 
 
 def test_a_person_has_the_seat_that_was_asked_for_or_any(world: World) -> None:
-    _, bot_id = world.bot("fox", "liars-dice")
+    _, bot_id = world.playing_bot("fox", "liars-dice")
     person = world.author()
 
     def seated(seat: int | None) -> exhibitions.ExhibitionInfo:
@@ -406,7 +464,7 @@ def test_a_person_has_the_seat_that_was_asked_for_or_any(world: World) -> None:
     ("opponents", "names"), [(1, ["fox", "Fox (bot)"]), (2, ["fox", "Fox (bot) 1", "Fox (bot) 2"])]
 )
 def test_a_bot_that_is_named_as_its_person_is_called_a_bot(world: World, opponents: int, names: list[str]) -> None:
-    _, bot_id = world.bot("Fox", "liars-dice")
+    _, bot_id = world.playing_bot("Fox", "liars-dice")
     person = world.author("fox")
     with world.db.transaction() as session:
         exhibition_id = exhibitions.take_seat(session, person, bot_id, opponents, 0)
@@ -415,7 +473,7 @@ def test_a_bot_that_is_named_as_its_person_is_called_a_bot(world: World, opponen
 
 @pytest.mark.parametrize("seat", range(6))
 def test_whoever_opens_or_not_sees_ones_own_dice_alone_and_is_told_of_a_typo(world: World, seat: int) -> None:
-    _, bot_id = world.bot(game="liars-dice")
+    _, bot_id = world.playing_bot(game="liars-dice")
     person = world.author()
     job = claim(world, sit(world, person, bot_id, 5, seat))
     bids = ({one: Reply(f'{{"type":"bid","quantity":{one + 1},"faceValue":2}}', 5)} for one in range(seat))

@@ -115,7 +115,7 @@ def test_a_transaction_that_is_undone_leaves_no_record(world: World) -> None:
 
 
 def test_a_back_up_has_what_people_played(world: World, tmp_path: Path) -> None:
-    _, bot_id = world.bot()
+    _, bot_id = world.playing_bot()
     with world.db.transaction() as session:
         exhibition_id = exhibitions.take_seat(session, world.author(), bot_id, 1)
     name = Blobs(world.settings.blobs).put(b"the transcript")

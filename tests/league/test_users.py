@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sqlmodel import select
+from sqlmodel import Session, select
 
 from league import errors, service
 from league.service.access import MAX_TOKENS, Issued
@@ -109,7 +109,25 @@ def test_an_author_can_become_the_organiser(world: World) -> None:
     assert whose(world, secret) == Person(ada.id, "ada", Role.ORGANISER)
 
 
-def test_nobody_signs_up_under_the_name_by_which_the_audit_log_calls_the_machine(world: World) -> None:
-    for name in ("system", "System"):
-        with pytest.raises(errors.NameTaken), world.db.transaction() as session:
-            service.sign_up(session, name, "a long enough password")
+@pytest.mark.parametrize(
+    "name", ["system", "System", "Admin", "administrator", "deadheat", "House", "anonymous", "organiser"]
+)
+def test_nobody_takes_a_name_that_stands_for_the_service(world: World, name: str) -> None:
+    with pytest.raises(errors.NameTaken, match=f"The name '{name}' is reserved"), world.db.transaction() as session:
+        service.sign_up(session, name, "a long enough password")
+    with pytest.raises(errors.NameTaken, match="reserved"), world.db.transaction() as session:
+        service.create_team(session, world.boss, name)
+
+
+@pytest.mark.parametrize("first", ["user", "team"])
+def test_a_user_and_a_team_who_come_at_once_do_not_get_one_name(world: World, first: str) -> None:
+    ada = world.author()
+
+    def signs_up(session: Session) -> object:
+        return service.sign_up(session, "Lovelace", "a long enough password")
+
+    def founds(session: Session) -> object:
+        return service.create_team(session, ada, "lovelace")
+
+    with pytest.raises(errors.NameTaken, match=first):
+        world.at_once(*((signs_up, founds) if first == "user" else (founds, signs_up)))

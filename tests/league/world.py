@@ -139,6 +139,14 @@ class World:
         self.build(self.upload(owner, bot_id))
         return owner, bot_id
 
+    def playing_bot(self, name: str = "", game: str = GAME, owner: Person | None = None) -> tuple[Person, int]:
+        """One that is alone in a season, so people may play against it."""
+        owner, bot_id = self.bot(name, game, owner)
+        season_id = self.season(0, game=game)
+        with self.db.transaction() as session:
+            service.enter(session, owner, season_id, bot_id)
+        return owner, bot_id
+
     def season(
         self,
         bots: int = 2,

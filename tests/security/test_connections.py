@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -75,6 +76,36 @@ def until(condition: Any) -> None:
     while not condition():
         assert time.monotonic() < gives_up_at
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (
+            b"POST /v1/users HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n",
+            413,
+        ),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX: ", 431),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n: \r\n\r\n", 400),
+    ],
+)
+def test_who_sends_too_much_reads_why_it_was_refused(site: Site, head: bytes, status: int) -> None:
+    with served(site.app, guarded(site.world.settings)) as url, connected(url, sending=head) as client:
+        client.sendall(b"a" * 5_000_000)
+        answer = b""
+        while piece := client.recv(65536):
+            answer += piece
+    shown, _, body = answer.partition(b"\r\n\r\n")
+    assert shown.startswith(b"HTTP/1.1 %d" % status)
+    assert json.loads(body)["status"] == status
+
+
+def test_who_goes_on_sending_for_ever_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "LINGER_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "LOOK_SECONDS", 0.1)
+    with guard() as (url, watching), connected(url, sending=b"nonsense\r\n\r\n") as client:
+        assert client.recv(12) == b"HTTP/1.1 400"
+        until(lambda: not watching._all)
 
 
 def test_a_head_that_does_not_end_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def seated(world: PlayingWorld, game: str = "yacht-auction", opponents: int = 1, seat: int = 1) -> tuple[Person, int]:
     world.program = world.context.blobs.put(packed(BOTS / game / "random"))
-    _, bot_id = world.bot(game=game)
+    _, bot_id = world.playing_bot(game=game)
     person = world.author()
     with world.db.transaction() as session:
         return person, exhibitions.take_seat(session, person, bot_id, opponents, seat)
@@ -233,7 +233,7 @@ def test_a_void_attempt_begins_again_and_asks_nothing_twice(
 ) -> None:
     """The greedy bot says the same again; the random one would not, and then the person is asked anew."""
     world.program = world.context.blobs.put(packed(BOTS / "yacht-auction" / "greedy"))
-    _, bot_id = world.bot(name="steady")
+    _, bot_id = world.playing_bot(name="steady")
     person = world.author()
     with world.db.transaction() as session:
         exhibition_id = exhibitions.take_seat(session, person, bot_id, seat=1)
@@ -275,7 +275,7 @@ def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bot
 
 def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_twice(world: PlayingWorld) -> None:
     world.program = world.context.blobs.put(packed(BOTS / "yacht-auction" / "greedy"))
-    _, bot_id = world.bot(name="steady")
+    _, bot_id = world.playing_bot(name="steady")
     person = world.author()
     with world.db.transaction() as session:
         exhibition_id = exhibitions.take_seat(session, person, bot_id, seat=1)

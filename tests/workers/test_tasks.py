@@ -58,7 +58,7 @@ def a_series(world: PlayingWorld) -> int:
 
 
 def an_exhibition(world: PlayingWorld) -> int:
-    person, bot_id = world.bot()
+    person, bot_id = world.playing_bot()
     with world.db.transaction() as session:
         return exhibitions.take_seat(session, person, bot_id, 1, 1)
 

@@ -1,0 +1,51 @@
+"""Streams of server-sent events that are open: bounded for the process, and for one address, which could otherwise keep
+everybody else from having any. Whoever is refused asks from time to time, as pages do that have no streams.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from api.rates import address
+
+SHARE = 8
+"""One address has at most one in so many of all streams: enough for an office, which is one address."""
+
+
+class Streams:
+    """Those of one kind, in the event loop's thread. `retry_seconds`: what who is refused is told."""
+
+    def __init__(self, most: int, retry_seconds: int) -> None:
+        self._most = most
+        self._retry = {"Retry-After": str(retry_seconds)}
+        self._open = Counter[str]()
+
+    @property
+    def total(self) -> int:
+        """How many are open."""
+        return self._open.total()
+
+    def check(self, request: Request) -> None:
+        """Raises HTTPException: 429, there is no room for another one of this address."""
+        if self.total >= self._most:
+            raise HTTPException(429, "Too many watch already; ask again from time to time.", self._retry)
+        if self._open[address(request)] >= self._most // SHARE:
+            said = "Too many watch already from your address; ask again from time to time."
+            raise HTTPException(429, said, self._retry)
+
+    @contextmanager
+    def taken(self, request: Request) -> Iterator[None]:
+        """One more, for as long as the block lasts."""
+        asker = address(request)
+        self._open[asker] += 1
+        try:
+            yield
+        finally:
+            self._open[asker] -= 1
+            if not self._open[asker]:
+                del self._open[asker]
