@@ -55,7 +55,7 @@ def told_of(info: ExhibitionInfo) -> str:
 def _failed(info: ExhibitionInfo) -> str:
     if not info.voids:
         return ""
-    return f"We failed ({info.cause}), no bot did and you did not: it goes on from the beginning, with the same dice. "
+    return f"We failed ({info.cause}), neither you nor the bot. It goes on from the beginning, with the same dice. "
 
 
 def transcript_of(shared: Services, info: ExhibitionInfo) -> Transcript | None:

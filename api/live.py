@@ -53,7 +53,7 @@ def told(watched: Watched) -> str:
     again = ""
     if watched.voids:
         times = "once" if watched.voids == 1 else f"{watched.voids} times"
-        again = f" We failed at it {times}, no bot did: it is played again with other dice."
+        again = f" We failed at it {times}, which costs no bot anything. It is played again with other dice."
     return f"Being played now; you see it a second or two later.{again}"
 
 

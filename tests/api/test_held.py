@@ -101,7 +101,7 @@ def test_operators_see_the_void_attempts_of_each_version(site: Site, boss: Brows
     assert "Void attempts by version" not in boss.get("/operator").text
     hold(site)
     assert "Void attempts by version" in boss.get("/operator").text
-    assert "<td>1: 2</td>" in boss.answer.text
+    assert "<td>2 on machine 1</td>" in boss.answer.text
     assert 'deadheat_held_matches{game="yacht-auction"} 1.0' in site.client.get("/metrics").text
 
 
@@ -139,3 +139,8 @@ def test_the_audit_page_counts_those_that_wait(site: Site, ranked: bool) -> None
     (season,) = re.findall(r"<tr>\s*<th scope=\"row\">.*?</tr>", site.client.get("/audit").text, re.DOTALL)
     cells = re.findall(r"<td class=\"number\"[^>]*>([^<]*)", season)
     assert cells[-2:] == (["0", "3"] if ranked else ["\u2013", "3"])
+
+
+def test_a_held_match_says_what_it_waits_for(site: Site) -> None:
+    (match_id,) = hold(site)
+    assert "It waits for an organiser to decide" in site.client.get(f"/matches/{match_id}").text
