@@ -86,10 +86,14 @@ def serve() -> None:
 
 
 def api(
+    host: Annotated[str, typer.Option(help="Address to listen on; empty: DEADHEAT_HOST.")] = "",
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; none: DEADHEAT_PORT.")] = None,
     processes: Annotated[int, typer.Option(min=1, help="Processes that answer, all on one port.")] = 1,
     descriptor: Annotated[int, typer.Option(hidden=True)] = -1,
 ) -> None:
     """Run the API alone."""
+    chosen = {"DEADHEAT_HOST": host, "DEADHEAT_PORT": "" if port is None else str(port)}
+    os.environ.update({name: value for name, value in chosen.items() if value})  # what we start looks there
     settings = _safe_settings()
     if descriptor < 0:
         _check_port(settings)
