@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
-from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from api.services import Services
 from engine.games import GAMES
 from league import service
+from league.measured import Sums
 from league.room import blob_folder, room_at
 from league.service.workers import HostInfo
 from league.states import Fitness
@@ -44,7 +44,7 @@ def exposition(shared: Services) -> bytes:
         counted = generate_latest(REGISTRY)
     else:
         registry = CollectorRegistry()
-        MultiProcessCollector(registry, str(shared.settings.metrics_dir))  # type: ignore[no-untyped-call]  # its own stub is missing
+        Sums(registry, shared.settings.metrics_dir)
         counted = generate_latest(registry)
     asked = CollectorRegistry()
     asked.register(_Database(shared))

@@ -72,7 +72,7 @@ def serve() -> None:
     token_file = _prepare(settings)
     _arrive(settings)
     slots = _slot_count(settings)
-    tree = Tree(_metrics_environment(settings, fresh=True))
+    tree = Tree(_metrics_environment(settings))
     tree.add("api", ["api"])
     tree.add("control", _jobs("control", 1))
     tree.add("build", _jobs("build", 1))
@@ -86,10 +86,14 @@ def serve() -> None:
 
 
 def api(
+    host: Annotated[str, typer.Option(help="Address to listen on; empty: DEADHEAT_HOST.")] = "",
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; none: DEADHEAT_PORT.")] = None,
     processes: Annotated[int, typer.Option(min=1, help="Processes that answer, all on one port.")] = 1,
     descriptor: Annotated[int, typer.Option(hidden=True)] = -1,
 ) -> None:
     """Run the API alone."""
+    chosen = {"DEADHEAT_HOST": host, "DEADHEAT_PORT": "" if port is None else str(port)}
+    os.environ.update({name: value for name, value in chosen.items() if value})  # what we start looks there
     settings = _safe_settings()
     if descriptor < 0:
         _check_port(settings)
@@ -98,6 +102,8 @@ def api(
         _share_port(settings, processes)
         return
     _set_multiprocess(settings)
+    if descriptor < 0:
+        _tell_metrics(settings.metrics_dir)
     import uvicorn
 
     from api.connections import allow_descriptors, guarded
@@ -125,7 +131,7 @@ def _share_port(settings: Settings, processes: int) -> None:
     """Listen, and have that many children answer; what comes while one of them is started again waits for another."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.create_server((settings.host, settings.port), family=family, backlog=2048) as listening:
-        tree = Tree(_metrics_environment(settings, fresh=True), pass_fds=(listening.fileno(),))
+        tree = Tree(_metrics_environment(settings), pass_fds=(listening.fileno(),))
         for number in range(1, processes + 1):
             tree.add(f"api {number}", ["api", "--descriptor", str(listening.fileno())])
         tree.run()
@@ -147,6 +153,8 @@ def worker(
     """
     settings = _safe_settings()
     _set_multiprocess(settings)
+    if settings.metrics_dir is not None:
+        _metrics_environment(settings)
     _check_schema(settings)
     if {PLAY, "build"} & set(queues.split(",")):
         _check_sandbox(settings, waits=True)
@@ -299,6 +307,7 @@ class Tree:
     pass_fds: tuple[int, ...] = ()  # what children are given beside stdin, stdout and stderr
     children: list[Child] = field(default_factory=list)
     stopping: bool = False
+    fold_at: float = 0.0  # by the monotonic clock
 
     def add(self, name: str, arguments: Sequence[str]) -> None:
         """A child that runs `deadheat` with these arguments."""
@@ -314,9 +323,20 @@ class Tree:
                     self._keep(child)
                 if self.alive_file is not None and all(map(_runs, self.children)):
                     self.alive_file.touch()
+                if time.monotonic() > self.fold_at:
+                    self._fold()
                 time.sleep(0.2)
         finally:
             self._stop()
+            self._fold()
+
+    def _fold(self) -> None:
+        """Add up what processes counted that are gone, and remove their files."""
+        from league import measured
+
+        self.fold_at = time.monotonic() + measured.FOLD_SECONDS
+        if folder := self.environment.get("PROMETHEUS_MULTIPROC_DIR"):
+            measured.fold(Path(folder))
 
     def _on_signal(self, *_: object) -> None:
         self.stopping = True
@@ -480,11 +500,12 @@ def _prepare(settings: Settings) -> Path:
     return file
 
 
-def _metrics_environment(settings: Settings, fresh: bool) -> dict[str, str]:
+def _metrics_environment(settings: Settings) -> dict[str, str]:
+    """Of a tree whose processes add up what they count."""
+    from league import measured
+
     directory = settings.metrics_dir or settings.data_dir.absolute() / "metrics"
-    directory.mkdir(parents=True, exist_ok=True)
-    for stale in directory.glob("*.db") if fresh else ():
-        stale.unlink()
+    measured.begin(directory)
     return {**os.environ, "DEADHEAT_METRICS_DIR": str(directory), "PROMETHEUS_MULTIPROC_DIR": str(directory)}
 
 
@@ -495,13 +516,27 @@ def _set_multiprocess(settings: Settings) -> None:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(settings.metrics_dir)
 
 
+def _tell_metrics(directory: Path | None) -> None:
+    """This process is asked for what is added up there: whoever starts it must know if it is the second one."""
+    from league import measured
+
+    if directory is not None and not measured.told_alone(directory):
+        err.print(
+            f"[magenta]warning:[/] another process already tells the metrics in {plain(str(directory))}. A Prometheus "
+            "that asks both counts everything twice: give this one a DEADHEAT_METRICS_DIR of its own.",
+            soft_wrap=True,
+        )
+
+
 def _serve_metrics(settings: Settings, port: int) -> None:
-    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+    directory = settings.metrics_dir
+    if directory is None:
         fail("--metrics-port needs DEADHEAT_METRICS_DIR: the worker's processes add up their metrics there")
     from workers.exposition import expose
 
+    _tell_metrics(directory)
     try:
-        expose(settings, port)
+        expose(settings, directory, port)
     except OSError as error:
         fail(f"cannot listen on port {port}: {error.strerror}; choose another --metrics-port")
 

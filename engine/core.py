@@ -128,12 +128,15 @@ class Result:
 
 
 class Game(Protocol):
-    """The rules of one game; see docs/adding-a-game.md. `commands`: the words that its prompts begin with."""
+    """The rules of one game; see docs/adding-a-game.md."""
 
     name: str
     rules_version: int
     seats: range
-    commands: tuple[str, ...]
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The words that its prompts begin with."""
 
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """Play one match. Everything random comes from `chance`; everything else from the replies."""

@@ -155,6 +155,11 @@ class Settings(BaseSettings):
     )
     image: str = Field(default="deadheat/judge:core", description="Image that bots are built and run in.")
     runtime: str = Field(default="", description="The engine's runtime for bots, e.g. `runsc`; empty: its default.")
+    worker_name: str = Field(
+        default="",
+        max_length=100,
+        description="This machine's name in the league, which no other one has; empty: its host name.",
+    )
     slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (a match each); empty: found out.")
 
     exhibitions: int = Field(default=2, ge=0, description="People who may play against bots at a time; 0: nobody.")

@@ -58,7 +58,7 @@ def begin_logs(settings: Settings) -> None:
 def begin_traces(settings: Settings, service: str) -> None:
     """Make and send traces, if the settings say where to; after a fork, again, for it takes a thread."""
     if settings.traces_url:
-        _send_traces(settings.traces_url, service)
+        _send_traces(settings.traces_url, service, settings.worker_name or os.uname().nodename)
 
 
 @contextlib.contextmanager
@@ -144,14 +144,14 @@ class _Json(JsonFormatter):
         log_data.pop("color_message", None)  # uvicorn's, for terminals
 
 
-def _send_traces(url: str, service: str) -> None:
+def _send_traces(url: str, service: str, name: str) -> None:
     global _tracer  # noqa: PLW0603  a process has one
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    about = {"service.name": f"{SCOPE}-{service}", "service.instance.id": f"{os.uname().nodename}:{os.getpid()}"}
+    about = {"service.name": f"{SCOPE}-{service}", "service.instance.id": f"{name}:{os.getpid()}"}
     provider = TracerProvider(resource=Resource.create(about))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(url)))
     _tracer = provider.get_tracer(SCOPE)

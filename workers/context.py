@@ -77,8 +77,8 @@ class Context:
 
     @cached_property
     def host(self) -> Host:
-        """This machine; two of one name are told apart, but not wanted."""
-        return Host(socket.gethostname(), BOOT_ID.read_text().strip())
+        """This machine; of two with one name the second one waits (`league.service.workers.host_arrives`)."""
+        return Host(self.settings.worker_name or socket.gethostname(), BOOT_ID.read_text().strip())
 
     @property
     def worker(self) -> str:

@@ -6,14 +6,15 @@ answers is the one that keeps the worker's others alive.
 
 from __future__ import annotations
 
+from pathlib import Path
 from socketserver import ThreadingMixIn
 from threading import Thread
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
-from prometheus_client.multiprocess import MultiProcessCollector
 
 from league.config import Settings
+from league.measured import Sums
 
 
 class _Handler(WSGIRequestHandler):
@@ -23,8 +24,8 @@ class _Handler(WSGIRequestHandler):
         """Nothing."""
 
 
-def expose(settings: Settings, port: int) -> WSGIServer:
-    """Answer the networks that may measure with what this host's processes add up, in a thread. Raises OSError."""
+def expose(settings: Settings, folder: Path, port: int) -> WSGIServer:
+    """Answer the networks that may measure with what processes add up in that folder, in a thread. Raises OSError."""
 
     class Server(ThreadingMixIn, WSGIServer):
         daemon_threads = True
@@ -33,7 +34,7 @@ def expose(settings: Settings, port: int) -> WSGIServer:
             return settings.may_measure(client_address[0])
 
     registry = CollectorRegistry()
-    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    Sums(registry, folder)
     server = make_server("", port, make_wsgi_app(registry), Server, _Handler)
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
     return server

@@ -36,10 +36,19 @@ SWEEP_SECONDS = 20
 """Between two looks for what killed processes left behind: a list of folders, and one question to the engine."""
 
 
-def arrive(context: Context) -> None:
-    """To be called before a machine's worker starts: until its keeper has had it checked, it may not judge."""
+def arrive(context: Context) -> bool:
+    """To be called before a machine's worker starts: until its keeper has had it checked, it may not judge. False:
+    another one has its name, so it plays nothing, and its keeper tries again.
+    """
     with context.database.transaction() as session:
-        host_arrives(session, context.host, context.settings.image)
+        arrived = host_arrives(session, context.host, context.settings.image)
+    if not arrived:
+        log.error(
+            "two machines have the name %s, or this one started again a moment ago: it plays nothing while the other "
+            "is heard of. Give one of them another name (DEADHEAT_WORKER_NAME).",
+            context.host.name,
+        )
+    return arrived
 
 
 class Keeper:
@@ -80,8 +89,7 @@ class Keeper:
             known = host_seen(session, self._context.host, steal_share)
         self._beat_at = time.monotonic() + self._context.settings.heartbeat_seconds
         if not known:
-            name = self._context.host.name
-            log.error("nothing is known of machine %s any more: does another one of that name play?", name)
+            log.warning("machine %s arrives: the database does not know it", self._context.host.name)
             arrive(self._context)
 
     def sweep(self) -> None:

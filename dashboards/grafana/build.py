@@ -39,7 +39,15 @@ NOW = (
     Panel(
         "Matches a minute", "Finished, all games.", (("60 * sum(deadheat:matches:rate5m)", ""),), "short", "stat", 4, 4
     ),
-    Panel("Machines that judge", "Fit and heard of.", (("sum(max by (host) (deadheat_host_judges))", ""),), "short", "stat", 4, 4),
+    Panel(
+        "Machines that judge",
+        "Fit and heard of.",
+        (("sum(max by (host) (deadheat_host_judges))", ""),),
+        "short",
+        "stat",
+        4,
+        4,
+    ),
     Panel(
         "Oldest in the queue",
         "Seconds that it waits.",
@@ -183,13 +191,23 @@ WORK = (
 
 HOSTS = (
     Panel("Fit to judge", "1: yes.", (("max by (host) (deadheat_host_fit)", "{{host}}"),)),
-    Panel("Processor time taken by the hypervisor", "", (("max by (host) (deadheat_host_steal_ratio)", "{{host}}"),), "percentunit"),
+    Panel(
+        "Processor time taken by the hypervisor",
+        "",
+        (("max by (host) (deadheat_host_steal_ratio)", "{{host}}"),),
+        "percentunit",
+    ),
     Panel(
         "Canary matches by outcome",
         "Reference bots with a known truth: wrong must stay at nothing.",
         (("sum by (outcome) (increase(deadheat_canaries_total[1h]))", "{{outcome}}"),),
     ),
-    Panel("Last heard of", "Seconds ago.", (("time() - max by (host) (deadheat_host_seen_timestamp_seconds)", "{{host}}"),), "s"),
+    Panel(
+        "Last heard of",
+        "Seconds ago.",
+        (("time() - max by (host) (deadheat_host_seen_timestamp_seconds)", "{{host}}"),),
+        "s",
+    ),
     Panel(
         "Room for blobs",
         "Where they are files. Full, it takes no upload and no result.",
@@ -246,13 +264,22 @@ SEASON = (
         "Failures in the last hour by command and cause.",
         (("sum by (game, command, fault) (increase(deadheat_faults_total[1h]))", "{{game}} {{command}} {{fault}}"),),
     ),
-    Panel("Age of the ranking", "By season.", (("max by (season) (deadheat_ratings_age_seconds)", "season {{season}}"),), "s"),
+    Panel(
+        "Age of the ranking",
+        "By season.",
+        (("max by (season) (deadheat_ratings_age_seconds)", "season {{season}}"),),
+        "s",
+    ),
     Panel(
         "Matches held",
         "They wait for an organiser, after repeated void attempts.",
         (("deadheat:held_matches", "{{game}}"),),
     ),
-    Panel("Matches that wait", "Series, by state.", (('max by (state) (deadheat_queue_rows{queue="play"})', "{{state}}"),)),
+    Panel(
+        "Matches that wait",
+        "Series, by state.",
+        (('max by (state) (deadheat_queue_rows{queue="play"})', "{{state}}"),),
+    ),
 )
 
 DASHBOARDS = {

@@ -87,8 +87,12 @@ class HostInfo:
         return tuple(found["text"] for found in self.report.get("findings", ()) if found["level"] == "remark")
 
 
-def host_arrives(session: Session, host: Host, image: str) -> None:
-    """A machine's worker starts: nothing is known of it until it has been checked."""
+def host_arrives(session: Session, host: Host, image: str) -> bool:
+    """A machine's worker starts: nothing is known of it until it has been checked. False: another machine of that name
+    was heard of within a lease, or this one has started again since; it is to try again.
+    """
+    if session.exec(select(exists().where(_shares_name(session, host)))).one():
+        return False
     at = now(session)
     session.exec(delete(WorkerHost).where(col(WorkerHost.last_seen_at) < at - timedelta(days=FORGET_DAYS)))
     known: dict[str, Any] = {
@@ -102,12 +106,23 @@ def host_arrives(session: Session, host: Host, image: str) -> None:
     }
     _give_number(session, host.name)
     if _change(session, col(WorkerHost.name) == host.name, **known):
-        return
+        return True
     try:
         with session.begin_nested():
             session.add(WorkerHost(name=host.name, first_seen_at=at, **known))
     except IntegrityError:  # two keepers of one machine start together
         _change(session, col(WorkerHost.name) == host.name, **known)
+    return True
+
+
+def _shares_name(session: Session, host: Host) -> ColumnElement[bool]:
+    """That of a live machine which is not this one, or is it before a start that its database row does not know."""
+    alive_at = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
+    return and_(
+        col(WorkerHost.name) == host.name,
+        col(WorkerHost.boot) != host.boot,
+        col(WorkerHost.last_seen_at) >= alive_at,
+    )
 
 
 def _give_number(session: Session, name: str) -> None:

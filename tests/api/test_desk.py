@@ -478,6 +478,16 @@ def test_an_operator_of_a_league_without_matches_reads_of_no_span(boss: Browser)
     assert "host faults, of 0 attempts-\n" in boss.get("/operator").text
 
 
+def test_the_operator_sees_slots_that_idle_beside_unplayed_matches(boss: Browser, site: Site) -> None:
+    with site.world.db.transaction() as session:
+        service.record_check(session, site.world.host, {"slots": 4}, (), 0)
+    page = boss.get("/operator")
+    assert "slots that judge4\n" in page.text
+    assert "idle, though" not in page.text
+    site.world.season(2)
+    assert "idle, though matches are unplayed4 " in boss.get("/operator").text
+
+
 def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, played: Played, site: Site) -> None:
     page = boss.get("/operator")
     assert "oldest waits" in page.text

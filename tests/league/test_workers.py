@@ -98,6 +98,7 @@ def test_what_was_known_before_a_reboot_is_known_no_more(world: World, series: i
     assert claim(world, series, rebooted) is None
     with world.db.transaction() as session:
         assert not service.host_seen(session, rebooted)
+    world.clock.turn(world.settings.lease_seconds + 1)
     arrive(world, rebooted)
     assert claim(world, series, OTHER) is None
     assert claim(world, series, rebooted) is not None

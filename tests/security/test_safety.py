@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from league.config import Settings
-from league.safety import refusal, unsafe_settings
+from league.safety import SHORTEST_PASSWORD, refusal, unsafe_settings
 from tests.api.site import InProcess, Site
-from tests.cli.command import deadheat
+from tests.cli.command import ROOT, deadheat
 
 SAFE = {
     "environment": "production",
@@ -116,3 +116,8 @@ def test_metrics_are_told_to_some_networks_alone(site: Site, address: str, statu
     with httpx.Client(transport=from_there, base_url="http://league") as client:
         assert client.get("/metrics").status_code == status
         assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("page", ["operators.md", "security.md"])
+def test_the_docs_say_how_long_a_password_must_be(page: str) -> None:
+    assert f"{SHORTEST_PASSWORD} characters" in " ".join((ROOT / "docs" / page).read_text().split())

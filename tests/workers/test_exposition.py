@@ -15,16 +15,13 @@ from workers.exposition import expose
 
 @contextmanager
 def exposed(folder: Path, networks: str) -> Iterator[str]:
-    server = expose(settings(folder, metrics_networks=networks), 0)
+    server = expose(settings(folder, metrics_networks=networks), folder, 0)
     with closing(server.socket):
         yield f"http://127.0.0.1:{server.server_port}/metrics"
         server.shutdown()
 
 
-def test_metrics_are_told_to_the_networks_that_may_measure_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+def test_metrics_are_told_to_the_networks_that_may_measure_alone(tmp_path: Path) -> None:
     with exposed(tmp_path, "127.0.0.0/8") as url:
         answer = httpx.get(url)
         assert (answer.status_code, answer.headers["Content-Type"].split(";")[0]) == (200, "text/plain")

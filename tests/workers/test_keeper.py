@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -12,17 +13,21 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
+from sqlmodel import delete
 
 from cli.operate import _end_fitness
 from league import service
+from league.jobs import Host
 from league.service.workers import HostInfo
 from league.states import Fitness
+from league.tables import WorkerHost
 from sandbox.box import SandboxError
 from sandbox.check import FULL_ROUNDS, QUICK_ROUNDS
 from sandbox.fitness import Facts, Report, judged
 from tests.league.world import GAME, World, settings
 from tests.workers.conftest import PlayingWorld
 from workers import keeper
+from workers.context import Context
 from workers.keeper import Keeper, arrive
 
 GOOD = judged(Facts())
@@ -179,13 +184,36 @@ def test_a_machine_that_the_database_does_not_know_arrives_again(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked = finds(monkeypatch, GOOD)
-    usurper = type(world.host)(world.host.name, "another boot")
     with world.db.transaction() as session:
-        service.host_arrives(session, usurper, "image")
+        session.exec(delete(WorkerHost))
     Keeper(world.context).look()
-    assert "does another one of that name play?" in caplog.text
+    assert "the database does not know it" in caplog.text
     assert asked == [QUICK_ROUNDS]
     assert info(world).judges
+
+
+def test_of_two_live_machines_with_one_name_the_second_says_so_and_waits(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = finds(monkeypatch, GOOD)
+    second = Context(world.settings)
+    second.__dict__ |= {"database": world.db, "host": Host(world.host.name, "another boot")}
+    watching = Keeper(second)
+    watching.look()
+    assert "two machines have the name" in caplog.text
+    assert "DEADHEAT_WORKER_NAME" in caplog.text
+    assert asked == []
+    assert info(world).judges, "the first one plays on"
+    world.clock.listeners.clear()
+    world.clock.turn(world.settings.lease_seconds + 1)  # the first one is gone
+    watching.look()
+    assert asked == [QUICK_ROUNDS]
+    assert info(world).judges
+
+
+def test_a_machines_name_is_a_setting(world: PlayingWorld, tmp_path: Path) -> None:
+    assert Context(settings(tmp_path, worker_name="left")).host.name == "left"
+    assert world.host.name == socket.gethostname()
 
 
 def test_a_database_that_is_away_does_not_end_the_keeper(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,120 @@
+"""The folder in which the processes of one host add up what they count (`DEADHEAT_METRICS_DIR`).
+
+Theory of operation
+-------------------
+prometheus_client has each process write files that are named after it, adds all of them up when asked, and removes
+none: what a process counted still counts when it is gone. A sum that fell would look like a counter that began anew,
+and Prometheus would take all that is left of it for an increase. So the files of processes that are gone are added to
+one for each kind of metric (`fold`), under a lock that whoever adds up shares: the sum is the same before and after.
+It is forgotten when a deployment starts in a folder where nobody lives (`begin`).
+
+Who tells the sum tells it of the whole folder, so two that Prometheus asks tell everything twice (`told_alone`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.metrics_core import Metric
+from prometheus_client.mmap_dict import MmapedDict
+from prometheus_client.multiprocess import MultiProcessCollector
+
+log = logging.getLogger(__name__)
+
+FOLD_SECONDS = 20
+"""Between two looks for files of processes that are gone: a list of a folder."""
+
+GONE = "gone"
+"""Stands where a file has the number of its process."""
+
+
+class Sums(MultiProcessCollector):
+    """What all processes of a folder have counted."""
+
+    def __init__(self, registry: CollectorRegistry, folder: Path) -> None:
+        super().__init__(registry, str(folder))  # type: ignore[no-untyped-call]  # it has no types
+        self._folder = folder
+
+    def collect(self) -> Iterable[Metric]:
+        """See prometheus_client."""
+        with _locked(self._folder, fcntl.LOCK_SH):
+            return list(super().collect())  # type: ignore[no-untyped-call]
+
+
+def begin(folder: Path) -> None:
+    """A deployment starts, and counts from zero where nobody else counts here."""
+    folder.mkdir(parents=True, exist_ok=True)
+    fold(folder)
+    with _locked(folder, fcntl.LOCK_EX):
+        files = list(folder.glob("*.db"))
+        if all(_process(file) is None for file in files):
+            for file in files:
+                file.unlink()
+
+
+def fold(folder: Path) -> None:
+    """Add up what processes counted that are gone, and remove their files."""
+    with _locked(folder, fcntl.LOCK_EX):
+        for file in folder.glob("*.db"):
+            number = _process(file)
+            if number is None or _lives(number):
+                continue
+            kind = file.stem.partition("_")[0]
+            if kind != "gauge":  # ours say what a process has now, which is nothing
+                _add(file, folder / f"{kind}_{GONE}.db")
+            file.unlink()
+
+
+def told_alone(folder: Path) -> bool:
+    """Whether no other process tells the sum of this folder; from now on, while it lives, this one does."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder / "told", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)  # held until the process ends
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return False
+    return True
+
+
+def _add(file: Path, total: Path) -> None:
+    sums = MmapedDict(str(total))  # type: ignore[no-untyped-call]
+    with contextlib.closing(sums):
+        try:
+            for key, value, at, _ in MmapedDict.read_all_values_from_file(str(file)):  # type: ignore[no-untyped-call]
+                sums.write_value(key, sums.read_value(key)[0] + value, at)  # type: ignore[no-untyped-call]
+        except (RuntimeError, struct.error):  # its process was killed when it had just made it
+            log.warning("%s cannot be read, and what it counted is lost", file)
+
+
+def _process(file: Path) -> int | None:
+    """The number of the process that writes to a file, whose name ends with it; None: none does."""
+    number = file.stem.rpartition("_")[2]
+    return int(number) if number.isdigit() else None
+
+
+def _lives(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, how: int) -> Iterator[None]:
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, how)
+        yield
+    finally:
+        os.close(lock)
