@@ -35,19 +35,23 @@ class Decision(Reason):
 
 
 class VersionVoids(Output):
-    """A version's void attempts, in which it was to answer, against those of the field on the same machines."""
+    """A version's void attempts in which it was to answer, and its series that failed as a whole, against those of the
+    field on the same machines; among the league's newest attempts.
+    """
 
     bot_id: int
     bot: str
     version: int
     version_id: int
     attempts: int = Field(description="At its matches, void ones included.")
-    voids: int
+    voids: int = Field(description="While it was to answer, and series that failed as a whole.")
     expected: float = Field(description="What it would have at the others' rates.")
     p_value: float = Field(description="Of as many or more by chance.")
     flagged: bool = Field(description="Whether they are so many that an organiser should look.")
-    by_machine: dict[int, int] = Field(description="Its void attempts by machine, see the export's `machine`.")
-    match_ids: list[int] = Field(description="Where they happened.")
+    by_machine: dict[int, int] = Field(description="Its `voids` by machine, see the export's `machine`.")
+    match_ids: list[int] = Field(
+        description="Where they happened; of a series one match, on whose page the failure stands."
+    )
 
 
 class SeasonVoids(Output):

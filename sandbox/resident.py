@@ -11,32 +11,72 @@ that is locked, so what one bot does there changes nothing that another could ti
 
 The keeper is found by its name, so all workers of a host share one, and it costs the size of the tree: 62 MB for core.
 It outlives them, as the image does; whoever rebuilds the image removes it (deploy/images/build), and boxes that have
-mounted its volume keep it until they end. A box waits for a tree that is not complete yet.
+mounted its volume keep it until they end. While it is copied, which takes a machine that is cold and has the image
+`full` longer than a box's init would wait, whoever opens a box waits for the copy; what is left then is to lock it,
+and for that init waits (`wait_for_the_tree`).
 """
 
 from __future__ import annotations
 
+import time
+from datetime import UTC, datetime, timedelta
+
 import docker
 from docker.errors import APIError, NotFound
 from docker.types import DriverConfig, LogConfig, Mount
+
+from sandbox.box import SandboxError
 
 RESIDENT_LABEL = "deadheat.resident"
 MEMORY_OPTIONS = "mode=755,nr_inodes=100000"
 # IPC_LOCK locks beyond every limit.
 CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "IPC_LOCK", "MKNOD"]
 CONFLICT = 409
-KEEPER = "[ -e /resident/complete ] || cp -a /play/. /resident/ && exec /sbin/judge-init --keep /resident"
+COPY = "cp -a /play/. /resident/"
+KEEPER = f"[ -e /resident/complete ] || {COPY} && exec /sbin/judge-init --keep /resident"
+COPY_SECONDS = 20.0
+"""How long a box waits for the copy. A series has a lease of 30 s, which nobody renews while its boxes are opened; one
+that fails for this is tried again, and the copy goes on meanwhile."""
+
+LOOK_SECONDS = 0.1
+WARM = timedelta(minutes=10)
+"""A keeper that has run for so long copies no more, and the engine need not list its processes."""
 
 
 def resident_tree(client: docker.APIClient, image_id: str) -> Mount:
-    """The mount of the tree for a box, whose keeper runs afterwards. Raises the engine's errors."""
+    """The mount of the tree for a box, whose keeper runs afterwards and has copied it.
+
+    Raises:
+        SandboxError: it is still being copied, or the keeper has ended.
+        DockerException: the engine's own errors.
+    """
     name = f"deadheat-play-{image_id.removeprefix('sha256:')[:12]}"
     try:
         client.start(name)
     except NotFound:
         _create_keeper(client, image_id, name)
         client.start(name)
+    _wait_for_the_copy(client, name)
     return _volume(name, "/play", read_only=True)
+
+
+def _wait_for_the_copy(client: docker.APIClient, name: str) -> None:
+    give_up_at = time.monotonic() + COPY_SECONDS
+    while _copies(client, name):
+        if time.monotonic() > give_up_at:
+            raise SandboxError("engine", f"what bots play in is still being copied after {COPY_SECONDS:.0f} s")
+        time.sleep(LOOK_SECONDS)
+
+
+def _copies(client: docker.APIClient, name: str) -> bool:
+    state = client.inspect_container(name)["State"]
+    if not state["Running"]:
+        raise SandboxError("engine", f"the keeper of what bots play in has ended, with {state['ExitCode']}")
+    started_at = datetime.fromisoformat(state["StartedAt"][:19]).replace(tzinfo=UTC)  # the engine says nanoseconds
+    if datetime.now(UTC) - started_at > WARM:
+        return False
+    # Its shell has the words as well, for as long as the copy lasts.
+    return any(COPY in " ".join(process) for process in client.top(name)["Processes"])
 
 
 def _volume(name: str, where: str, *, read_only: bool) -> Mount:

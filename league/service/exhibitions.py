@@ -40,6 +40,7 @@ from engine.transcript import BadTranscript
 from engine.unfinished import Unfinished, objection, read_replies, unfinished
 from league.database import now, settings_of, surroundings
 from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
+from league.service.bots import must_be_active
 from league.service.steps import move
 from league.service.users import Person
 from league.states import WITH_RESULT, ExhibitionState, Purpose, SeasonState, VersionState
@@ -120,7 +121,7 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
 
     Raises:
         NotFound.
-        WrongState: the bot has no such version, or its author has closed it to people.
+        WrongState: the bot has no such version, is retired, or its author has closed it to people.
         NoPlace: as many people play as may, or nobody may.
         TooMany: the person plays already.
         OverQuota: the person has sat down too often lately.
@@ -130,6 +131,7 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
     if bot is None:
         raise NotFound("bot", bot_id)
     seats = _check_table(bot.game, opponents, seat)
+    must_be_active(bot)
     if not bot.plays_people:
         raise WrongState("closed", "This bot's author lets nobody play against it.")
     newest = select(BotVersion.id).where(BotVersion.bot_id == bot_id, *playable())

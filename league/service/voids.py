@@ -5,6 +5,11 @@ losing, and then more attempts fail while it is to answer than its share. So eac
 the same machines: of the void attempts of a machine, given how many attempts each of the two took part in, how many
 would be its own by chance? The exact probability of as many or more is that of a sum of binomials, one for each machine
 (the conditional test of two Poisson rates: Przyborowski and Wilenski, Biometrika 31, 1940).
+
+A bot might as well bring down what carries its series: the engine, the boxes, the worker. Such a failure befalls no
+match, and nobody was to answer, so it counts to every version of the series; who causes it has it in all its series,
+an opponent in a few. A series counts once for each machine that failed at it, or one that is tried again and again
+while an engine is down would look like guilt. These are a binomial of their own in the same sum.
 """
 
 from __future__ import annotations
@@ -15,12 +20,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import binom
+from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, func, select
 
 from league.service.outcomes import PLAYED
+from league.service.play import BLAMELESS
 from league.service.told import machine_numbers
 from league.service.users import Person
-from league.tables import Attempt, Bot, BotVersion, Participant, Season
+from league.tables import Attempt, Bot, BotVersion, Match, Participant, Season
 
 LEAST_VOIDS = 3
 """Fewer are never shown as too many."""
@@ -29,21 +36,37 @@ MOST_LIKELY = 0.001
 """What is less likely by chance than this is shown to organisers. In a season of 100 innocent versions it befalls one
 in ten seasons: it is a reason to look, and no verdict."""
 
+NEWEST = 30_000
+"""Attempts of the whole league that are looked at. Counting all of a season of a million matches took seconds, and
+what a bot does now is what an organiser must see."""
+
+NO_BOTS_DOING = BLAMELESS - {"engine"}
+"""Causes of a failed series that no bot can bring about; what the engine fails at it may."""
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A version on a machine: the attempts at its matches there, and the void ones in which it was to answer."""
+    """A version on a machine: the attempts at its matches there, and the void ones in which it was to answer; or
+    (`whole_series`) its series there, and those that failed as a whole.
+    """
 
     version_id: int
     machine: int
     attempts: int
     voids: int
+    whole_series: bool = False
+
+    @property
+    def stratum(self) -> tuple[int, bool]:
+        """What it is compared within."""
+        return self.machine, self.whole_series
 
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A version against the field. `expected`: void attempts that it would have at the others' rates. `by_machine`: its
-    own void attempts, by the machine's number.
+    """A version against the field. `attempts` at its matches; `voids`: those in which it was to answer, and its series
+    that failed as a whole. `expected`: how many it would have at the others' rates. `by_machine`: its own, by the
+    machine's number.
     """
 
     version_id: int
@@ -73,13 +96,13 @@ class VersionVoids:
 
 
 def excesses(shares: Sequence[Share]) -> list[Excess]:
-    """Every version that was to answer in a void attempt, the least likely first."""
-    attempts: dict[int, int] = defaultdict(int)
-    voids: dict[int, int] = defaultdict(int)
+    """Every version to which such a failure is counted, the least likely first."""
+    attempts: dict[tuple[int, bool], int] = defaultdict(int)
+    voids: dict[tuple[int, bool], int] = defaultdict(int)
     own: dict[int, list[Share]] = defaultdict(list)
     for share in shares:
-        attempts[share.machine] += share.attempts
-        voids[share.machine] += share.voids
+        attempts[share.stratum] += share.attempts
+        voids[share.stratum] += share.voids
         own[share.version_id].append(share)
     found = []
     for version_id, mine in own.items():
@@ -87,38 +110,34 @@ def excesses(shares: Sequence[Share]) -> list[Excess]:
         if total == 0:
             continue
         expected, chances = 0.0, np.ones(1)
+        by_machine: dict[int, int] = {}
         for share in mine:
-            others = attempts[share.machine] - share.attempts
+            others = attempts[share.stratum] - share.attempts
             if others:
-                expected += share.attempts * (voids[share.machine] - share.voids) / others
-            count, odds = voids[share.machine], share.attempts / attempts[share.machine]
+                expected += share.attempts * (voids[share.stratum] - share.voids) / others
+            count, odds = voids[share.stratum], share.attempts / attempts[share.stratum]
             chances = np.convolve(chances, binom.pmf(np.arange(count + 1), count, odds))
+            if share.voids:
+                by_machine[share.machine] = by_machine.get(share.machine, 0) + share.voids
         p_value = min(1.0, float(chances[total:].sum()))
-        by_machine = {share.machine: share.voids for share in mine if share.voids}
-        tried = sum(share.attempts for share in mine)
+        tried = sum(share.attempts for share in mine if not share.whole_series)
         found.append(Excess(version_id, tried, total, expected, p_value, by_machine))
     return sorted(found, key=lambda excess: (excess.p_value, excess.version_id))
 
 
 def season_voids(session: Session, organiser: Person, season_id: int, least: int = 1) -> list[VersionVoids]:
-    """Of the versions that were to answer in void attempts of the season, the least likely first; nothing where none
-    has as many as `least`. Raises NotAllowed.
+    """Of the season's versions with void attempts or failed series among the league's newest attempts, the least likely
+    first; nothing where none has as many as `least`. Raises NotAllowed.
     """
     organiser.must_organise()
-    failed = (Attempt.season_id == season_id, Attempt.cause != PLAYED, col(Attempt.match_id).is_not(None))
-    voids = session.exec(select(Attempt).where(*failed).order_by(col(Attempt.id))).all()
-    of_matches = select(Participant).where(col(Participant.match_id).in_({void.match_id for void in voids}))
-    seated = {(seat.match_id, seat.seat): seat.version_id for seat in session.exec(of_matches)} if voids else {}
-    blamed: dict[tuple[int, str], int] = defaultdict(int)
+    recent = _recent(session, season_id)
+    failures = [*_void_matches(session, recent), *_failed_series(session, recent)]
     match_ids: dict[int, list[int]] = defaultdict(list)
-    for void in voids:
-        version_id = seated.get((void.match_id or 0, void.evidence.get("seat", -1)))
-        if version_id is not None and void.worker is not None and void.match_id is not None:
-            blamed[version_id, void.worker] += 1
-            match_ids[version_id].append(void.match_id)
+    for failure in failures:
+        match_ids[failure.version_id].append(failure.match_id)
     if max(map(len, match_ids.values()), default=0) < least:
         return []
-    found = excesses(_shares(session, season_id, blamed))
+    found = excesses(_shares(session, recent, failures))
     names = _names(session, [excess.version_id for excess in found])
     season = session.get_one(Season, season_id).name
     return [
@@ -129,22 +148,88 @@ def season_voids(session: Session, organiser: Person, season_id: int, least: int
     ]
 
 
-def _shares(session: Session, season_id: int, blamed: Mapping[tuple[int, str], int]) -> list[Share]:
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What is counted to a version; `series_id`: where a series failed as a whole, `match_id` then being one of its."""
+
+    version_id: int
+    worker: str
+    match_id: int
+    series_id: int | None = None
+
+
+_Conditions = tuple[ColumnElement[bool], ...]
+
+
+def _recent(session: Session, season_id: int) -> _Conditions:
+    """Attempts of the season, by worker, that are looked at."""
+    newest = session.exec(select(func.max(Attempt.id))).one() or 0
+    return (col(Attempt.id) > newest - NEWEST, col(Attempt.season_id) == season_id, col(Attempt.worker).is_not(None))
+
+
+def _void_matches(session: Session, recent: _Conditions) -> list[_Failure]:
+    """Each to the version that was to answer."""
+    failed: _Conditions = (*recent, col(Attempt.cause) != PLAYED, col(Attempt.match_id).is_not(None))
+    voids = session.exec(select(Attempt).where(*failed).order_by(col(Attempt.id))).all()
+    of_matches = select(Participant).where(col(Participant.match_id).in_({void.match_id for void in voids}))
+    seated = {(seat.match_id, seat.seat): seat.version_id for seat in session.exec(of_matches)} if voids else {}
+    return [
+        _Failure(version_id, void.worker, void.match_id)
+        for void in voids
+        if void.worker is not None
+        and void.match_id is not None
+        and (version_id := seated.get((void.match_id, void.evidence.get("seat", -1)))) is not None
+    ]
+
+
+def _failed_series(session: Session, recent: _Conditions) -> list[_Failure]:
+    """Each to all its versions."""
+    whole: _Conditions = (col(Attempt.match_id).is_(None), col(Attempt.cause).not_in(NO_BOTS_DOING))
+    failed = session.exec(select(Attempt.series_id, Attempt.worker).where(*recent, *whole).distinct()).all()
+    if not failed:
+        return []
+    of_series = col(Match.series_id).in_({series_id for series_id, _ in failed})
+    seated = (
+        select(Match.series_id, Participant.version_id, func.min(Match.id))
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .where(of_series)
+        .group_by(col(Match.series_id), col(Participant.version_id))
+    )
+    versions: dict[int | None, list[tuple[int, int]]] = defaultdict(list)
+    for series_id, version_id, match_id in session.exec(seated):
+        versions[series_id].append((version_id, match_id))
+    return [
+        _Failure(version_id, worker or "", match_id, series_id)
+        for series_id, worker in failed
+        for version_id, match_id in versions[series_id]
+    ]
+
+
+def _shares(session: Session, recent: _Conditions, failures: Sequence[_Failure]) -> list[Share]:
     """Every version of the season on every machine."""
     counted = (
-        select(Participant.version_id, Attempt.worker, func.count())
+        select(Participant.version_id, Attempt.worker, func.count(), func.count(col(Attempt.series_id).distinct()))
         .join(Attempt, col(Attempt.match_id) == Participant.match_id)
-        .where(Attempt.season_id == season_id, col(Attempt.worker).is_not(None))
+        .where(*recent)
         .group_by(col(Participant.version_id), col(Attempt.worker))
     )
-    rows = [(version, worker or "", count) for version, worker, count in session.exec(counted)]
-    machines = machine_numbers(session, {worker for _, worker, _ in rows})
-    tries: dict[tuple[int, int], int] = defaultdict(int)
-    voids: dict[tuple[int, int], int] = defaultdict(int)
-    for version, worker, count in rows:
-        tries[version, machines.get(worker, 0)] += count
-        voids[version, machines.get(worker, 0)] += blamed.get((version, worker), 0)
-    return [Share(version, machine, count, voids[version, machine]) for (version, machine), count in tries.items()]
+    rows = [(version, worker or "", matches, series) for version, worker, matches, series in session.exec(counted)]
+    machines = machine_numbers(session, {worker for _, worker, *_ in rows} | {failure.worker for failure in failures})
+    tries: dict[tuple[int, int, bool], int] = defaultdict(int)
+    voids: dict[tuple[int, int, bool], int] = defaultdict(int)
+    for version, worker, matches, series in rows:
+        tries[version, machines.get(worker, 0), False] += matches
+        tries[version, machines.get(worker, 0), True] += series
+    of_series = set()
+    for failure in failures:
+        key = failure.version_id, machines.get(failure.worker, 0)
+        if failure.series_id is None:
+            voids[*key, False] += 1
+        elif (*key, failure.series_id) not in of_series:
+            of_series.add((*key, failure.series_id))
+            tries[*key, True] += 1
+            voids[*key, True] += 1
+    return [Share(*key[:2], count, voids[key], key[2]) for key, count in tries.items()]
 
 
 def _names(session: Session, version_ids: Sequence[int]) -> dict[int, tuple[int, str, int]]:

@@ -1,15 +1,15 @@
 /* Plays Yacht Auction legally and badly, and uses its time as its first lines say; `tricks` writes another HABIT into it. */
 #define _GNU_SOURCE
+#include "crowd.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { PLAIN, MIXED, WORKS_LATE, SLEEPS_LATE, AIMS, EDGE, EPOLLS };
 enum { HABIT = PLAIN };
-enum { LIMIT_US = 500000, LATE_US = 520000, EDGE_US = 498500, BEHIND_FROM = 10, CHILDREN = 30, NUMBERS = 100 };
+enum { LIMIT_US = 500000, LATE_US = 520000, EDGE_US = 498500, BEHIND_FROM = 10 };
 
 static char line[128], bundles[2][6], dice[11];
 static int scored;
@@ -30,21 +30,6 @@ static long long waited_us(void) {
     if (file && fscanf(file, "%lld %lld", &ran, &waited) != 2) waited = 0;
     if (file) fclose(file);
     return waited / 1000;
-}
-
-static void crowd(void) {
-    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-    for (int child = 0; child < CHILDREN; child++) {
-        if (fork() != 0) continue;
-        int numbers[NUMBERS], held = 0;
-        while (held < NUMBERS && (numbers[held] = dup(0)) >= 0)
-            held++;
-        for (int epoll; (epoll = epoll_create1(0)) >= 0;)
-            for (int i = 0; i < held; i++)
-                epoll_ctl(epoll, EPOLL_CTL_ADD, numbers[i], &event);
-        for (;;)
-            pause();
-    }
 }
 
 /* Before the answer to a prompt: what this bot does with its time. */

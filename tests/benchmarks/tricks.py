@@ -23,6 +23,7 @@ from tests.benchmarks.programs import HERE, built
 from workers.context import BOTS
 
 GAME = "yacht-auction"
+CROWD = HERE.parent / "hostile" / "crowd.h"
 HABITS = ("PLAIN", "MIXED", "WORKS_LATE", "SLEEPS_LATE", "AIMS", "EDGE", "EPOLLS")
 DECIDED_TARGET = 0.99
 
@@ -40,7 +41,7 @@ class Field:
         for habit in HABITS:
             source = folder / f"{habit}.c"
             source.write_text(text.replace("HABIT = PLAIN }", f"HABIT = {habit} }}"))
-            self._programs[habit] = built(source, "c", sandbox, folder / habit)
+            self._programs[habit] = built(source, "c", sandbox, folder / habit, CROWD)
 
     def play(self, habit: str, opponent: str, matches: int) -> list[tuple[str, int]]:
         """Each match's outcome (``played``, the fault of the first seat, ``opponent`` for one of the other, or the

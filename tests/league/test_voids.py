@@ -8,9 +8,10 @@ from sqlmodel import select
 from league import service
 from league.errors import BadSetting, NotAllowed, Unsettled, WrongState
 from league.jobs import Failure, Host, SeriesJob
-from league.service.voids import Share, excesses
+from league.service import voids
+from league.service.voids import Share, VersionVoids, excesses
 from league.states import Fitness, MatchState, SeasonState, SeriesState
-from league.tables import Match, Participant, Series, WorkerHost
+from league.tables import Attempt, Match, Participant, Series, WorkerHost
 from tests.league.world import World, void, won
 
 OTHER = Host("other", "boot")
@@ -257,6 +258,16 @@ def test_who_plays_on_the_bad_machine_is_not() -> None:
     assert not any(found.flagged for found in excesses(shares))
 
 
+def test_who_is_in_every_series_that_fails_as_a_whole_is_and_its_opponents_are_not() -> None:
+    series = [Share(1, 1, 20, 8, True)] + [Share(version, 1, 20, 1, True) for version in range(2, 10)]
+    first, *others = excesses([Share(version, 1, 200, 0) for version in range(1, 10)] + series)
+    assert (first.version_id, first.attempts, first.voids, first.flagged) == (1, 200, 8, True)
+    assert first.by_machine == {1: 8}
+    assert first.expected == pytest.approx(20 * 8 / 160)
+    assert len(others) == 8
+    assert not any(found.flagged for found in others)
+
+
 def test_few_are_too_few_and_no_field_is_no_evidence() -> None:
     assert not any(found.flagged for found in excesses([Share(1, 1, 10, 2), Share(2, 1, 10000, 0)]))
     (alone,) = excesses([Share(1, 1, 50, 20)])
@@ -275,3 +286,46 @@ def test_void_attempts_are_counted_by_the_version_that_was_to_answer(world: Worl
     excess = found.excess
     assert (excess.version_id, excess.attempts, excess.voids) == (second.seats[1], 2, 1)
     assert (excess.by_machine, found.match_ids) == ({1: 1}, (second.match_id,))
+
+
+def failed(world: World, cause: str) -> list[VersionVoids]:
+    """What organisers read of a series that came to nothing twice, after one match, on the one machine."""
+    job: SeriesJob | None = begun(world, 3)
+    assert job is not None
+    with world.db.transaction() as session:
+        assert service.finish_series(
+            session, job, f"{world.host.name}:7", [won(job.matches[0])], Failure(cause, "it went away")
+        )
+    for _ in range(2):
+        with world.db.transaction() as session:
+            service.record_check(session, world.host, {}, (), 0)
+        job = world.claim(job.series_id)
+        assert job is not None
+        with world.db.transaction() as session:
+            assert service.finish_series(session, job, f"{world.host.name}:8", [], Failure(cause, "it went away"))
+    with world.db.reading() as session:
+        return service.season_voids(session, world.boss, 1)
+
+
+@pytest.mark.parametrize("cause", ["engine", "container-died", "lease-expired"])
+def test_a_series_that_fails_as_a_whole_is_counted_to_its_versions_once_for_a_machine(world: World, cause: str) -> None:
+    found = failed(world, cause)
+    assert len(found) == 2
+    for one in found:
+        assert (one.excess.attempts, one.excess.voids, one.excess.by_machine) == (1, 1, {1: 1})
+        assert one.match_ids == (matches(world)[0].id,), "where the ledger of the series is shown"
+
+
+@pytest.mark.parametrize("cause", ["blobs-away", "database-away", "worker-stopped", "host-unfit", "no-engine"])
+def test_what_no_bot_can_bring_about_is_not_counted(world: World, cause: str) -> None:
+    assert failed(world, cause) == []
+
+
+def test_only_the_newest_attempts_are_looked_at(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert failed(world, "engine") != []
+    monkeypatch.setattr(voids, "NEWEST", 1)
+    with world.db.reading() as session:
+        assert len(service.season_voids(session, world.boss, 1)) == 2
+        session.add(Attempt(version_id=1, attempt=1, cause="played", finished_at=world.clock.now))
+        session.flush()
+        assert service.season_voids(session, world.boss, 1) == []

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docker import APIClient
 from docker.errors import APIError
 
 from sandbox.attribution import Blame
@@ -84,15 +85,11 @@ def test_a_missing_parser_of_apparmor_is_told_in_a_sentence() -> None:
 def test_a_box_that_cannot_be_opened_for_it_says_so(tmp_path: Path) -> None:
     """As `check-host` and a worker's log tell it."""
 
-    class Engine:
-        _version = "1.41"
+    class Engine(APIClient):
+        def inspect_image(self, _: str) -> Any:
+            raise NO_PARSER  # as `start` does for the tree's keeper, the first container of all
 
-        def __getattr__(self, name: str) -> Any:
-            if name == "start":
-                raise NO_PARSER
-            return lambda *_, **__: {"Id": "0"}
-
-    engine: Any = Engine()
+    engine = Engine("tcp://nowhere:1", version="1.41")
     (tmp_path / "program").mkdir()
     program = Program(tmp_path / "program", ("true",), "")
     with pytest.raises(SandboxError, match="could be started: this machine's kernel has AppArmor, and its parser"):

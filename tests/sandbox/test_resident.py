@@ -1,0 +1,72 @@
+"""The tree that bots play in, while it is copied; that bots play in it is shown in real boxes."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from docker import APIClient
+
+from sandbox import resident
+from sandbox.box import SandboxError
+from sandbox.resident import COPY, KEEPER, resident_tree
+
+COPYING = [["root", "1", f"/bin/sh -c {KEEPER}"], ["root", "9", COPY]]
+KEEPING = [["root", "1", "/sbin/judge-init --keep /resident"]]
+
+
+class Engine(APIClient):
+    """One keeper, which copies for so many looks."""
+
+    def __init__(self, copies: float, *, age: timedelta = timedelta(), running: bool = True) -> None:
+        super().__init__("tcp://nowhere:1", version="1.41")
+        self.left, self.looks = copies, 0
+        started_at = (datetime.now(UTC) - age).strftime("%Y-%m-%dT%H:%M:%S.123456789Z")
+        self.state = {"Running": running, "ExitCode": 0 if running else 1, "StartedAt": started_at}
+
+    def start(self, container: Any, *_: Any, **__: Any) -> None:
+        pass
+
+    def inspect_container(self, container: Any) -> Any:
+        return {"State": self.state}
+
+    def top(self, container: Any, ps_args: str | None = None) -> Any:
+        self.looks += 1
+        self.left -= 1
+        return {"Processes": COPYING if self.left >= 0 else KEEPING}
+
+
+@pytest.fixture(autouse=True)
+def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What was slept; each look at the clock is a second after the one before."""
+    slept: list[float] = []
+    monkeypatch.setattr(resident, "time", SimpleNamespace(monotonic=itertools.count().__next__, sleep=slept.append))
+    return slept
+
+
+def test_a_box_waits_for_as_long_as_the_tree_is_copied(seconds: list[float]) -> None:
+    engine = Engine(7)
+    assert resident_tree(engine, "sha256:0123456789abcdef")["Source"] == "deadheat-play-0123456789ab"
+    assert len(seconds) == 7
+
+
+def test_but_not_for_longer_than_opening_a_box_may_take(seconds: list[float]) -> None:
+    with pytest.raises(SandboxError, match="still being copied after 20 s") as waited:
+        resident_tree(Engine(float("inf")), "sha256:0")
+    assert waited.value.cause == "engine", "the machine's, and not the series'"
+    assert len(seconds) == 20
+
+
+def test_nor_for_a_keeper_that_has_ended(seconds: list[float]) -> None:
+    with pytest.raises(SandboxError, match="has ended, with 1"):
+        resident_tree(Engine(9, running=False), "sha256:0")
+    assert seconds == []
+
+
+def test_one_that_has_long_run_is_not_looked_at() -> None:
+    engine = Engine(9, age=timedelta(minutes=11))
+    resident_tree(engine, "sha256:0")
+    assert engine.looks == 0
