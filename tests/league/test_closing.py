@@ -85,7 +85,7 @@ def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> 
         team = service.create_team(session, ada, "lovelace")
         service.invite_to_team(session, ada, team.id, "bob")
         service.join_team(session, bob, team.id)
-        service.set_team(session, ada, bot_id, team.id)
+        service.change_bot(session, ada, bot_id, team_id=team.id)
         service.enter(session, bob, season, bot_id)
     with world.db.transaction() as session:
         service.close_account(session, ada)

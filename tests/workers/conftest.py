@@ -30,11 +30,11 @@ class PlayingWorld(World):
         super().__post_init__()
         self.context.__dict__["database"] = self.connect()  # with the world's clock
 
-    def build(self, version_id: int, reason: str = "") -> None:
+    def build(self, version_id: int, reason: str = "", program: str = "") -> None:
         with self.db.transaction() as session:
             job = service.claim_build(session, version_id, "builder")
             assert job is not None
-            assert service.finish_build(session, job, BuildOutcome(self.program, reason, ""))
+            assert service.finish_build(session, job, BuildOutcome(program or self.program, reason, ""))
 
 
 def packed(folder: Path) -> bytes:
