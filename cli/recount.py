@@ -44,10 +44,16 @@ def dice_of(client: Client, season_id: int) -> DiceCheck:
 
     season = client.season(season_id)
     records = client.audit(f"season/{season_id}", oldest_first=True)
+    seats: dict[int, tuple[int, ...]] = {}
+    for row in _rows(client, season_id, "participants"):
+        seats[row["match_id"]] = (*seats.get(row["match_id"], ()), row["version_id"])
     rows = _rows(client, season_id, "matches")
-    dealt = (Dealt(row["match_id"], row["deal"], row["commitment"], row["seed"]) for row in rows)
+    dealt = (
+        Dealt(row["match_id"], row["deal"], row["commitment"], row["seed"], seats.get(row["match_id"], ()))
+        for row in rows
+    )
     about = ((record.action, record.data) for record in records)
-    return check_dice(told(season.dice_commitment, season.dice_secret, about), dealt)
+    return check_dice(told(season.game, season.dice_commitment, season.dice_secret, about), dealt)
 
 
 def exported_log(client: Client, season_id: int) -> Log:

@@ -13,6 +13,7 @@ from itertools import islice
 
 from engine.chance import commitment, season_seed
 from engine.figures import counted
+from engine.games import SAME_DEALS
 from league.comparison import MOST_DIFFERENCES
 
 SKIPPED = "season-dice-skipped"
@@ -33,16 +34,18 @@ class Told:
     secret: str | None
     announced: tuple[str, ...] = ()
     skipped: tuple[tuple[int, int], ...] = ()
+    game: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Dealt:
-    """A match's dice; `seed` (hexadecimal) is None until it may be told."""
+    """A match's dice; `seed` (hexadecimal) is None until it may be told. `seats`: the version in each."""
 
     match_id: int
     deal: int | None
     commitment: str
     seed: str | None
+    seats: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,12 @@ class DiceCheck:
     differences: tuple[str, ...]
 
 
-def told(commitment_hex: str | None, secret: str | None, records: Iterable[tuple[str, str]]) -> Told:
+def told(game: str, commitment_hex: str | None, secret: str | None, records: Iterable[tuple[str, str]]) -> Told:
     """What a season tells; `records`: action and data (JSON) of each audit record about it."""
     found = [(action, json.loads(data)) for action, data in records]
     opened = [data.get("dice_commitment") for action, data in found if action == "season-open"]
     skipped = [(data["after"], data["to"]) for action, data in found if action == SKIPPED]
-    return Told(commitment_hex, secret, tuple(value for value in opened if value is not None), tuple(skipped))
+    return Told(commitment_hex, secret, tuple(value for value in opened if value is not None), tuple(skipped), game)
 
 
 def check_dice(season: Told, matches: Iterable[Dealt]) -> DiceCheck:
@@ -105,9 +108,25 @@ def _wrong(season: Told, dealt: list[Dealt]) -> Iterator[str]:
     for match in dealt:
         if (clause := wrong_seed(season, match)) is not None:
             yield f"Match {match.match_id} {clause}."
+    yield from _used_twice(season, dealt)
     numbers = {match.deal for match in dealt if match.deal is not None}
     if (left_out := _left_out(sorted(numbers), dict(season.skipped))) is not None:
         yield f"Dice number {left_out} of the season was never used, and later ones were."
+
+
+def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
+    """Matches that have another one's dice, and are not the same versions at the same deal in other seats."""
+    used: dict[int, list[Dealt]] = {}
+    for match in dealt:
+        if match.deal is None:
+            continue
+        before = used.setdefault(match.deal, [])
+        rotated = season.game in SAME_DEALS and all(
+            sorted(match.seats) == sorted(other.seats) and match.seats != other.seats for other in before
+        )
+        if before and not rotated:
+            yield f"Match {match.match_id} has the dice of match {before[0].match_id} once more."
+        before.append(match)
 
 
 def _left_out(numbers: Sequence[int], skipped: Mapping[int, int]) -> int | None:

@@ -10,7 +10,7 @@ from league.fairness import Dealt, DiceCheck, check_dice, told
 from league.service.ranking import ranking
 from league.service.seasons import season_info
 from league.service.standings import leaderboard
-from league.tables import AuditRecord, Match, Season
+from league.tables import AuditRecord, Match, Participant, Season
 
 
 def recount(session: Session, season_id: int) -> Recount:
@@ -38,6 +38,11 @@ def dice_check(session: Session, season_id: int) -> DiceCheck:
     """Whether the season's dice are those it had committed to. Raises NotFound."""
     info = season_info(session, season_id)
     about = select(AuditRecord.action, AuditRecord.data).where(AuditRecord.subject == f"season/{season_id}")
-    season = told(info.dice_commitment, info.dice_secret, session.exec(about.order_by(col(AuditRecord.id))))
-    rows = session.exec(select(Match.id, Match.deal, Match.commitment, Match.seed).where(Match.season_id == season_id))
-    return check_dice(season, (Dealt(match_id, deal, hashed, seed.hex()) for match_id, deal, hashed, seed in rows))
+    season = told(info.game, info.dice_commitment, info.dice_secret, session.exec(about.order_by(col(AuditRecord.id))))
+    of_it = Match.season_id == season_id
+    seated = select(Participant.match_id, Participant.version_id).join(Match).where(of_it)
+    seats: dict[int, tuple[int, ...]] = {}
+    for match_id, version in session.exec(seated.order_by(col(Participant.match_id), col(Participant.seat))):
+        seats[match_id] = (*seats.get(match_id, ()), version)
+    rows = session.exec(select(Match.id, Match.deal, Match.commitment, Match.seed).where(of_it).order_by(col(Match.id)))
+    return check_dice(season, (Dealt(row, deal, hashed, seed.hex(), seats[row]) for row, deal, hashed, seed in rows))

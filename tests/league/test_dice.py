@@ -141,15 +141,15 @@ def test_numbers_since_a_back_up_are_left_out_after_a_restore(world: World) -> N
 
 
 SECRET = bytes(range(SECRET_BYTES))
-SEASON = Told(commitment(SECRET), SECRET.hex(), (commitment(SECRET),))
+SEASON = Told(commitment(SECRET), SECRET.hex(), (commitment(SECRET),), game="liars-dice")
 
 
-def dealt(match_id: int, deal: int) -> Dealt:
+def dealt(match_id: int, deal: int, *seats: int) -> Dealt:
     seed = season_seed(SECRET, deal)
-    return Dealt(match_id, deal, commitment(seed), seed.hex())
+    return Dealt(match_id, deal, commitment(seed), seed.hex(), seats)
 
 
-MATCHES = [dealt(10, 1), dealt(11, 1), dealt(12, 2), replace(dealt(13, 3), seed=None)]
+MATCHES = [dealt(10, 1, 1, 2), dealt(11, 1, 2, 1), dealt(12, 2), replace(dealt(13, 3), seed=None)]
 
 
 def test_honest_dice_are_found_honest() -> None:
@@ -164,12 +164,15 @@ def test_honest_dice_are_found_honest() -> None:
     [
         (replace(SEASON, announced=("f" * 64,)), MATCHES, "is not the one that the audit log has"),
         (replace(SEASON, announced=()), MATCHES, "is not the one that the audit log has"),
-        (Told(None, None, SEASON.announced), MATCHES, "is not the one that the audit log has"),
+        (replace(SEASON, commitment=None, secret=None), MATCHES, "is not the one that the audit log has"),
         (replace(SEASON, secret="00" * 32), [], "The season's secret is not the one"),
         (replace(SEASON, secret="no secret"), [], "The season's secret is not the one"),
         (SEASON, [*MATCHES, Dealt(14, None, "", None)], "Match 14 has a seed that was drawn by itself"),
         (SEASON, [*MATCHES, replace(dealt(14, 2), deal=4)], "Match 14 has not the dice"),
         (SEASON, [*MATCHES, replace(dealt(14, 4), seed="00")], "Match 14 has not the dice"),
+        (SEASON, [*MATCHES, dealt(14, 1, 1, 2)], "Match 14 has the dice of match 10 once more"),
+        (SEASON, [*MATCHES, dealt(14, 1, 2, 3)], "Match 14 has the dice of match 10 once more"),
+        (replace(SEASON, game=GAME), MATCHES, "Match 11 has the dice of match 10 once more"),
         (SEASON, [*MATCHES, dealt(14, 10**12)], "Dice number 4 of the season was never used"),
     ],
 )
