@@ -8,7 +8,7 @@ transition.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Self
 
 
@@ -141,6 +141,14 @@ class Purpose(StrEnum):
     LADDER = "ladder"
     FINALS = "finals"
     CHALLENGE = "challenge"  # a version against the one that it is to replace; never rated
+
+
+class Precedence(IntEnum):
+    """Whose series are played first, see `league.service.turns`. Stored; the smaller is the sooner."""
+
+    PLACEMENT = 0  # begun for a version that is being placed, or that nothing links to the field yet
+    NEW_VERSION = 1  # another one with a version that is being placed, or at a promotion gate
+    ORDINARY = 2
 
 
 class ChallengeState(StrEnum):

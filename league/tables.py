@@ -43,6 +43,7 @@ from league.states import (
     Fitness,
     MatchState,
     NewcomerRule,
+    Precedence,
     Purpose,
     Ranks,
     Role,
@@ -430,6 +431,7 @@ class Series(SQLModel, table=True):
     """Matches between the same versions, carried out in one go. `attempt` fences off workers that come late.
 
     `avoid_host`: the machine on which an attempt failed; another one is to play what is left, if one is there.
+    `precedence`: whether others are played first (`league.service.turns`).
     """
 
     __table_args__ = (
@@ -438,6 +440,7 @@ class Series(SQLModel, table=True):
         CheckConstraint("attempt >= 0", name="attempt"),
         Index(None, "state", "nudge_at"),
         Index(None, "state", "lease_until"),
+        Index(None, "state", "precedence", "queued_at"),
         Index(None, "season_id", "state"),
         Index(None, "season_id", "finished_at"),
         Index(None, "challenge_id"),
@@ -449,6 +452,7 @@ class Series(SQLModel, table=True):
     round: int | None = None  # of the finals, from 1; None: ladder, challenge, or games after the rounds
     challenge_id: int | None = Field(default=None, foreign_key="challenge.id")
     state: SeriesState = Field(default=SeriesState.QUEUED, sa_column=_word(SeriesState, "state"))
+    precedence: int = Field(default=Precedence.ORDINARY, sa_column_kwargs={"server_default": "2"})
     attempt: int = 0
     worker: str | None = Field(default=None, max_length=128)
     avoid_host: str | None = Field(default=None, max_length=128)

@@ -44,7 +44,7 @@ from league.jobs import (
 )
 from league.response_times import bucket
 from league.schema import hold_schema
-from league.service import claim_series, finish_series, renew_series, turn_away
+from league.service import claim_next_series, finish_series, renew_series, turn_away
 from league.service.outcomes import PLAYED
 from league.service.play import BLAMELESS, HANDED_BACK
 from league.telemetry import doing
@@ -162,9 +162,9 @@ def detail_of(error: Exception) -> str:
 
 
 def claim(context: Context, series_id: int) -> SeriesJob | None:
-    """Take the series, or None: done, taken, not there any more, or not for this machine."""
+    """Take the series that is next, or None: none waits, or not for this machine."""
     with context.database.transaction() as session:
-        return claim_series(session, series_id, context.worker, context.host)
+        return claim_next_series(session, series_id, context.worker, context.host)
 
 
 def turned_away(context: Context, what: str, turn: Callable[[Session], bool]) -> bool:

@@ -85,6 +85,7 @@ from league.service.teams import (
     team_info,
     teams_of,
 )
+from league.service.turns import claim_next_series
 from league.service.unfinished import season_unfinished
 from league.service.users import (
     check_password,
@@ -130,6 +131,7 @@ __all__ = [
     "check_password",
     "claim_build",
     "claim_next_build",
+    "claim_next_series",
     "claim_series",
     "close_account",
     "conditions",

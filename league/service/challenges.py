@@ -40,7 +40,7 @@ from league.service.dropping import drop_waiting
 from league.service.planning import add_series
 from league.service.steps import move, touch_log
 from league.service.users import Person
-from league.states import UNFINISHED, WITH_RESULT, ChallengeState, MatchState, Purpose
+from league.states import UNFINISHED, WITH_RESULT, ChallengeState, MatchState, Precedence, Purpose
 from league.tables import BotVersion, Challenge, Entry, Match, Participant, Season, Series, VoidedMatch
 
 log = logging.getLogger(__name__)
@@ -196,6 +196,7 @@ def plan_challenges(session: Session, season: Season) -> list[int]:
                 (first, second),
                 length,
                 purpose=Purpose.CHALLENGE,
+                precedence=Precedence.NEW_VERSION,
                 challenge_id=challenge.id,
             )
         )

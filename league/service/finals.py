@@ -139,7 +139,7 @@ def _plan_division(session: Session, season: Season, field: Field, finalists: in
         room = -(-room // series_at_once(season))
         wanted = rounds if season.finals is FinalsFormat.SWISS else rounds[:room]  # a Swiss round is planned whole
         games = whole_groups(season.game, season.seats, season.finals_games)
-        return in_turns([_add(session, season, versions, games, number) for number, versions in wanted]), False
+        return in_turns(session, [_add(session, season, versions, games, number) for number, versions in wanted]), False
     if not all(series.finished for series in before):
         return [], False
     return _extra_games(session, season, field, before)
@@ -197,7 +197,7 @@ def _extra_games(session: Session, season: Season, field: Field, before: Sequenc
     turn = whole_groups(season.game, season.seats, 1)
     shared = share_out(_gaps(order, rows, budget), budget, season.finals_games, turn)
     made = [_add(session, season, _neighbours(order, gap, season.seats), gap.games, None) for gap in shared]
-    return in_turns(made), not made
+    return in_turns(session, made), not made
 
 
 def _gaps(order: Field, rows: Mapping[int, Mapping[str, Any]], most_games: int) -> list[Gap]:

@@ -22,7 +22,7 @@ from league.database import now, surroundings
 from league.pairing import Seating, pair_key, rotations, seatings, whole_turns
 from league.service.dice import Dice, deal_dice
 from league.service.steps import insert_rows
-from league.states import Purpose
+from league.states import Precedence, Purpose
 from league.tables import BotVersion, Match, Pair, Participant, Season, Series
 
 
@@ -43,6 +43,7 @@ def add_series(
     matches: int,
     *,
     purpose: Purpose = Purpose.LADDER,
+    precedence: Precedence = Precedence.ORDINARY,
     round_number: int | None = None,
     challenge_id: int | None = None,
 ) -> list[int]:
@@ -59,7 +60,22 @@ def add_series(
         plans = rotations(versions, matches // seats, seed=order)
     else:
         plans = [seatings(versions, matches, seed=order)]
-    made = [_series(session, season, purpose, round_number, challenge_id) for _ in plans]
+    at = now(session)
+    made = [
+        Series(
+            season_id=season.id,
+            purpose=purpose,
+            precedence=precedence,
+            round=round_number,
+            challenge_id=challenge_id,
+            queued_at=at,
+            nudge_at=at + timedelta(seconds=surroundings(session).settings.requeue_seconds),
+            created_at=at,
+        )
+        for _ in plans
+    ]
+    session.add_all(made)
+    session.flush()
     dice: dict[int, Dice] = {}
     for series, plan in zip(made, plans, strict=True):
         _add_matches(session, series, plan, dice)
@@ -68,29 +84,16 @@ def add_series(
     return [series.id for series in made]
 
 
-def in_turns(sets: Sequence[Sequence[int]]) -> list[int]:
-    """Series that were planned together, in the order in which they are to wait: where others wait too, the rotations
-    of a deal do not follow each other on one machine.
+def in_turns(session: Session, sets: Sequence[Sequence[int]]) -> list[int]:
+    """Have series that were planned together wait in turns, and return them in that order: where others wait too, the
+    rotations of a deal do not follow each other on one machine.
     """
-    return [series_id for series_id in chain(*zip_longest(*sets)) if series_id is not None]
-
-
-def _series(
-    session: Session, season: Season, purpose: Purpose, round_number: int | None, challenge_id: int | None
-) -> Series:
+    ids = [series_id for series_id in chain(*zip_longest(*sets)) if series_id is not None]
     at = now(session)
-    series = Series(
-        season_id=season.id,
-        purpose=purpose,
-        round=round_number,
-        challenge_id=challenge_id,
-        queued_at=at,
-        nudge_at=at + timedelta(seconds=surroundings(session).settings.requeue_seconds),
-        created_at=at,
-    )
-    session.add(series)
+    for before_the_last, series_id in enumerate(reversed(ids)):
+        session.get_one(Series, series_id).queued_at = at - timedelta(microseconds=before_the_last)
     session.flush()
-    return series
+    return ids
 
 
 def _add_matches(session: Session, series: Series, plan: Sequence[Seating], dice: dict[int, Dice]) -> None:

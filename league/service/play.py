@@ -2,7 +2,8 @@
 
 Theory of operation
 -------------------
-The queue's messages may be lost, doubled or late; nothing here trusts them. A message names a series, and
+The queue's messages may be lost, doubled or late; nothing here trusts them. A message says that something waits,
+`league.service.turns` which series is next, and
 
 * `claim_series` turns `queued` into `running` by compare-and-set, raises `attempt` and takes a lease. A second
   delivery finds the row running and gets None. So does a machine that may not judge: that it may is a condition of

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import timedelta
 from typing import Any
 
@@ -24,7 +24,7 @@ from sqlmodel import Session, col, func, or_, select
 
 from engine.chance import SEED_BYTES
 from league.database import now, surroundings
-from league.pairing import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Terms, parts, propose
+from league.pairing import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Proposal, Reason, Terms, parts, propose
 from league.service.capacity import open_series_bound
 from league.service.challenges import plan_challenges
 from league.service.counting import taking_part
@@ -32,7 +32,7 @@ from league.service.finals import plan_finals
 from league.service.planning import add_series, in_turns, series_at_once, whole_groups
 from league.service.season_states import past_its_close, turn_season
 from league.service.steps import lock_season
-from league.states import PLAYING, UNFINISHED, Purpose, SeasonState, SeriesState, VersionState
+from league.states import PLAYING, UNFINISHED, Precedence, Purpose, SeasonState, SeriesState, VersionState
 from league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
@@ -102,7 +102,12 @@ def _plan(session: Session, season: Season) -> list[int]:
 
     wanted = -(-room // series_at_once(season))
     chosen = propose(entrants, met, wanted, terms, season.series_planned, season.pairing_seed)
-    ids = in_turns([add_series(session, season, proposal.versions, proposal.matches) for proposal in chosen])
+    placing = {entrant.version for entrant in entrants if entrant.placing}
+    made = [
+        add_series(session, season, found.versions, found.matches, precedence=_precedence(found, placing))
+        for found in chosen
+    ]
+    ids = in_turns(session, made)
     for number, proposal in enumerate(chosen, season.series_planned + 1):
         for version in proposal.versions:
             players[version].waiting_since = number
@@ -145,6 +150,13 @@ def has_unplayed(session: Session, season: Season) -> bool:
         return any(size >= season.seats for size in Counter(entry.division for entry in players.values()).values())
     games = whole_groups(season.game, season.seats, season.games_per_pair)
     return len(_through(session, season.id, players, games)) < len(players)
+
+
+def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:
+    """`placing`: the versions that are being placed."""
+    if placing.isdisjoint(proposal.versions):
+        return Precedence.ORDINARY
+    return Precedence.NEW_VERSION if proposal.reason is Reason.TURN else Precedence.PLACEMENT
 
 
 # What pairing is told ---------------------------------------------------------------------------------------------

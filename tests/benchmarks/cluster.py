@@ -203,7 +203,8 @@ def _make_room(world: World, _: int) -> None:
 
 
 def _claim(world: World, number: int) -> None:
-    assert world.claim(FIRST + 7 * number) is not None
+    with world.db.transaction() as session:
+        assert service.claim_next_series(session, FIRST + 7 * number, "w1", world.host) is not None
 
 
 def _sweep(world: World, due: int) -> None:
@@ -243,7 +244,7 @@ FIRST = 1_000_000
 
 ACTS: dict[str, tuple[Callable[[World, int], None], Callable[[World, int], None]]] = {
     "to plan one": (_plan, _make_room),
-    "to claim one": (_claim, _nothing),
+    "to claim what is next": (_claim, _nothing),
     "to sweep when nothing is due": (lambda world, _: _sweep(world, 0), _nothing),
     "to sweep 500 that are due": (lambda world, _: _sweep(world, 500), _make_due),
     UNBOUND: (_look, _nothing),

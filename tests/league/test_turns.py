@@ -1,0 +1,118 @@
+"""Whose series is played next: a newcomer's first match does not wait behind a backlog, and nobody starves."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from sqlmodel import select
+
+from league import service
+from league.database import now
+from league.jobs import Failure, Host, SeriesJob
+from league.service.planning import add_series
+from league.service.turns import HEAD_STARTS
+from league.states import Precedence, SeriesState
+from league.tables import Season, Series
+from tests.league.world import World
+
+MINUTE = 60
+
+
+def claim(world: World, nudged_id: int) -> SeriesJob | None:
+    with world.db.transaction() as session:
+        return service.claim_next_series(session, nudged_id, "w1", world.host)
+
+
+def play(world: World, nudged_id: int) -> int:
+    """What is played when a message speaks of that series."""
+    job = claim(world, nudged_id)
+    assert job is not None
+    assert world.finish(job)
+    return job.series_id
+
+
+def planned(world: World, *precedences: Precedence) -> list[int]:
+    """A series of two matches for each."""
+    with world.db.transaction() as session:
+        season = session.exec(select(Season)).one()
+        return [add_series(session, season, (1, 2), 2, precedence=one)[0] for one in precedences]
+
+
+def test_a_newcomers_first_match_is_played_before_a_backlog(world: World) -> None:
+    season_id = world.season(4, series_length=30, games_per_pair=1000)
+    for series_id in world.tick():
+        play(world, series_id)
+    with world.db.transaction() as session:
+        assert service.refit(session, season_id)  # all have been placed
+    messages = deque(world.tick())
+    owner, bot_id = world.bot()
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id)
+        newcomer = service.entry_info(session, season_id, bot_id)
+    seated: list[bool] = []
+    while not any(seated):
+        assert len(seated) < 4, "its series is planned as soon as there is room, and then it is next"
+        job = claim(world, messages.popleft())
+        assert job is not None
+        assert world.finish(job)
+        seated.append(newcomer.version_id in job.matches[0].seats)
+        messages.extend(world.tick())
+    assert len(messages) > 10
+
+
+def test_placement_is_played_first_and_other_series_of_new_versions_next(world: World) -> None:
+    world.season(2)
+    ids = planned(
+        world,
+        Precedence.ORDINARY,
+        Precedence.NEW_VERSION,
+        Precedence.PLACEMENT,
+        Precedence.ORDINARY,
+        Precedence.PLACEMENT,
+    )
+    order = [play(world, series_id) for series_id in ids]
+    assert [ids.index(series_id) for series_id in order] == [2, 4, 1, 0, 3]
+
+
+def test_what_has_waited_is_not_overtaken_for_ever(world: World) -> None:
+    world.season(2)
+    (old,) = planned(world, Precedence.ORDINARY)
+    (placement,) = planned(world, Precedence.PLACEMENT)
+    waited = 0
+    while play(world, placement) != old:
+        world.clock.turn(MINUTE)
+        waited += MINUTE
+        assert waited < 3 * HEAD_STARTS[Precedence.PLACEMENT].total_seconds()
+        (placement,) = planned(world, Precedence.PLACEMENT)
+    assert 0 <= waited - HEAD_STARTS[Precedence.PLACEMENT].total_seconds() <= 2 * MINUTE
+
+
+def test_a_series_that_we_failed_at_waits_for_its_own_message(world: World) -> None:
+    world.season(2)
+    failed, other = planned(world, Precedence.PLACEMENT, Precedence.ORDINARY)
+    job = claim(world, failed)
+    assert job is not None
+    with world.db.transaction() as session:
+        service.release_series(session, job, "w1", Failure("dirty-box", "why"))
+        assert session.get_one(Series, failed).state is SeriesState.QUEUED
+        assert session.get_one(Series, failed).nudge_at > now(session)
+    assert play(world, other) == other
+    assert claim(world, other) is None
+    assert play(world, failed) == failed
+
+
+def test_rotations_of_deals_are_played_in_turns_with_other_tables(world: World) -> None:
+    world.season(6, game="liars-dice", seats=3, series_length=6, games_per_pair=12)
+    ids = world.tick()
+    assert len(ids) > 3
+    assert ids != sorted(ids)
+    with world.db.reading() as session:
+        expected = sorted(ids, key=lambda series_id: session.get_one(Series, series_id).precedence)
+    assert [play(world, series_id) for series_id in reversed(ids)] == expected
+
+
+def test_a_machine_that_may_not_judge_is_given_nothing(world: World) -> None:
+    world.season(2)
+    (series_id,) = planned(world, Precedence.ORDINARY)
+    world.host = Host("another", "never checked")
+    assert claim(world, series_id) is None
