@@ -113,7 +113,7 @@ def _own_series(session: Session, season_id: int, bot_id: int, version: int | No
 def _unfinished(session: Session) -> list[_Ahead]:
     """All series of all seasons that wait or are played, those that wait in their turn."""
     statement = (
-        select(Series.id, Series.season_id, Series.state, Series.started_at, func.count(col(Match.id)))
+        select(Series, func.count(col(Match.id)))
         .join(Match, col(Match.series_id) == Series.id)
         .where(col(Series.state).in_(UNFINISHED), Match.state == MatchState.SCHEDULED)
         .group_by(col(Series.id))
@@ -121,8 +121,8 @@ def _unfinished(session: Session) -> list[_Ahead]:
         .limit(MOST_AHEAD)
     )
     return [
-        _Ahead(series_id, season_id, started_at if state is SeriesState.RUNNING else None, matches)
-        for series_id, season_id, state, started_at, matches in session.exec(statement)
+        _Ahead(series.id, series.season_id, series.started_at if series.state is SeriesState.RUNNING else None, matches)
+        for series, matches in session.exec(statement)
     ]
 
 

@@ -132,7 +132,6 @@ def test_wrong_arguments(arguments: list[str], sentence: str) -> None:
     [
         ["play"],
         ["play", GAME, RANDOM, RANDOM, "--matches", "none"],
-        ["explain", EXAMPLE],
         ["explain", EXAMPLE, "--seat", "0"],
         ["new", GAME, "--language", "cobol"],
         ["replay", EXAMPLE, "--speed", "-2"],

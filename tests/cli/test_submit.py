@@ -161,22 +161,26 @@ def test_wait_says_when_nobody_else_is_there(league: League) -> None:
     assert "Nobody else" not in done.stdout and done.returncode == 0
 
 
-def test_wait_says_the_place_in_the_queue_and_ends_where_nothing_more_comes(league: League) -> None:
+def test_wait_says_the_place_in_the_queue_and_ends_where_nothing_more_comes(
+    league: League, monkeypatch: pytest.MonkeyPatch
+) -> None:
     season = league.site.world.season(4, games_per_pair=100, series_length=1)
     league.site.world.tick()
     ahead = league.says("ada", "matches", "--season", season, "--state", "scheduled", "--limit", 100, "--json")
-    work = follow.time.sleep
+    pauses: list[float] = []
 
-    def withdraw(_seconds: float) -> None:
-        follow.time.sleep = work
-        league.build()
-        follow.time.sleep = lambda _: league.says("ada", "withdraw", "adas", "--season", season) and None
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 1:
+            league.build()
+        elif len(pauses) == 2:
+            league.says("ada", "withdraw", "adas", "--season", season)
+        assert len(pauses) < 100, "it waits for what never comes"
 
-    follow.time.sleep = withdraw
+    monkeypatch.setattr(follow, "time", SimpleNamespace(sleep=pause, monotonic=time.monotonic))
     done = league.submit("ada", "--season", season, "--wait", "--timeout", 600)
     assert_one_sentence(done, "0 of its first 3 matches ended. It is withdrawn in this season", 1)
-    waits = f"No match of it is drawn yet: {len(ahead.splitlines())} matches of others wait"
-    assert waits in done.stderr
+    assert f"No match of it is drawn yet: {len(ahead.splitlines())} matches of others wait" in done.stderr
     bot = league.site.client.get("/bots/5", headers={"Accept": "text/html"}).text
     assert "It is withdrawn in this season" in bot
 

@@ -9,7 +9,6 @@ import pytest
 import typer
 
 from api.errors import STATUS
-from cli import play
 from cli.main import app
 from engine.core import Fault
 from engine.games import GAMES
@@ -60,7 +59,7 @@ def test_a_protocol_promises_no_name_of_a_fault_that_hangs_on_timing(game: str) 
 
 
 def test_authors_are_told_after_how_many_voids_a_match_is_given_up() -> None:
-    assert Settings.model_fields["match_attempts"].default == play.MATCH_ATTEMPTS == MATCH_ATTEMPTS == 5
+    assert Settings.model_fields["match_attempts"].default == MATCH_ATTEMPTS == 5
     text = " ".join((ROOT / "docs" / "authors.md").read_text(encoding="utf-8").split())
     assert "After five void attempts, or two" in text and "gives a match up after five void attempts" in text
 
