@@ -7,6 +7,7 @@ import json
 from urllib.parse import quote
 
 import pytest
+from sqlalchemy.exc import InterfaceError, OperationalError
 
 from api.errors import STATUS
 from engine.games import GAMES
@@ -238,6 +239,33 @@ def test_our_own_failure_tells_nothing_inner(site: Site, monkeypatch: pytest.Mon
     answer = site.client.get("/v1/seasons")
     problem = site.problem(500, answer, "internal")
     assert "secret" not in str(problem)
+
+
+@pytest.mark.parametrize("away", [OperationalError, InterfaceError])
+def test_a_database_that_is_away_is_told_as_what_passes(
+    site: Site, monkeypatch: pytest.MonkeyPatch, away: type[OperationalError]
+) -> None:
+    def refused(*_: object) -> None:
+        raise away("SELECT secret", {}, ConnectionError("no route to host"))
+
+    monkeypatch.setattr(service, "seasons", refused)
+    answer = site.client.get("/v1/seasons")
+    problem = site.problem(503, answer, "database-away")
+    assert problem["detail"] == "The database cannot be reached at the moment. Please try again in a few seconds."
+    assert answer.headers["retry-after"] == "5"
+    assert "secret" not in answer.text
+
+
+def test_a_store_that_is_away_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> None:
+        raise errors.BlobsAway("no route to host")
+
+    monkeypatch.setattr(site.blobs, "put_file", away)
+    ada = site.author()
+    answer = site.upload(ada, site.bot(ada), b"print()")
+    problem = site.problem(503, answer, "blobs-away")
+    assert problem["detail"].startswith("Nothing can be stored or fetched at the moment.")
+    assert answer.headers["retry-after"] == "60"
 
 
 def test_a_bot_is_public_and_a_list_is_ones_own(site: Site) -> None:
