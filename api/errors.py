@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sqlite3
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -143,7 +144,10 @@ async def league_error(request: Request, error: Exception) -> Response:
 
 async def _database_away(request: Request, error: Exception) -> Response:
     """It restarts, say, or all its connections are taken: that passes, and is nobody's mistake."""
-    log.error("%s %s: the database is away: %s", request.method, request.url.path, error)
+    cause = getattr(error, "orig", None) or error
+    if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:  # a statement that it does not understand
+        return await _unexpected(request, error)
+    log.error("%s %s: the database is away: %s", request.method, request.url.path, cause)
     return problem(request, 503, "database-away", DATABASE_AWAY, headers=SOON)
 
 

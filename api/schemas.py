@@ -88,11 +88,10 @@ class Input(BaseModel):
         cls, given: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
         if isinstance(given, dict):
-            fields = cls.model_fields.items()
-            unseen = [name for name, _ in fields if not _is_plain(given.get(name))]
+            unseen = [name for name in cls.model_fields if not _is_plain(given.get(name))]
             cls._refuse(unseen, PydanticCustomError("control_characters", UNSEEN))
         if isinstance(given, dict) and info.context is not TEXT:
-            wrong = [name for name, field in fields if not _fits(field.annotation, given.get(name))]
+            wrong = [name for name, field in cls.model_fields.items() if not _fits(field.annotation, given.get(name))]
             cls._refuse(wrong, PydanticCustomError("wrong_type", "This is of another type than the field."))
         return handler(given)
 
@@ -417,6 +416,16 @@ class SeasonTerms(Input):
 
 class SeasonRequest(SeasonTerms):
     """A new season. With `previous_id` it continues that one: settings, divisions and entries are taken over."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": [name], "properties": {name: {"type": kind}}}
+                for name, kind in (("game", "string"), ("previous_id", "integer"))
+            ],
+            "examples": [{"name": "Winter 2026", "game": "yacht-auction"}],
+        }
+    )
 
     name: SeasonName = Field(examples=["Winter 2026"])
     game: str | None = Field(default=None, max_length=64, examples=["yacht-auction"])

@@ -82,8 +82,8 @@ def test_text_with_control_characters_is_refused_wherever_it_is_sent(site: Site,
     terms = json.dumps({"name": "S", "game": GAME, "languages": ["c", f"a{unseen}b"]}).encode()
     site.problem(422, site.client.post("/v1/seasons", content=terms, headers=boss | {"Content-Type": JSON}), "invalid")
     if unseen.isascii():
-        site.problem(400, site.client.get("/v1/audit", params={"subject": unseen}), "bad-address")
-        site.problem(400, site.client.put(f"/v1/seasons/1/invitations/{quote(unseen)}", headers=boss), "bad-address")
+        site.problem(422, site.client.get("/v1/audit", params={"subject": unseen}), "invalid")
+        site.problem(422, site.client.put(f"/v1/seasons/1/invitations/{quote(unseen)}", headers=boss), "invalid")
         ours = {"Sec-Fetch-Site": "same-origin"}
         sent = site.client.post("/sign-in", data={"name": unseen, "password": PASSWORD}, headers=ours)
         assert "control characters" in site.problem(422, sent)["detail"]
