@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
+from api.cursors import CURSOR
 from engine.core import Fault
 from engine.games import GAMES
 from league.config import Settings
@@ -55,6 +56,7 @@ Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
 TokenDays = Annotated[int, Field(ge=1, le=3650)]
 Limit = Annotated[int, Field(ge=1, le=1000)]
+Cursor = Annotated[str, Field(json_schema_extra={"pattern": CURSOR}, description="As `next` of the page before.")]
 RowId = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 

@@ -21,7 +21,7 @@ class AuditPage(schemas.Query):
 
     subject: str = Field(default="", max_length=128, pattern=schemas.PLAIN, examples=["match/5"])
     oldest_first: bool = False
-    cursor: str | None = None
+    cursor: schemas.Cursor | None = None
     limit: schemas.Limit = 100
 
 

@@ -29,7 +29,7 @@ class MatchPage(schemas.Query):
     bot: _Filter | None = None
     state: MatchState | None = None
     finished_since: schemas.Date | None = None
-    cursor: str | None = None
+    cursor: schemas.Cursor | None = None
     limit: schemas.Limit = 50
 
 
