@@ -58,6 +58,8 @@ class League:
         return done.stdout
 
     def submit(self, who: str, *words: object) -> subprocess.CompletedProcess[str]:
+        """Another version each time: the same file would be refused."""
+        self.bot.write_text(f"{self.bot.read_text()}\n#")
         return self.run(who, "submit", self.bot, "--game", GAME, "--name", f"{who}s", *words)
 
     def build(self) -> None:
