@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sqlite3
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -56,8 +59,21 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
 }
 """The one place that knows both worlds; a test finds every error of the league here."""
 
-HIDDEN = {500: "This is our fault, not yours. An operator has been told."}
-"""What is said instead of the error's own words, which name inner things."""
+INTERNAL = "This is our fault, not yours. An operator has been told."
+"""What is said instead of an error's own words, which name inner things."""
+
+OURS: Mapping[type[errors.LeagueError], str] = {
+    errors.BlobsAway: "Nothing can be stored or fetched at the moment. Please try again in a minute.",
+    errors.BlobMissing: "The store has lost this. An operator has been told.",
+    errors.BlobDamaged: "What the store has of this is damaged. An operator has been told.",
+}
+"""The same of those failures of ours that can be told apart."""
+
+DATABASE_AWAY = "The database cannot be reached at the moment. Please try again in a few seconds."
+SOON = {"Retry-After": "5"}
+"""A database comes back in seconds, or an operator is at work."""
+
+LATER = {"Retry-After": "60"}
 
 MAX_COMPLAINTS = 20
 
@@ -82,6 +98,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(errors.LeagueError, league_error)
     app.add_exception_handler(RequestValidationError, _invalid_request)
     app.add_exception_handler(HTTPException, _http_error)
+    for away in (OperationalError, InterfaceError, PoolTimeout):
+        app.add_exception_handler(away, _database_away)
     app.add_exception_handler(Exception, _unexpected)
 
 
@@ -123,7 +141,7 @@ async def league_error(request: Request, error: Exception) -> Response:
     status = STATUS[type(error)]
     if status >= 500:
         log.error("%s %s: %s", request.method, request.url.path, error, exc_info=error)
-        return problem(request, status, "internal", HIDDEN[500])
+        return problem(request, status, error.code, OURS[type(error)], headers=LATER if status == 503 else None)
     headers = {}
     if isinstance(error, errors.OverQuota | errors.TooSoon):
         headers["Retry-After"] = str(error.retry_after_seconds)
@@ -132,6 +150,15 @@ async def league_error(request: Request, error: Exception) -> Response:
     if isinstance(error, errors.UploadTooLarge):
         headers["Connection"] = "close"  # the rest of the body stays unread
     return problem(request, status, error.code, str(error), _data(error), headers)
+
+
+async def _database_away(request: Request, error: Exception) -> Response:
+    """It restarts, say, or all its connections are taken: that passes, and is nobody's mistake."""
+    cause = getattr(error, "orig", None) or error
+    if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:  # a statement that it does not understand
+        return await _unexpected(request, error)
+    log.error("%s %s: the database is away: %s", request.method, request.url.path, cause)
+    return problem(request, 503, "database-away", DATABASE_AWAY, headers=SOON)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -206,7 +233,7 @@ class Unexpected:
 
 async def _unexpected(request: Request, error: Exception) -> Response:
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return problem(request, 500, "internal", HIDDEN[500])
+    return problem(request, 500, "internal", INTERNAL)
 
 
 def plainly(complaint: Mapping[str, Any]) -> str:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
+
+from starlette.responses import Response, StreamingResponse
 
 from api.services import Body, Services
 from engine.scenes import document
@@ -19,6 +22,12 @@ from league.errors import BlobDamaged, BlobMissing
 from league.service.matches import MatchInfo
 
 log = logging.getLogger(__name__)
+
+FOR_EVER = "public, max-age=31536000, immutable"
+"""A transcript never changes: its address names one match, its ETag the content."""
+
+READ_BEFORE = 4
+"""Pieces of `league.blobs.CHUNK_BYTES`."""
 
 VERSION = 4
 """Of what is made here: part of the ETag, so that browsers ask again when it changes."""
@@ -33,6 +42,16 @@ def transcript_of(shared: Services, match: MatchInfo) -> Transcript | None:
     except (BadTranscript, BlobDamaged, BlobMissing) as error:
         log.error("match %d has no readable transcript: %s", match.id, error)
         return None
+
+
+def record_file(shared: Services, sha256: str, filename: str, headers: Mapping[str, str] | None = None) -> Response:
+    """The record itself, to be kept under that name. What is read before anything is answered is most records as a
+    whole, so that damage is told and not an answer that breaks off. Raises BlobsAway, BlobMissing, BlobDamaged.
+    """
+    pieces = shared.blobs.stream(sha256, MAX_TRANSCRIPT_BYTES)
+    first = list(islice(pieces, READ_BEFORE))
+    kept = {"Content-Disposition": f'attachment; filename="{filename}"', **(headers or {})}
+    return StreamingResponse(chain(first, pieces), headers=kept, media_type="application/x-ndjson")
 
 
 def replay_body(shared: Services, match: MatchInfo) -> Body | None:

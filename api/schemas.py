@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
+from api.cursors import CURSOR
 from engine.core import Fault
 from engine.games import GAMES
 from league.config import Settings
@@ -62,6 +63,7 @@ Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
 TokenDays = Annotated[int, Field(ge=1, le=3650)]
 Limit = Annotated[int, Field(ge=1, le=1000)]
+Cursor = Annotated[str, Field(json_schema_extra={"pattern": CURSOR}, description="As `next` of the page before.")]
 RowId = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
@@ -95,11 +97,10 @@ class Input(BaseModel):
         cls, given: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
         if isinstance(given, dict):
-            fields = cls.model_fields.items()
-            unseen = [name for name, _ in fields if not _is_plain(given.get(name))]
+            unseen = [name for name in cls.model_fields if not _is_plain(given.get(name))]
             cls._refuse(unseen, PydanticCustomError("control_characters", UNSEEN))
         if isinstance(given, dict) and info.context is not TEXT:
-            wrong = [name for name, field in fields if not _fits(field.annotation, given.get(name))]
+            wrong = [name for name, field in cls.model_fields.items() if not _fits(field.annotation, given.get(name))]
             cls._refuse(wrong, PydanticCustomError("wrong_type", "This is of another type than the field."))
         return handler(given)
 
@@ -436,6 +437,16 @@ class SeasonTerms(Input):
 
 class SeasonRequest(SeasonTerms):
     """A new season. With `previous_id` it continues that one: settings, divisions and entries are taken over."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": [name], "properties": {name: {"type": kind}}}
+                for name, kind in (("game", "string"), ("previous_id", "integer"))
+            ],
+            "examples": [{"name": "Winter 2026", "game": "yacht-auction"}],
+        }
+    )
 
     name: SeasonName = Field(examples=["Winter 2026"])
     game: str | None = Field(default=None, max_length=64, examples=["yacht-auction"])

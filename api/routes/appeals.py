@@ -23,7 +23,7 @@ class AppealPage(schemas.Query):
 
     season: Annotated[int, Field(ge=1, le=MAX_ID)] | None = None
     state: AppealState | None = None
-    cursor: str | None = None
+    cursor: schemas.Cursor | None = None
     limit: schemas.Limit = 50
 
 

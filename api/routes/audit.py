@@ -19,9 +19,9 @@ router = APIRouter(prefix="/v1/audit", tags=["audit"])
 class AuditPage(schemas.Query):
     """Which records. `oldest_first`: from the first record on, in the order in which they are chained."""
 
-    subject: str = Field(default="", max_length=128, examples=["match/5"])
+    subject: str = Field(default="", max_length=128, pattern=schemas.PLAIN, examples=["match/5"])
     oldest_first: bool = False
-    cursor: str | None = None
+    cursor: schemas.Cursor | None = None
     limit: schemas.Limit = 100
 
 

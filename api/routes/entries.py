@@ -20,7 +20,7 @@ router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])
 class EntryPage(schemas.Query):
     """Which part of the list."""
 
-    cursor: str | None = None
+    cursor: schemas.Cursor | None = None
     limit: schemas.Limit = 100
 
 

@@ -11,10 +11,10 @@ from fastapi.responses import StreamingResponse
 from api.caching import answer
 from api.deps import Id, Shared
 from api.exhibitions import transcript_of, untimed_document
-from api.replays import made_of, verified
+from api.replays import FOR_EVER, made_of, record_file, verified
 from api.services import Services
 from engine.scenes import document
-from engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript
+from engine.transcript import Transcript
 from league.errors import WrongState
 from league.service import exhibitions
 from league.service.exhibitions import ExhibitionInfo
@@ -62,12 +62,9 @@ def verify(shared: Shared, exhibition_id: Id, request: Request) -> Response:
 def get_transcript(shared: Shared, exhibition_id: Id) -> Response:
     """Its record; `deadheat verify` re-simulates it."""
     info = _done(shared, exhibition_id)
-    headers = {
-        "Content-Disposition": f'attachment; filename="exhibition-{exhibition_id}.jsonl"',
-        "Cache-Control": "public, max-age=31536000, immutable",
-    }
-    pieces = shared.blobs.stream(info.transcript_sha256 or "", MAX_TRANSCRIPT_BYTES)
-    return StreamingResponse(pieces, headers=headers, media_type="application/x-ndjson")
+    return record_file(
+        shared, info.transcript_sha256 or "", f"exhibition-{exhibition_id}.jsonl", {"Cache-Control": FOR_EVER}
+    )
 
 
 def _made(

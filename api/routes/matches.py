@@ -12,7 +12,7 @@ from api import schemas
 from api.caching import matches as etag_matches
 from api.cursors import read_cursor, write_cursor
 from api.deps import MAX_ID, Asker, Id, Shared
-from engine.transcript import MAX_TRANSCRIPT_BYTES
+from api.replays import FOR_EVER, record_file
 from league import service
 from league.service.matches import MatchDetail
 from league.states import MatchState
@@ -20,9 +20,6 @@ from league.states import MatchState
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
 
 _Filter = Annotated[int, Field(ge=1, le=MAX_ID)]
-
-FOR_EVER = "public, max-age=31536000, immutable"
-"""A transcript never changes: its address names one match, its ETag the content."""
 
 
 class MatchPage(schemas.Query):
@@ -32,7 +29,7 @@ class MatchPage(schemas.Query):
     bot: _Filter | None = None
     state: MatchState | None = None
     finished_since: schemas.Date | None = None
-    cursor: str | None = None
+    cursor: schemas.Cursor | None = None
     limit: schemas.Limit = 50
 
 
@@ -95,9 +92,7 @@ def get_transcript(shared: Shared, match_id: Id, request: Request) -> Response:
     headers = {"ETag": f'"{sha256}"', "Cache-Control": FOR_EVER}
     if etag_matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    headers["Content-Disposition"] = f'attachment; filename="match-{match_id}.jsonl"'
-    pieces = shared.blobs.stream(sha256, MAX_TRANSCRIPT_BYTES)
-    return StreamingResponse(pieces, headers=headers, media_type="application/x-ndjson")
+    return record_file(shared, sha256, f"match-{match_id}.jsonl", headers)
 
 
 @router.get("/{match_id}/logs", responses={401: {}, 404: {}})

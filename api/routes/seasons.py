@@ -14,7 +14,7 @@ from league.service.seasons import SeasonInfo
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
 
-UserName = Annotated[str, Path(max_length=32)]
+UserName = Annotated[str, Path(max_length=32, pattern=schemas.PLAIN)]
 
 
 @router.post(

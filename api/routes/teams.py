@@ -13,7 +13,7 @@ from league.service.teams import TeamInfo
 
 router = APIRouter(prefix="/v1/teams", tags=["teams"])
 
-UserName = Annotated[str, Path(max_length=32)]
+UserName = Annotated[str, Path(max_length=32, pattern=schemas.PLAIN)]
 
 REFUSALS: dict[int | str, dict[str, object]] = {401: {}, 403: {}, 404: {}, 409: {}}
 

@@ -14,8 +14,8 @@ from starlette.responses import StreamingResponse
 from api import schemas
 from api.deps import Asker, Id, Shared
 from api.multipart import FIELD, Received, receive_file
+from api.replays import record_file
 from api.services import Services
-from engine.transcript import MAX_TRANSCRIPT_BYTES
 from league import service, uploads
 from league.service.bots import VersionInfo
 from league.service.users import Person
@@ -120,9 +120,7 @@ def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Respo
     """The transcript of the match against the house bot by which the version qualified, or did not."""
     with shared.db.reading() as session:
         sha256 = service.trial_of(session, asker, bot_id, number)
-    headers = {"Content-Disposition": f'attachment; filename="trial-{bot_id}-{number}.jsonl"'}
-    pieces = shared.blobs.stream(sha256, MAX_TRANSCRIPT_BYTES)
-    return StreamingResponse(pieces, headers=headers, media_type="application/x-ndjson")
+    return record_file(shared, sha256, f"trial-{bot_id}-{number}.jsonl")
 
 
 @router.get(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 
+import obstore
 import pytest
+import zstandard
 
 from engine.chance import commitment
 from engine.core import Message, Reply
 from engine.transcript import Exchange, Transcript, decode, encode
 from league import service
+from league.blobs import _path
 from league.jobs import Failure, MatchOutcome, SeriesJob
 from tests.api.site import Site
 from tests.league.world import GAME, abandoned, forfeited, won
@@ -128,7 +131,18 @@ def test_there_is_no_transcript_before_the_result(site: Site) -> None:
 
 
 def test_a_lost_transcript_is_our_failure(played: Played) -> None:
-    played.site.problem(500, played.site.client.get(f"/v1/matches/{played.ids[1]}/transcript"), "internal")
+    answer = played.site.client.get(f"/v1/matches/{played.ids[1]}/transcript")
+    problem = played.site.problem(500, answer, "blob-missing")
+    assert problem["detail"] == "The store has lost this. An operator has been told."
+
+
+def test_a_damaged_transcript_is_told_as_damaged(played: Played) -> None:
+    path, blobs = f"/v1/matches/{played.ids[0]}/transcript", played.site.blobs
+    sha256 = played.site.client.get(path).headers["etag"].strip('"')
+    for content in (b"no zstd", zstandard.compress(b"something else")):
+        obstore.put(blobs._store, _path(sha256), content)
+        problem = played.site.problem(500, played.site.client.get(path), "blob-damaged")
+        assert problem["detail"] == "What the store has of this is damaged. An operator has been told."
 
 
 def test_stderr_is_its_authors_alone(played: Played) -> None:

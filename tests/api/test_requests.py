@@ -7,6 +7,7 @@ import json
 from urllib.parse import quote
 
 import pytest
+from sqlalchemy.exc import InterfaceError, OperationalError
 
 from api.errors import STATUS
 from engine.games import GAMES
@@ -90,8 +91,8 @@ def test_text_with_control_characters_is_refused_wherever_it_is_sent(site: Site,
     terms = json.dumps({"name": "S", "game": GAME, "languages": ["c", f"a{unseen}b"]}).encode()
     site.problem(422, site.client.post("/v1/seasons", content=terms, headers=boss | {"Content-Type": JSON}), "invalid")
     if unseen.isascii():
-        site.problem(400, site.client.get("/v1/audit", params={"subject": unseen}), "bad-address")
-        site.problem(400, site.client.put(f"/v1/seasons/1/invitations/{quote(unseen)}", headers=boss), "bad-address")
+        site.problem(422, site.client.get("/v1/audit", params={"subject": unseen}), "invalid")
+        site.problem(422, site.client.put(f"/v1/seasons/1/invitations/{quote(unseen)}", headers=boss), "invalid")
         ours = {"Sec-Fetch-Site": "same-origin"}
         sent = site.client.post("/sign-in", data={"name": unseen, "password": PASSWORD}, headers=ours)
         assert "control characters" in site.problem(422, sent)["detail"]
@@ -247,6 +248,33 @@ def test_our_own_failure_tells_nothing_inner(site: Site, monkeypatch: pytest.Mon
     answer = site.client.get("/v1/seasons")
     problem = site.problem(500, answer, "internal")
     assert "secret" not in str(problem)
+
+
+@pytest.mark.parametrize("away", [OperationalError, InterfaceError])
+def test_a_database_that_is_away_is_told_as_what_passes(
+    site: Site, monkeypatch: pytest.MonkeyPatch, away: type[OperationalError]
+) -> None:
+    def refused(*_: object) -> None:
+        raise away("SELECT secret", {}, ConnectionError("no route to host"))
+
+    monkeypatch.setattr(service, "seasons", refused)
+    answer = site.client.get("/v1/seasons")
+    problem = site.problem(503, answer, "database-away")
+    assert problem["detail"] == "The database cannot be reached at the moment. Please try again in a few seconds."
+    assert answer.headers["retry-after"] == "5"
+    assert "secret" not in answer.text
+
+
+def test_a_store_that_is_away_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> None:
+        raise errors.BlobsAway("no route to host")
+
+    monkeypatch.setattr(site.blobs, "put_file", away)
+    ada = site.author()
+    answer = site.upload(ada, site.bot(ada), b"print()")
+    problem = site.problem(503, answer, "blobs-away")
+    assert problem["detail"].startswith("Nothing can be stored or fetched at the moment.")
+    assert answer.headers["retry-after"] == "60"
 
 
 def test_a_bot_is_public_and_a_list_is_ones_own(site: Site) -> None:

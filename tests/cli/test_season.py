@@ -46,9 +46,9 @@ class Desk:
         if bot:
             self.upload(name, self.site.bot(self.headers[name], bot))
 
-    def upload(self, name: str, bot_id: int, content: bytes = b"print()") -> None:
+    def upload(self, name: str, bot_id: int, content: bytes = b"print()", program: str = "") -> None:
         version = self.site.ok(202, self.site.upload(self.headers[name], bot_id, content))
-        self.site.world.build(version["id"])
+        self.site.world.build(version["id"], program=program)
 
     def play(self) -> None:
         """Everything that is to be played, the lower number winning, and the ranking of it."""
@@ -157,16 +157,17 @@ def test_a_gate_from_the_authors_side(desk: Desk) -> None:
     assert "newer versions pass the gate first" in desk.says(
         "ada", "enter", "swift", "--season", 1, "--gate", "0,50,100"
     )
-    desk.upload("ada", 1, b"print(2)")
+    desk.upload("ada", 1, b"print(2)", program="2")
     assert "Version 2 is at the gate" in desk.says("ada", "enter", "swift", "--season", 1)
     desk.play()
     challenge = desk.json("ada", "gate", "swift", "--season", 1)
     assert (challenge["candidate"], challenge["state"]) == (2, "failed")
     assert "100 games did not show that it is stronger." in desk.says("ada", "gate", "swift", "--season", 1)
-    desk.upload("ada", 1, b"print(2)")
+    desk.upload("ada", 1, b"print(3)", program="2")
     told = desk.says("ada", "enter", "swift", "--season", 1)
     assert "Version 3 failed at the gate. It is the same program as version 2, which has failed here: 100 games" in told
     assert desk.json("ada", "enter", "swift", "--season", 1, "--version", 2)["version"] == 2
+    desk.site.world.clock.turn(desk.site.world.settings.rejoin_seconds)
     assert not desk.json("ada", "enter", "swift", "--season", 1, "--gate", "none")["gated"]
     assert_one_sentence(desk.run("ada", "enter", "swift", "--season", 1, "--gate", "high"), "is no gate like")
     assert_one_sentence(desk.run("ada", "enter", "nobody", "--season", 1), "you have no bot 'nobody' for", 1)
@@ -219,12 +220,14 @@ def test_a_team_and_its_bot(desk: Desk) -> None:
     assert "invited: bob" in desk.says("ada", "team", "invite", "lovelace", "bob")
     assert "ada (captain), bob" in desk.says("bob", "team", "join", "lovelace")
     assert "swift belongs to lovelace" in desk.says("ada", "team", "give", "swift", "lovelace")
-    desk.upload("bob", 1)
+    desk.upload("bob", 1, b"print(2)")
     assert "bob (captain)" in desk.says("ada", "team", "hand-over", 1, "bob")
     assert desk.json("ada", "team", "leave", 1, "ada")["members"] == ["bob"]
     assert desk.json("bob", "team", "list")["name"] == "lovelace"
     assert "You are in no team." in desk.says("ada", "team", "list")
     assert "swift belongs to ada" in desk.says("bob", "team", "give", "swift", "none")
+    assert "People cannot play against swift." in desk.says("ada", "people", "swift", "--off")
+    assert desk.json("ada", "people", "swift", "--on")["plays_people"]
     assert_one_sentence(desk.run("ada", "team", "join", "lovelace"), "neither in a team", 1)
 
 

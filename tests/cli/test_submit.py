@@ -58,6 +58,8 @@ class League:
         return done.stdout
 
     def submit(self, who: str, *words: object) -> subprocess.CompletedProcess[str]:
+        """Another version each time: the same file would be refused."""
+        self.bot.write_text(f"{self.bot.read_text()}\n#")
         return self.run(who, "submit", self.bot, "--game", GAME, "--name", f"{who}s", *words)
 
     def build(self) -> None:
@@ -107,7 +109,7 @@ def league(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[League]:
 def test_submit_waits_until_the_version_is_ready(league: League) -> None:
     done = league.submit("ada")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["adas version 1 is uploaded (7 bytes).", "adas version 1 is ready (python)."]
+    assert done.stdout.splitlines() == ["adas version 1 is uploaded (9 bytes).", "adas version 1 is ready (python)."]
     again = json.loads(league.submit("ada", "--json").stdout)
     assert (again["number"], again["state"], again["matches"]) == (2, "ready", [])
 

@@ -31,6 +31,7 @@ class PlayingWorld(World):
         self.context.__dict__["database"] = self.connect()  # with the world's clock
 
     def build(self, version_id: int, reason: str = "", program: str = "") -> None:
+        """Every version becomes the program that there is."""
         with self.db.transaction() as session:
             job = service.claim_build(session, version_id, "builder")
             assert job is not None
