@@ -16,6 +16,7 @@ from sqlmodel import select
 from engine.games import GAMES
 from league import service
 from league.jobs import MatchJob
+from league.service import operators
 from league.tables import Series, User
 from tests.api.served import served
 from tests.league.world import void, won
@@ -36,6 +37,8 @@ class Everything(League):
         super().__init__(planted.site, furnish(planted.site), url)
         self.planted = planted
         self.held = self._held()
+        with self.site.world.db.transaction() as session:
+            operators.ban_by_hand(session, NAMES["stranger"], "wrote insults")
 
     def paths(self, role: str) -> list[str]:
         """The pages to be looked at as somebody of that role; who has signed in sees the same of what strangers see."""
