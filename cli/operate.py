@@ -336,7 +336,10 @@ class Tree:
 
         self.fold_at = time.monotonic() + measured.FOLD_SECONDS
         if folder := self.environment.get("PROMETHEUS_MULTIPROC_DIR"):
-            measured.fold(Path(folder))
+            try:
+                measured.fold(Path(folder))
+            except OSError as error:  # no room, or somebody took the folder away: matches are played all the same
+                log.warning("what was counted by processes that are gone is not added up: %s", error)
 
     def _on_signal(self, *_: object) -> None:
         self.stopping = True
@@ -520,7 +523,11 @@ def _tell_metrics(directory: Path | None) -> None:
     """This process is asked for what is added up there: whoever starts it must know if it is the second one."""
     from league import measured
 
-    if directory is not None and not measured.told_alone(directory):
+    if directory is None:
+        return
+    alone = measured.told_alone(directory)
+    measured.fold(directory)
+    if not alone:
         err.print(
             f"[magenta]warning:[/] another process already tells the metrics in {plain(str(directory))}. A Prometheus "
             "that asks both counts everything twice: give this one a DEADHEAT_METRICS_DIR of its own.",

@@ -75,7 +75,7 @@ def fold(folder: Path) -> None:
 def told_alone(folder: Path) -> bool:
     """Whether no other process tells the sum of this folder; from now on, while it lives, this one does."""
     folder.mkdir(parents=True, exist_ok=True)
-    lock = os.open(folder / "told", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)  # held until the process ends
+    lock = os.open(folder / "told", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)  # held until the process ends
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -112,7 +112,7 @@ def _lives(number: int) -> bool:
 
 @contextlib.contextmanager
 def _locked(folder: Path, how: int) -> Iterator[None]:
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(folder / "lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(lock, how)
         yield

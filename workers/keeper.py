@@ -20,6 +20,7 @@ from dataclasses import asdict
 from sqlalchemy.exc import SQLAlchemyError
 
 from engine.core import TransportError
+from engine.games import GAMES
 from league.service import due_check, games_going_on, host_arrives, host_seen, record_check
 from league.service.told import NOT_CHECKED
 from league.states import Fitness
@@ -109,7 +110,8 @@ class Keeper:
         with self._context.database.reading() as session:
             going_on = games_going_on(session)
         for season_id in going_on.keys() - self._appeared:
-            metrics.appear(going_on[season_id], season_id)
+            if going_on[season_id] in GAMES:  # else a version plays it that knows more games
+                metrics.appear(going_on[season_id], season_id)
             self._appeared.add(season_id)
 
     def check(self, thoroughly: bool) -> None:

@@ -104,8 +104,9 @@ _appear()
 
 
 def appear(game: str, season_id: int) -> None:
-    """The same for a season, as soon as this machine's keeper knows of it: when its first match is over, Prometheus has
-    seen the zeros. There are (commands + 1) x causes + commands + outcomes of them: `MOST_OF_A_SEASON` at most.
+    """The same for a season, as soon as this machine's keeper knows of it, and at the latest when a series of it is
+    taken: when its first match is over, Prometheus has seen the zeros. There are (commands + 1) x causes + commands +
+    outcomes of them: `MOST_OF_A_SEASON` at most.
     """
     for command in GAMES[game].commands:
         prompts.labels(game, season_id, command)

@@ -99,6 +99,7 @@ def play_series(context: Context, series_id: int) -> bool:
             turn = partial(turn_away, series_id=series_id, host=context.host)
             return not turned_away(context, f"series {series_id}", turn)
         metrics.queue_wait_seconds.labels("play").observe(job.waited_seconds)
+        metrics.appear(job.game, job.season_id)
         try:
             with doing("series", series=job.series_id, attempt=job.attempt, game=job.game):
                 log.info("series %d attempt %d: %d matches", job.series_id, job.attempt, len(job.matches))

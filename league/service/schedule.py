@@ -119,12 +119,10 @@ def _plan(session: Session, season: Season) -> list[int]:
 
 
 def _open(session: Session, season_id: int, bound: int) -> int:
-    """Series that wait or run, up to the bound; those of gates have a bound of their own."""
+    """Series that wait or run; of more than the bound it matters not how many. Those of gates have their own bound."""
     going_on = select(Series.id).where(Series.season_id == season_id, col(Series.state).in_(UNFINISHED))
-    going_on = going_on.where(Series.purpose != Purpose.CHALLENGE).limit(
-        bound
-    )  # however many there are, more matter not
-    return session.exec(select(func.count()).select_from(going_on.subquery())).one()
+    counted = going_on.where(Series.purpose != Purpose.CHALLENGE).limit(bound).subquery()
+    return session.exec(select(func.count()).select_from(counted)).one()
 
 
 def low_after(session: Session, series_id: int) -> int | None:
