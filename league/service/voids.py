@@ -222,10 +222,12 @@ def _failed_series(session: Session, recent: _Recent) -> list[_Failure]:
 def _shares(session: Session, recent: _Recent, failures: Sequence[_Failure]) -> list[Share]:
     """Every version of the season on every machine."""
     attempt = recent.attempt
+    # PostgreSQL would read all participants there ever were; matches that are played now are seldom old.
+    oldest = session.exec(select(func.min(attempt.match_id)).where(*recent.where())).one() or 0
     counted = (
         select(Participant.version_id, attempt.worker, func.count(), func.count(col(attempt.series_id).distinct()))
         .join(attempt, col(attempt.match_id) == Participant.match_id)
-        .where(*recent.where())
+        .where(*recent.where(col(Participant.match_id) >= oldest))
         .group_by(col(Participant.version_id), col(attempt.worker))
     )
     rows = [(version, worker or "", matches, series) for version, worker, matches, series in session.exec(counted)]
