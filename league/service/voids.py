@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 from sqlalchemy import ColumnElement
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from league.service.outcomes import PLAYED
@@ -130,7 +131,7 @@ def season_voids(session: Session, organiser: Person, season_id: int, least: int
     first; nothing where none has as many as `least`. Raises NotAllowed.
     """
     organiser.must_organise()
-    recent = _recent(session, season_id)
+    recent = _recent(season_id)
     failures = [*_void_matches(session, recent), *_failed_series(session, recent)]
     match_ids: dict[int, list[int]] = defaultdict(list)
     for failure in failures:
@@ -158,19 +159,29 @@ class _Failure:
     series_id: int | None = None
 
 
-_Conditions = tuple[ColumnElement[bool], ...]
+@dataclass(frozen=True, slots=True)
+class _Recent:
+    """The season's attempts by workers among the league's newest, as a table and what holds of its rows."""
+
+    attempt: type[Attempt]
+    season_id: int
+
+    def where(self, *more: ColumnElement[bool]) -> tuple[ColumnElement[bool], ...]:
+        """These, and `more`."""
+        return (col(self.attempt.season_id) == self.season_id, col(self.attempt.worker).is_not(None), *more)
 
 
-def _recent(session: Session, season_id: int) -> _Conditions:
-    """Attempts of the season, by worker, that are looked at."""
-    newest = session.exec(select(func.max(Attempt.id))).one() or 0
-    return (col(Attempt.id) > newest - NEWEST, col(Attempt.season_id) == season_id, col(Attempt.worker).is_not(None))
+def _recent(season_id: int) -> _Recent:
+    # Newest first and so many: a walk back from the table's end. A least id was looked for among all of the season's.
+    newest = select(Attempt).order_by(col(Attempt.id).desc()).limit(NEWEST)
+    return _Recent(aliased(Attempt, newest.subquery()), season_id)
 
 
-def _void_matches(session: Session, recent: _Conditions) -> list[_Failure]:
+def _void_matches(session: Session, recent: _Recent) -> list[_Failure]:
     """Each to the version that was to answer."""
-    failed: _Conditions = (*recent, col(Attempt.cause) != PLAYED, col(Attempt.match_id).is_not(None))
-    voids = session.exec(select(Attempt).where(*failed).order_by(col(Attempt.id))).all()
+    attempt = recent.attempt
+    failed = recent.where(col(attempt.cause) != PLAYED, col(attempt.match_id).is_not(None))
+    voids = session.exec(select(attempt).where(*failed).order_by(col(attempt.id))).all()
     of_matches = select(Participant).where(col(Participant.match_id).in_({void.match_id for void in voids}))
     seated = {(seat.match_id, seat.seat): seat.version_id for seat in session.exec(of_matches)} if voids else {}
     return [
@@ -182,10 +193,13 @@ def _void_matches(session: Session, recent: _Conditions) -> list[_Failure]:
     ]
 
 
-def _failed_series(session: Session, recent: _Conditions) -> list[_Failure]:
+def _failed_series(session: Session, recent: _Recent) -> list[_Failure]:
     """Each to all its versions."""
-    whole: _Conditions = (col(Attempt.match_id).is_(None), col(Attempt.cause).not_in(NO_BOTS_DOING))
-    failed = session.exec(select(Attempt.series_id, Attempt.worker).where(*recent, *whole).distinct()).all()
+    attempt = recent.attempt
+    whole = recent.where(
+        col(attempt.match_id).is_(None), col(attempt.series_id).is_not(None), col(attempt.cause).not_in(NO_BOTS_DOING)
+    )
+    failed = session.exec(select(attempt.series_id, attempt.worker).where(*whole).distinct()).all()
     if not failed:
         return []
     of_series = col(Match.series_id).in_({series_id for series_id, _ in failed})
@@ -205,13 +219,16 @@ def _failed_series(session: Session, recent: _Conditions) -> list[_Failure]:
     ]
 
 
-def _shares(session: Session, recent: _Conditions, failures: Sequence[_Failure]) -> list[Share]:
+def _shares(session: Session, recent: _Recent, failures: Sequence[_Failure]) -> list[Share]:
     """Every version of the season on every machine."""
+    attempt = recent.attempt
+    # PostgreSQL would read all participants there ever were; matches that are played now are seldom old.
+    oldest = session.exec(select(func.min(attempt.match_id)).where(*recent.where())).one() or 0
     counted = (
-        select(Participant.version_id, Attempt.worker, func.count(), func.count(col(Attempt.series_id).distinct()))
-        .join(Attempt, col(Attempt.match_id) == Participant.match_id)
-        .where(*recent)
-        .group_by(col(Participant.version_id), col(Attempt.worker))
+        select(Participant.version_id, attempt.worker, func.count(), func.count(col(attempt.series_id).distinct()))
+        .join(attempt, col(attempt.match_id) == Participant.match_id)
+        .where(*recent.where(col(Participant.match_id) >= oldest))
+        .group_by(col(Participant.version_id), col(attempt.worker))
     )
     rows = [(version, worker or "", matches, series) for version, worker, matches, series in session.exec(counted)]
     machines = machine_numbers(session, {worker for _, worker, *_ in rows} | {failure.worker for failure in failures})
