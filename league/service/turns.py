@@ -34,6 +34,11 @@ MOST_RACES = 20
 """How often a claim looks again when other workers were quicker, before it leaves the rest to them."""
 
 
+def turn(series: Series) -> tuple[datetime, int]:
+    """What a waiting series is ordered by."""
+    return series.queued_at - HEAD_STARTS[series.precedence], series.id
+
+
 def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host) -> SeriesJob | None:
     """Take what should be played next, now that a message speaks of `nudged_id`; None: nothing waits that this machine
     may play.

@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 Machines play for every season, and a series hands in its results when the whole of it is over. So what is ahead of a
-bot is the matches of all series that come before its first one, in the order in which workers take them (`IN_TURN`),
+bot is the matches of all series that come before its first one, in the order in which workers take them (`league.service.turns`),
 and then its own series. The guess is a plain quotient: those matches, each as long as its season's matches took lately,
 divided by the number of series that are played at this moment, half of each of which is taken to be over. It foresees
 no change: no machine that comes or stops, nobody who is let in ahead. Nothing is guessed where nothing is being played,
@@ -22,11 +22,9 @@ from engine.figures import counted
 from league.database import now
 from league.errors import NotFound
 from league.service.entries import EntryInfo, entry_info
+from league.service.turns import turn
 from league.states import UNFINISHED, MatchState, SeasonState, SeriesState
 from league.tables import BotVersion, Match, Participant, Season, Series
-
-IN_TURN = (col(Series.queued_at), col(Series.id))
-"""The order in which waiting series are taken."""
 
 LATELY = timedelta(hours=1)
 """What a match takes is told by series that ended within this time,"""
@@ -117,12 +115,12 @@ def _unfinished(session: Session) -> list[_Ahead]:
         .join(Match, col(Match.series_id) == Series.id)
         .where(col(Series.state).in_(UNFINISHED), Match.state == MatchState.SCHEDULED)
         .group_by(col(Series.id))
-        .order_by(*IN_TURN)
+        .order_by(col(Series.queued_at), col(Series.id))
         .limit(MOST_AHEAD)
     )
     return [
         _Ahead(series.id, series.season_id, series.started_at if series.state is SeriesState.RUNNING else None, matches)
-        for series, matches in session.exec(statement)
+        for series, matches in sorted(session.exec(statement), key=lambda found: turn(found[0]))
     ]
 
 
