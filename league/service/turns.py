@@ -36,7 +36,7 @@ MOST_RACES = 20
 
 def turn(series: Series) -> tuple[datetime, int]:
     """What a waiting series is ordered by."""
-    return series.queued_at - HEAD_STARTS[series.precedence], series.id
+    return series.queued_at - HEAD_STARTS[Precedence(series.precedence)], series.id
 
 
 def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host) -> SeriesJob | None:
