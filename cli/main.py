@@ -55,7 +55,7 @@ app.command()(sprt)
 
 PANELS = {
     "On this machine": "new play replay explain verify rate sprt",
-    "Your bots at a server": "login logout whoami submit bot trial logs enter gate withdraw rejoin appeal team",
+    "Your bots at a server": "login logout whoami submit bot trial logs enter gate withdraw rejoin appeal people team",
     "Looking on": "watch matches leaderboard download export audit",
     "For organisers": "season organise workers",
     "Running a server": "serve api worker scheduler migrate upgrade backup restore doctor check-host user",

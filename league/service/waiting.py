@@ -4,10 +4,10 @@ Theory of operation
 -------------------
 Machines play for every season, and a series hands in its results when the whole of it is over. So what is ahead of a
 bot is the matches of all series that come before its first one, in the order in which workers take them
-(`league.service.turns`), and then its own series. The guess is a plain quotient: those matches, each as
-long as its season's matches took lately, divided by the number of series that are played at this moment,
-half of each of which is taken to be over. It foresees no change: no machine that comes or stops, nobody who is let in ahead. Nothing is guessed where nothing is being played,
-or where too few series of a season ahead have ended within the last hour.
+(`league.service.turns`), and then its own series. The guess is a plain quotient: those matches, each as long as its
+season's matches took lately, divided by the number of series that are played at this moment, half of each of which is
+taken to be over. It foresees no change: no machine that comes or stops, nobody who is let in ahead. Nothing is guessed
+where nothing is being played, or where too few series of a season ahead have ended within the last hour.
 """
 
 from __future__ import annotations

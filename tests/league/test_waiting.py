@@ -8,7 +8,8 @@ from league import service
 from league.errors import NotFound
 from league.service.users import Person
 from league.service.waiting import NOT_LATELY, NOTHING_PLAYED, Waiting, waiting
-from league.states import SeasonState
+from league.states import Precedence, SeasonState
+from league.tables import Series
 from tests.league.world import World
 
 
@@ -48,6 +49,10 @@ def test_a_place_in_the_queue_and_a_guess_by_the_pace_of_the_last_hour(newcomer:
     assert (undrawn.planned, undrawn.before, undrawn.over) == (0, 2 * len(newcomer.queue), False)
     assert "No match of it is drawn yet" in undrawn.sentence
     own = newcomer.world.tick()
+    assert newcomer.waits().before == 0, "placement comes first"
+    with newcomer.world.db.transaction() as session:
+        for series_id in own:
+            session.get_one(Series, series_id).precedence = Precedence.ORDINARY
     assert newcomer.waits().sentence.endswith(NOTHING_PLAYED)
     for _ in range(2):
         assert newcomer.waits().seconds is None
