@@ -49,7 +49,7 @@ def test_a_place_in_the_queue_and_a_guess_by_the_pace_of_the_last_hour(newcomer:
     assert (undrawn.planned, undrawn.before, undrawn.over) == (0, 2 * len(newcomer.queue), False)
     assert "No match of it is drawn yet" in undrawn.sentence
     own = newcomer.world.tick()
-    assert newcomer.waits().before == 0, "placement comes first"
+    assert newcomer.waits().before < 2 * len(newcomer.queue), "placement comes before most"
     with newcomer.world.db.transaction() as session:
         for series_id in own:
             session.get_one(Series, series_id).precedence = Precedence.ORDINARY
