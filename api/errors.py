@@ -52,7 +52,7 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
     errors.BadSetting: 422,
     errors.BadUpload: 422,
     errors.UploadTooLarge: 413,
-    errors.BadCursor: 400,
+    errors.BadCursor: 422,
     errors.BlobsAway: 503,
     errors.BlobMissing: 500,
     errors.BlobDamaged: 500,

@@ -271,6 +271,8 @@ class BotRequest(Input):
 class BotChange(Input):
     """What is to change of a bot."""
 
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
     team_id: RowId | None = Field(default=None, description="null: nobody's but its maker's.")
     name: Name = Field(default="", examples=["greedy"])
     description: Description = ""

@@ -13,12 +13,11 @@ from dataclasses import asdict, dataclass
 from itertools import groupby, islice, zip_longest
 from typing import Any
 
+from league.fairness import MOST_DIFFERENCES
 from league.ratings import Log, Prior, Rating, RatingConfig, rate
 
 TOLERANCE = 1e-6
 """Elo by which figures of two machines may differ: their linear algebra rounds differently, by a billionth or so."""
-
-MOST_DIFFERENCES = 20
 
 NAMES = frozenset({"bot", "author", "team", "language"})
 BESIDE = frozenset({"latency", "rules"})

@@ -14,7 +14,9 @@ from itertools import islice
 from engine.chance import commitment, season_seed
 from engine.figures import counted
 from engine.games import SAME_DEALS
-from league.comparison import MOST_DIFFERENCES
+
+MOST_DIFFERENCES = 20
+"""Told of a season, of its dice or of its figures: who sees twenty needs no more."""
 
 SKIPPED = "season-dice-skipped"
 """The audit log's action where a restore has left numbers out (`league.service.dice.skip_dice`)."""

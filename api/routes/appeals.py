@@ -39,7 +39,7 @@ def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealR
     return shapes.Appeal.model_validate(appeal)
 
 
-@router.get("/appeals", responses={400: {}, 401: {}})
+@router.get("/appeals", responses={401: {}})
 def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query()]) -> shapes.Appeals:
     """The newest first: for an organiser all, for an author the own ones."""
     limit = min(page.limit, shared.settings.page_limit)

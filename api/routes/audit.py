@@ -25,7 +25,7 @@ class AuditPage(schemas.Query):
     limit: schemas.Limit = 100
 
 
-@router.get("", responses={400: {}})
+@router.get("")
 def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> shapes.AuditRecords:
     """Who decided what and why. Each record's hash covers the one before, so nothing can be changed unseen."""
     limit = min(page.limit, shared.settings.page_limit)

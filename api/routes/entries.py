@@ -30,7 +30,7 @@ class Waits(schemas.Query):
     version: schemas.RowId | None = None
 
 
-@router.get("", responses={400: {}, 404: {}})
+@router.get("", responses={404: {}})
 def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query()]) -> schemas.Entries:
     """Who takes part."""
     after = read_cursor(page.cursor) or 0

@@ -33,7 +33,7 @@ class MatchPage(schemas.Query):
     limit: schemas.Limit = 50
 
 
-@router.get("", responses={400: {}})
+@router.get("")
 def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas.Matches:
     """The newest first, filtered by season, bot and state: the last that were planned, of those that are done the last
     that ended.

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, func, or_, select
 
 from league.database import now
-from league.errors import BadSetting, NotFound, WrongGame, WrongState
+from league.errors import NotFound, WrongGame, WrongState
 from league.service.absence import absent_entries, check_pause, must_take_part
 from league.service.admission import check_admission, newest_ready, version_to_enter
 from league.service.audit import record
@@ -60,10 +60,10 @@ def enter(
     Raises:
         NotFound, WrongGame, NotReady.
         WrongState: the season takes no entries any more, or the bot is withdrawn or disqualified there, or retired, or
-            an organiser would choose for somebody else's bot that is in it.
+            an organiser would choose for somebody else's bot.
         NotAdmitted, TooMany: the season's entry rules.
         TooSoon: the season is open, and the version that plays was chosen a moment ago.
-        BadSetting: about the gate, or what an organiser would choose for somebody else's bot.
+        BadSetting: about the gate.
     """
     season = lock_season(session, season_id)
     bot = _bot(session, who, bot_id)
@@ -204,12 +204,12 @@ def _choose(session: Session, season: Season, entry: Entry, version: BotVersion,
 
 
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
-    """Raises WrongState, BadSetting: an organiser would choose more than that the bot takes part."""
+    """Raises WrongState: an organiser would choose more than that the bot takes part."""
     if entry is not None:
         raise WrongState("entered", f"Bot number {bot_id} is in this season already; its author chooses the version.")
     for setting, is_chosen in (("version", number is not None), ("gate", gate != "keep")):
         if is_chosen:
-            raise BadSetting(setting, "the bot is not yours, and this is its author's choice")
+            raise WrongState("not-yours", f"The bot is not yours: its {setting} is its author's choice.")
 
 
 def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:

@@ -103,7 +103,7 @@ def test_the_queues_are_measured(site: Site) -> None:
     site.world.clock.turn(12)
     assert metric(site, 'deadheat_queue_rows{queue="play",state="queued"}') == 2
     assert metric(site, 'deadheat_queue_rows{queue="play",state="running"}') == 1
-    assert metric(site, 'deadheat_queue_oldest_seconds{queue="play"}') == 12
+    assert round(metric(site, 'deadheat_queue_oldest_seconds{queue="play"}'), 3) == 12
     assert (metric(site, "deadheat_slots"), metric(site, "deadheat_slots_idle")) == (1, 0)
     assert metric(site, 'deadheat_queue_rows{queue="build",state="uploaded"}') == 0
     with site.world.db.transaction() as session:
@@ -234,7 +234,7 @@ def test_the_upload_is_described_as_a_form(site: Site) -> None:
 def test_examples_fit_their_schemas(site: Site) -> None:
     document = site.ok(200, site.client.get("/v1/openapi.json"))
     example = document["components"]["schemas"]["SignUp"]["properties"]
-    body = {name: told["examples"][0] for name, told in example.items()}
+    body = {name: told["examples"][0] for name, told in example.items() if "examples" in told}
     site.ok(201, site.client.post("/v1/users", json=body))
 
 

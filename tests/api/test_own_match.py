@@ -88,7 +88,7 @@ def test_each_owner_sees_the_own_stderr_and_no_other(watched: Watched) -> None:
         assert client.get(own).text == f"stderr of seat {seat}"
         assert "attachment" in client.get(own).headers["content-disposition"]
         assert client.get(others).status_code == 404
-        assert client.get(f"/matches/{watched.ids[0]}/mine/256/stderr").status_code == 422
+        assert client.get(f"/matches/{watched.ids[0]}/mine/256/stderr").status_code == 404
 
 
 def test_who_shares_a_bot_sees_it_too_and_nobody_afterwards(watched: Watched) -> None:

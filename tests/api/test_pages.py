@@ -280,7 +280,7 @@ def test_the_audit_page_shows_faults_failures_and_decisions(site: Site) -> None:
     assert "&lt;b&gt;the host&lt;/b&gt;" in site.client.get(f"/matches/{played.ids[0]}").text
     for address in ("/", f"/seasons/{played.season}"):
         assert "&lt;i&gt;News&lt;/i&gt;" in site.client.get(address).text
-    site.problem(400, site.client.get("/audit?cursor=x", headers={"accept": "application/json"}), "bad-cursor")
+    site.problem(422, site.client.get("/audit?cursor=x", headers={"accept": "application/json"}), "bad-cursor")
 
 
 def test_a_leaderboard_is_searched_filtered_and_paged(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

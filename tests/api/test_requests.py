@@ -254,7 +254,7 @@ def test_our_own_failure_tells_nothing_inner(site: Site, monkeypatch: pytest.Mon
 def test_a_database_that_is_away_is_told_as_what_passes(
     site: Site, monkeypatch: pytest.MonkeyPatch, away: type[OperationalError]
 ) -> None:
-    def refused(*_: object) -> None:
+    def refused(*_: object, **__: object) -> None:
         raise away("SELECT secret", {}, ConnectionError("no route to host"))
 
     monkeypatch.setattr(service, "seasons", refused)

@@ -221,7 +221,7 @@ def test_one_sees_what_one_has_submitted_and_explain_knows_ones_seat(league: Lea
     listed = league.says("ada", "bot", "list").split()
     assert listed[-5:] == ["2", "adas", GAME, "-", "2"]
     newest, first = league.says("ada", "bot", "versions", "adas").splitlines()
-    assert newest == "Version 2 is broken: it does not compile (bot.py, 7 bytes, python)"
+    assert newest == "Version 2 is broken: it does not compile (bot.py, 13 bytes, python)"
     assert first.startswith("Version 1 is ready")
     as_json = league.says("ada", "bot", "versions", 2, "--json").splitlines()
     assert [json.loads(line)["number"] for line in as_json] == [2, 1]

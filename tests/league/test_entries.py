@@ -268,9 +268,9 @@ def test_an_organiser_chooses_nothing_for_the_bot_of_another(world: World) -> No
     season_id = world.season(0)
     owner, bot_id = world.bot()
     world.build(world.upload(owner, bot_id))
-    with pytest.raises(errors.BadSetting, match="version: the bot is not yours"):
+    with pytest.raises(errors.WrongState, match="its version is its author"):
         enter(world, world.boss, season_id, bot_id, 1)
-    with pytest.raises(errors.BadSetting, match="gate: the bot is not yours"), world.db.transaction() as session:
+    with pytest.raises(errors.WrongState, match="its gate is its author"), world.db.transaction() as session:
         service.enter(session, world.boss, season_id, bot_id, gate="none")
     assert enter(world, world.boss, season_id, bot_id) == 2
     for number in (1, None):

@@ -90,9 +90,12 @@ def guest(now: Simulator) -> None:
             if exhibition_id is None:
                 if now.sittings == now.extent.sittings:
                     return
-                now.sittings += 1
                 with now.stage.database.transaction() as session:
-                    seat = take_seat(session, now.league.guest, now.chance.choice(now.league.bots)[1])
+                    try:
+                        seat = take_seat(session, now.league.guest, now.chance.choice(now.league.bots)[1])
+                    except errors.WrongState:  # no version of it has played in a season yet
+                        continue
+                now.sittings += 1
                 now.enqueue("exhibit", seat)
 
 
