@@ -9,8 +9,9 @@ import pytest
 from sqlmodel import col, select
 
 from league import errors, service
-from league.comparison import MOST_DIFFERENCES, Recount
+from league.comparison import Recount
 from league.database import Database
+from league.fairness import MOST_DIFFERENCES
 from league.states import FinalsLog
 from league.tables import Match, Participant, RatingSnapshot
 from tests.league.test_standings import play, refit
