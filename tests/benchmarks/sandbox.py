@@ -107,6 +107,9 @@ class BareClient:
     def inspect_container(self, container: str) -> Any:
         return self._call("GET", f"/containers/{container}/json")
 
+    def top(self, container: str) -> Any:
+        return self._call("GET", f"/containers/{container}/top")
+
     def wait(self, container: str, timeout: float, condition: str) -> None:
         self._call("POST", f"/containers/{container}/wait?condition={condition}")
 

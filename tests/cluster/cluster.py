@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from datetime import datetime
@@ -42,6 +43,7 @@ from tests.invariants import broken, convicted
 API_MACHINES = ("api1", "api2")
 WORKERS = ("w1", "w2", "w3")
 PORT = 8080
+SWEPT_SECONDS = 30
 GAME = "yacht-auction"
 BOT = (Path(__file__).resolve().parents[1] / "benchmarks" / "light.c").read_bytes()
 """A bot that is legal and thinks of nothing: whoever convicts it, or abandons its matches, is wrong."""
@@ -276,6 +278,13 @@ class Cluster:
         """Every invariant that does not hold, every innocent convicted and every secret told, at this moment."""
         with self.database.reading() as session:
             return broken(session, self.blobs) + convicted(session, self.innocent) + list(self._told())
+
+    def stays_broken(self) -> list[str]:
+        """What is broken for longer than a sweep takes on a host as busy as may be."""
+        ends_at = time.monotonic() + SWEPT_SECONDS
+        while (wrong := self.broken()) and time.monotonic() < ends_at:
+            time.sleep(0.5)
+        return wrong
 
     def _secret(self) -> str:
         """A password that nobody may read anywhere."""

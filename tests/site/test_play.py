@@ -94,6 +94,9 @@ def opponent(league: League, game: str, name: str = "random") -> int:
         job = service.claim_build(session, version_id, "builder")
         assert job is not None
         assert service.finish_build(session, job, BuildOutcome(program, "", ""))
+    season_id = world.season(0, game=game)  # people play against what plays in a season
+    with world.db.transaction() as session:
+        service.enter(session, owner, season_id, bot_id)
     return bot_id
 
 
