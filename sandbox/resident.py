@@ -19,7 +19,6 @@ and for that init waits (`wait_for_the_tree`).
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
 
 import docker
 from docker.errors import APIError, NotFound
@@ -39,8 +38,10 @@ COPY_SECONDS = 20.0
 that fails for this is tried again, and the copy goes on meanwhile."""
 
 LOOK_SECONDS = 0.1
-WARM = timedelta(minutes=10)
-"""A keeper that has run for so long copies no more, and the engine need not list its processes."""
+
+_complete: set[tuple[str, str]] = set()
+"""The lives of keepers that this process has seen complete. The engine lists processes only for others: it runs ps on
+the host for that, which no match should pay for."""
 
 
 def resident_tree(client: docker.APIClient, image_id: str) -> Mount:
@@ -62,19 +63,26 @@ def resident_tree(client: docker.APIClient, image_id: str) -> Mount:
 
 def _wait_for_the_copy(client: docker.APIClient, name: str) -> None:
     give_up_at = time.monotonic() + COPY_SECONDS
-    while _copies(client, name):
+    while True:
+        life = _life(client, name)
+        if life in _complete or not _copies(client, name):
+            _complete.add(life)
+            return
         if time.monotonic() > give_up_at:
             raise SandboxError("engine", f"what bots play in is still being copied after {COPY_SECONDS:.0f} s")
         time.sleep(LOOK_SECONDS)
 
 
-def _copies(client: docker.APIClient, name: str) -> bool:
-    state = client.inspect_container(name)["State"]
+def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
+    """Which container it is, and since when it runs: one that is started anew may have to copy again."""
+    found = client.inspect_container(name)
+    state = found["State"]
     if not state["Running"]:
         raise SandboxError("engine", f"the keeper of what bots play in has ended, with {state['ExitCode']}")
-    started_at = datetime.fromisoformat(state["StartedAt"][:19]).replace(tzinfo=UTC)  # the engine says nanoseconds
-    if datetime.now(UTC) - started_at > WARM:
-        return False
+    return found["Id"], state["StartedAt"]
+
+
+def _copies(client: docker.APIClient, name: str) -> bool:
     # Its shell has the words as well, for as long as the copy lasts.
     return any(COPY in " ".join(process) for process in client.top(name)["Processes"])
 

@@ -92,8 +92,8 @@ class Traces:
 
     def _files(self) -> Iterator[str]:
         for folder in WORLD_WRITABLE:
-            with suppress(OSError):
-                for entry in os.scandir(folder):
+            with suppress(OSError), os.scandir(folder) as entries:
+                for entry in entries:
                     if entry.stat(follow_symlinks=False).st_uid in self.users:
                         yield f"file {entry.path}"
 

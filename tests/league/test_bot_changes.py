@@ -7,6 +7,7 @@ import pytest
 from league import service
 from league.errors import NameTaken, NotFound, WrongState
 from league.service.careers import author_bots
+from league.service.exhibitions import take_seat
 from league.service.news import ready_bots
 from league.states import Absence, FinalsFormat, SeasonState
 from tests.league.world import GAME, World
@@ -53,6 +54,7 @@ def test_a_retired_bot_leaves_its_seasons_and_lists_and_keeps_its_results(world:
             lambda: service.may_upload(session, owner, bot_id),
             lambda: service.rejoin(session, owner, season, bot_id),
             lambda: service.enter(session, owner, season, bot_id),
+            lambda: take_seat(session, owner, bot_id),
         ):
             with pytest.raises(WrongState, match="retired"):
                 refused()

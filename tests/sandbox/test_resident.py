@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,19 +18,18 @@ KEEPING = [["root", "1", "/sbin/judge-init --keep /resident"]]
 
 
 class Engine(APIClient):
-    """One keeper, which copies for so many looks."""
+    """One keeper, which copies for so many looks after each start."""
 
-    def __init__(self, copies: float, *, age: timedelta = timedelta(), running: bool = True) -> None:
+    def __init__(self, copies: float, *, running: bool = True) -> None:
         super().__init__("tcp://nowhere:1", version="1.41")
         self.left, self.looks = copies, 0
-        started_at = (datetime.now(UTC) - age).strftime("%Y-%m-%dT%H:%M:%S.123456789Z")
-        self.state = {"Running": running, "ExitCode": 0 if running else 1, "StartedAt": started_at}
+        self.state = {"Running": running, "ExitCode": 0 if running else 1, "StartedAt": "first"}
 
     def start(self, container: Any, *_: Any, **__: Any) -> None:
         pass
 
     def inspect_container(self, container: Any) -> Any:
-        return {"State": self.state}
+        return {"Id": "keeper", "State": self.state}
 
     def top(self, container: Any, ps_args: str | None = None) -> Any:
         self.looks += 1
@@ -43,6 +41,7 @@ class Engine(APIClient):
 def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """What was slept; each look at the clock is a second after the one before."""
     slept: list[float] = []
+    monkeypatch.setattr(resident, "_complete", set())
     monkeypatch.setattr(resident, "time", SimpleNamespace(monotonic=itertools.count().__next__, sleep=slept.append))
     return slept
 
@@ -66,7 +65,11 @@ def test_nor_for_a_keeper_that_has_ended(seconds: list[float]) -> None:
     assert seconds == []
 
 
-def test_one_that_has_long_run_is_not_looked_at() -> None:
-    engine = Engine(9, age=timedelta(minutes=11))
+def test_one_that_was_seen_complete_is_not_looked_at_until_it_is_started_anew() -> None:
+    engine = Engine(2)
+    for _ in range(5):
+        resident_tree(engine, "sha256:0")
+    assert engine.looks == 3
+    engine.left, engine.state["StartedAt"] = 2, "again"
     resident_tree(engine, "sha256:0")
-    assert engine.looks == 0
+    assert engine.looks == 6
