@@ -10,11 +10,12 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api import errors, openapi, pages
-from api.middleware import BodyLimit, Deadlines, FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
-from api.pages.exhibition import Tables
+from api.edge.middleware import BodyLimit, Deadlines, FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
+from api.edge.rates import Rates, ReadLimit, WriteLimit
+from api.edge.uploading import UploadGate
 from api.pages.live import News
+from api.pages.player.exhibition import Tables
 from api.pages.render import templates
-from api.rates import Rates, ReadLimit, WriteLimit
 from api.routes import (
     announcements,
     appeals,
@@ -38,7 +39,6 @@ from api.routes import (
     workers,
 )
 from api.services import SITE, CeleryQueue, Queue, Services
-from api.uploading import UploadGate
 from league.blobs import Blobs
 from league.config import Settings
 from league.database import Database

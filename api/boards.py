@@ -6,8 +6,7 @@ from collections import OrderedDict
 
 from sqlmodel import Session
 
-from league import service
-from league.service.standings import Leaderboard
+from league.service.rankings.standings import Leaderboard, leaderboard, newest_snapshot
 
 KEPT = 8
 """Seasons whose newest ranking is kept; one of 2,000 bots is about 10 MB as objects."""
@@ -21,10 +20,10 @@ class Boards:
 
     def newest(self, session: Session, season_id: int) -> Leaderboard:
         """The newest ranking; of one that is kept the database is asked for its number alone. Raises NotFound."""
-        newest = service.newest_snapshot(session, season_id)
+        newest = newest_snapshot(session, season_id)
         board = self._kept.get(season_id)
         if board is None or board.snapshot_id != newest:
-            board = service.leaderboard(session, season_id)
+            board = leaderboard(session, season_id)
         self._kept[season_id] = board
         self._kept.move_to_end(season_id)
         while len(self._kept) > KEPT:

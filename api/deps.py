@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from api import sessions
+from api.edge import sessions
 from api.services import Services
-from league import service
 from league.errors import BadToken
-from league.service.access import Access
-from league.service.users import Person
+from league.service.people import access
+from league.service.people.access import Access
+from league.service.people.person import Person
 from league.states import Scope, TokenKind
 
 MAX_ID = 2**31 - 1
@@ -64,7 +64,7 @@ def asker(
 def look_up(shared: Services, secret: str, kind: TokenKind) -> Access:
     """Whose secret this is; that it was used is noted. Raises BadToken."""
     with shared.db.reading() as session:
-        found = service.look_up(session, secret, kind)
+        found = access.look_up(session, secret, kind)
     if found.stale:
         shared.note_use(found.token_id)
     return found

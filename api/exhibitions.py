@@ -12,8 +12,8 @@ from engine.core import Fault
 from engine.scenes import Scene, scenes
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from league.errors import BlobDamaged, BlobMissing
-from league.service.exhibiting import NO_WORKER
-from league.service.exhibitions import LEFT, RESIGNED, ExhibitionInfo, Table
+from league.service.jobs.exhibiting import NO_WORKER
+from league.service.jobs.exhibitions import LEFT, RESIGNED, ExhibitionInfo, Table
 from league.states import ExhibitionState
 
 log = logging.getLogger(__name__)

@@ -9,10 +9,10 @@ from typing import Any
 from api.services import Body, Services
 from engine.games import GAMES
 from engine.scenes import Scene, document_so_far, scenes_so_far
-from league import service
 from league.errors import WITHHELD
-from league.service import live
-from league.service.live import Watched
+from league.service.series import live
+from league.service.series.live import Watched
+from league.service.views.matches import match_detail
 from league.states import MatchState, SeriesState
 
 VERSION = 2
@@ -71,7 +71,7 @@ def live_body(shared: Services, match_id: int) -> Body:
         watched = live.watch(session, match_id)
         if (body := shared.bodies.current(key, watched.version)) is not None:
             return body
-        by_seat = service.match_detail(session, match_id).match.names
+        by_seat = match_detail(session, match_id).match.names
     found: dict[str, Any] = {
         "told": told(watched),
         "ends": watched.state is not MatchState.SCHEDULED,

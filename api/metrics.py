@@ -14,11 +14,13 @@ from prometheus_client.registry import Collector
 
 from api.services import Services
 from engine.games import GAMES
-from league import service
 from league.measured import Sums
-from league.room import blob_folder, room_at
-from league.service.workers import HostInfo
+from league.service.rulings.held import held_by_game
+from league.service.series import hosts as league_hosts
+from league.service.series.hosts import HostInfo
+from league.service.views.queues import queues
 from league.states import Fitness
+from league.storage.room import blob_folder, room_at
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
@@ -89,9 +91,9 @@ class _Database(Collector):
             "deadheat_slots_idle", "Of those slots, the ones that play and build nothing although matches are unplayed."
         )
         with self._shared.db.reading() as session:
-            waiting = service.held_by_game(session)
-            found = service.queues(session)
-            hosts = service.hosts(session)
+            waiting = held_by_game(session)
+            found = queues(session)
+            hosts = league_hosts.hosts(session)
         for queue in found.queues:
             for state, count in queue.rows.items():
                 rows.add_metric([queue.name, state], count)

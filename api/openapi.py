@@ -8,8 +8,8 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from api.edge.rates import FREE
 from api.errors import PROBLEM
-from api.rates import FREE
 from api.schemas import Problem
 
 _REF = "#/components/schemas/Problem"

@@ -17,9 +17,9 @@ from starlette.responses import Response, StreamingResponse
 from api.services import Body, Services
 from engine.scenes import document
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
-from league.agreement import disagreements, verdict
 from league.errors import BlobDamaged, BlobMissing
-from league.service.matches import MatchInfo
+from league.service.views.matches import MatchInfo
+from league.verification.agreement import disagreements, verdict
 
 log = logging.getLogger(__name__)
 

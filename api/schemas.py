@@ -27,8 +27,8 @@ from api.cursors import CURSOR
 from engine.core import Fault
 from engine.games import GAMES
 from league.config import Settings
-from league.service import GateTerms
-from league.service.environments import EnvironmentInfo
+from league.service.bots.environments import EnvironmentInfo
+from league.service.seasons.gates import GateTerms
 from league.states import (
     Absence,
     Admission,

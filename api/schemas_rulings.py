@@ -9,8 +9,8 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from api.schemas import Input, Output, RowId
-from league.chain import AuditEntry
 from league.states import AppealState
+from league.verification.chain import AuditEntry
 from league.words import Remedy
 
 _SAYS_SOMETHING = r"\S"

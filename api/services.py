@@ -17,12 +17,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import Scope
 
 from api.boards import Boards
-from api.rates import Rates
-from api.uploading import TAKING_IN, Room, room_for_uploads
-from league import service
+from api.edge.rates import Rates
+from api.edge.uploading import TAKING_IN, Room, room_for_uploads
 from league.blobs import Blobs
 from league.config import Settings
 from league.database import Database
+from league.service.people import access
 
 log = logging.getLogger(__name__)
 
@@ -180,7 +180,7 @@ class Services:
         """When a token was used is worth a note, but no failed request."""
         try:
             with self.db.transaction() as session:
-                service.note_use(session, token_id)
+                access.note_use(session, token_id)
         except SQLAlchemyError:
             log.warning("could not note the use of token %d", token_id, exc_info=True)
 

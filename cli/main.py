@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from cli import (
-    author,
-    backup,
-    client,
-    doctor,
-    follow,
-    leaderboard,
-    local,
-    login,
-    matches,
-    operate,
-    organise,
-    season,
-    submit,
-    submitted,
-    users,
-    workers,
-)
-from cli.rate import rate
-from cli.sprt import sprt
+from cli.author import bots, entering, leaderboard, matches, submit
+from cli.local import kit
+from cli.operator import backup, deployment, doctor, users, workers
+from cli.organiser import rulings, season
+from cli.server import client, follow, login
+from cli.statistics.rate import rate
+from cli.statistics.sprt import sprt
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,18 +20,18 @@ app = typer.Typer(
 )
 for verbs in (
     client,
-    local,
+    kit,
     login,
     submit,
     follow,
     matches,
     leaderboard,
-    author,
-    submitted,
+    entering,
+    bots,
     season,
-    organise,
+    rulings,
     workers,
-    operate,
+    deployment,
 ):
     verbs.register(app)
 backup.register(app)

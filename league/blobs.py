@@ -26,7 +26,7 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
 from league.errors import BlobDamaged, BlobMissing, BlobsAway
-from league.room import blob_folder
+from league.storage.room import blob_folder
 
 __all__ = ["BlobDamaged", "BlobMissing", "Blobs", "to_disk"]
 

@@ -42,7 +42,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlmodel import Session, select
 
 from league.config import Settings
-from league.schema import MIGRATION_LOCK
+from league.storage.schema import MIGRATION_LOCK
 
 BUSY_TIMEOUT_MS = 30_000
 """How long a writer waits for the one before it; ours hold the lock for milliseconds."""

@@ -189,7 +189,7 @@ class WrongState(LeagueError):
 
     @classmethod
     def withheld(cls) -> Self:
-        """Of a match that is done and whose dice may not be told (`league.service.deals`)."""
+        """Of a match that is done and whose dice may not be told (`league.service.series.deals`)."""
         return cls("withheld", f"{WITHHELD} Come back when they are over.")
 
 

@@ -111,7 +111,7 @@ class Latency:
     prompts: int
     total_ns: int
     worst_ns: int
-    counts: Mapping[int, int] = field(default_factory=dict)  # by bucket, see league.response_times
+    counts: Mapping[int, int] = field(default_factory=dict)  # by bucket, see league.time_buckets
 
 
 @dataclass(frozen=True, slots=True)

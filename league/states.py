@@ -1,8 +1,8 @@
 """What may follow what: the life of versions, series, matches and seasons, as tables.
 
 A state changes only through a compare-and-set in the database whose pair of states is in one of these tables
-(`league.service.steps.move`), so two workers that race for one row cannot both win, and no code path can invent a
-transition.
+(`league.service.ground.steps.move`), so two workers that race for one row cannot both win, and no code path can invent
+a transition.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class SeriesState(StrEnum):
 
 
 class ExhibitionState(StrEnum):
-    """A person's match against a bot. `league.service.exhibitions` has one row each."""
+    """A person's match against a bot. `league.service.jobs.exhibitions` has one row each."""
 
     QUEUED = "queued"  # waits for a worker
     RUNNING = "running"  # a worker holds the lease
@@ -144,7 +144,7 @@ class Purpose(StrEnum):
 
 
 class Precedence(IntEnum):
-    """Whose series are played first, see `league.service.turns`. Stored; the smaller is the sooner."""
+    """Whose series are played first, see `league.service.series.turns`. Stored; the smaller is the sooner."""
 
     PLACEMENT = 0  # begun for a version that is being placed, or that nothing links to the field yet
     NEW_VERSION = 1  # another one with a version that is being placed, or at a promotion gate

@@ -237,9 +237,9 @@ class Season(SQLModel, table=True):
     `log_serial` counts changes of the log of results, `rated_serial` is the count that the newest ranking has
     seen: where they differ a refit is due. `games_per_pair` None: no end but the season's. `pairing_seed` decides every
     lot of who plays whom (with `series_planned`, how many series its ladder has planned); it is drawn with the first
-    series and never shown. `secret` decides all dice (`league.service.dice`), of which `deals` numbers are used up; it
-    is drawn at the opening, when its commitment is published, and told with the published standings. None: the season
-    was opened before there were such secrets, and its seeds are drawn one by one.
+    series and never shown. `secret` decides all dice (`league.service.series.dice`), of which `deals` numbers are used
+    up; it is drawn at the opening, when its commitment is published, and told with the published standings. None: the
+    season was opened before there were such secrets, and its seeds are drawn one by one.
     """
 
     __table_args__ = (
@@ -345,7 +345,7 @@ class SeasonInvitation(SQLModel, table=True):
 class Entry(SQLModel, table=True):
     """A bot in a season, with the version that plays. `follows`: each new version takes over once it is ready.
 
-    `gate`: the terms on which a new version takes over instead (see `league.service.challenges`); None: none.
+    `gate`: the terms on which a new version takes over instead (see `league.service.seasons.gates`); None: none.
     `finals_seed`: its place in its division's frozen ladder if it qualified for the finals, 1 for the first.
     `waiting_since`: how many series the ladder had planned when the bot was last planned, or came; None: it just came.
     `chosen_at`: when its author last chose another version; None: never.
@@ -431,7 +431,7 @@ class Series(SQLModel, table=True):
     """Matches between the same versions, carried out in one go. `attempt` fences off workers that come late.
 
     `avoid_host`: the machine on which an attempt failed; another one is to play what is left, if one is there.
-    `precedence`: whether others are played first (`league.service.turns`).
+    `precedence`: whether others are played first (`league.service.series.turns`).
     """
 
     __table_args__ = (
@@ -473,7 +473,8 @@ class Match(SQLModel, table=True):
 
     Matches that share their dice (the rotations of one deal) have one seed, hence one commitment: that is what ratings
     take for one cluster. They lie in different series, and nothing of their dice is told before all of them are over
-    (`league.service.deals`). `repeats_id`: the match in whose place this one is played by a ruling, with other dice.
+    (`league.service.series.deals`). `repeats_id`: the match in whose place this one is played by a ruling, with other
+    dice.
     """
 
     __table_args__ = (
@@ -591,7 +592,7 @@ class LatencySummary(SQLModel, table=True):
 
 class ResponseTimes(SQLModel, table=True):
     """All of a version's response times to one command in a season: `LatencySummary` added up as matches end, with
-    `counts`, how many by bucket (see `league.response_times`; JSON has its keys as text).
+    `counts`, how many by bucket (see `league.time_buckets`; JSON has its keys as text).
     """
 
     __tablename__ = "response_times"
@@ -639,7 +640,7 @@ class Attempt(SQLModel, table=True):
 
 class RatingSnapshot(SQLModel, table=True):
     """A ranking as it was computed: from which log (by hash), with which configuration. Never changed, but for one
-    thing: of old ones that are not `whole` any more, `standings` are empty (see `league.service.snapshots`).
+    thing: of old ones that are not `whole` any more, `standings` are empty (see `league.service.rankings.snapshots`).
 
     `final`: the published standings of a closed season; there is one, and triggers refuse to change or remove it.
     """
@@ -675,7 +676,9 @@ class RatingSnapshot(SQLModel, table=True):
 
 
 class RatingPoint(SQLModel, table=True):
-    """A bot's rating at one time of a season, for its history; thinned as it ages (see `league.service.history`)."""
+    """A bot's rating at one time of a season, for its history; thinned as it ages (see
+    `league.service.rankings.history`).
+    """
 
     __tablename__ = "rating_point"
     __table_args__ = (Index(None, "bot_id", "season_id"),)
@@ -713,7 +716,9 @@ class Machine(SQLModel, table=True):
 
 
 class WorkerHost(SQLModel, table=True):
-    """A machine that plays, and whether it may judge (see `league.service.workers`). A fit one has no `reasons`."""
+    """A machine that plays, and whether it may judge (see `league.service.series.hosts`). A fit one has no
+    `reasons`.
+    """
 
     __tablename__ = "worker_host"
     __table_args__ = (
@@ -745,7 +750,9 @@ class WorkerHost(SQLModel, table=True):
 
 
 class LiveMatch(SQLModel, table=True):
-    """How far the match has come that a running series plays now (see `league.service.live`); gone with the series."""
+    """How far the match has come that a running series plays now (see `league.service.series.live`); gone with the
+    series.
+    """
 
     __tablename__ = "live_match"
 
@@ -761,7 +768,8 @@ SEATED = "(state IN ('queued', 'running') AND NOT resigned)"
 
 
 class Exhibition(SQLModel, table=True):
-    """A person's match against a bot, which has the other seats (see `league.service.exhibitions`). It is in no season.
+    """A person's match against a bot, which has the other seats (see `league.service.jobs.exhibitions`). It is in no
+    season.
 
     `open_user_id` and `open_place` are set while its person sits there: one of a person, and no two in one of the
     deployment's places. Who resigns is free at once, while a worker may still write the record. `turn` counts what the
@@ -882,7 +890,7 @@ class Announcement(SQLModel, table=True):
 
 
 class AuditRecord(SQLModel, table=True):
-    """One decision that somebody may later ask about, chained to the record before (see `league.service.audit`).
+    """One decision that somebody may later ask about, chained to the record before (see `league.service.ground.audit`).
 
     The unique `prev_sha256` makes a fork of the chain impossible; triggers refuse UPDATE and DELETE.
     """

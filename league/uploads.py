@@ -9,7 +9,7 @@ from typing import BinaryIO
 from league.blobs import Blobs
 from league.config import Settings
 from league.errors import BadUpload
-from league.service.bots import Upload
+from league.service.bots.bots import Upload
 from sandbox.archive import BadArchive, Bounds, inspect_zip, is_zip_name
 from sandbox.languages import LANGUAGES, LanguageError, detect
 

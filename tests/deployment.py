@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.api_client import Client, Refused
+from cli.server.api_client import Client, Refused
 
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 60

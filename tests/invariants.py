@@ -20,13 +20,14 @@ from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, d
 from league.blobs import Blobs
 from league.database import now, settings_of
 from league.errors import BlobDamaged, BlobMissing
-from league.service import first_broken, hosts
-from league.service.capacity import bound_with
-from league.service.outcomes import PLAYED
-from league.service.play import BLAMELESS
-from league.service.recount import recount
-from league.service.sweep import LEASE_EXPIRED
-from league.service.told import HOST_UNFIT
+from league.service.ground.audit import first_broken
+from league.service.ground.causes import HOST_UNFIT
+from league.service.jobs.sweep import LEASE_EXPIRED
+from league.service.rankings.recount import recount
+from league.service.series.capacity import bound_with
+from league.service.series.carrying_out import BLAMELESS
+from league.service.series.hosts import hosts
+from league.service.series.outcomes import PLAYED
 from league.states import (
     UNFINISHED,
     WITH_RESULT,

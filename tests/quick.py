@@ -18,7 +18,7 @@ from sqlalchemy import Dialect, Engine, create_engine, event
 from sqlalchemy.util import LRUCache
 
 from league import database
-from league.service import users
+from league.service.people import users
 
 CACHED_STATEMENTS = 5000
 

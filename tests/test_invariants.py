@@ -10,11 +10,11 @@ from sqlmodel import col, update
 
 from engine.core import Result
 from engine.transcript import decode
-from league import service
 from league.blobs import Blobs
-from league.service.exhibiting import claim_exhibition, finish_exhibition
-from league.service.exhibitions import take_seat
-from league.service.play import HANDED_BACK
+from league.service.jobs.builds import claim_build, release_build
+from league.service.jobs.exhibiting import claim_exhibition, finish_exhibition
+from league.service.jobs.exhibitions import take_seat
+from league.service.series.carrying_out import HANDED_BACK
 from league.tables import Attempt, BotVersion, Exhibition
 from tests.invariants import broken, convicted, unfinished
 from tests.league.world import World, settings
@@ -51,9 +51,9 @@ def test_a_build_that_was_given_back_and_went_well_at_last_is_in_order(kept: Kep
     version_id = kept.upload(kept.owner, kept.bot_id)
     for cause in ("engine", HANDED_BACK):
         with kept.db.transaction() as session:
-            job = service.claim_build(session, version_id, "w1:1")
+            job = claim_build(session, version_id, "w1:1")
             assert job is not None
-            service.release_build(session, job, cause, "")
+            release_build(session, job, cause, "")
         assert kept.left() == [f"version {version_id} is uploaded at attempt {job.attempt}"]
     kept.build(version_id)
     kept.blobs.put(b"built 2")
@@ -70,7 +70,7 @@ def test_a_program_that_is_not_in_the_store_is_found(kept: Kept) -> None:
 def test_a_lease_that_nobody_took_back_is_found(kept: Kept) -> None:
     version_id = kept.upload(kept.owner, kept.bot_id)
     with kept.db.transaction() as session:
-        service.claim_build(session, version_id, "w1:1")
+        claim_build(session, version_id, "w1:1")
         person = take_seat(session, kept.owner, kept.bot_id)
         assert claim_exhibition(session, person, "w1:1", kept.host) is not None
     assert len(kept.left()) == 2

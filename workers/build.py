@@ -4,7 +4,8 @@ A version qualifies by finishing a match against the house bot without a fault, 
 limits as any rated match: one at the game's smallest table and, where there are larger ones, one at the largest. What
 it did wrong is told to its author with the lines around it, and the transcript of the match is kept for them. What we
 did wrong puts the version back in the queue, however often, and never breaks it; nor does a time-out on a machine that
-is known to be unfit for judging (`league.service.workers`). The log grows while its author reads (`workers.build_log`).
+is known to be unfit for judging (`league.service.series.hosts`). The log grows while its author reads
+(`workers.build_log`).
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from engine.games import GAMES
 from engine.transcript import encode
 from engine.verdicts import took
 from league.jobs import BuildJob, BuildOutcome
-from league.service import claim_next_build, finish_build, release_build, renew_build
-from league.service.play import HANDED_BACK
-from league.service.told import HOST_UNFIT
-from league.service.workers import NOT_SEEN, unfit_reasons
+from league.service.ground.causes import HOST_UNFIT
+from league.service.jobs.builds import claim_next_build, finish_build, release_build, renew_build
+from league.service.series.carrying_out import HANDED_BACK
+from league.service.series.hosts import NOT_SEEN, unfit_reasons
 from league.telemetry import doing
 from sandbox.archive import BadArchive, Bounds, extract_program, extract_upload
 from sandbox.arena import Arena, Played

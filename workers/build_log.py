@@ -13,7 +13,7 @@ import time
 from sqlalchemy.exc import SQLAlchemyError
 
 from league.jobs import BuildJob
-from league.service import note_build_log
+from league.service.jobs.builds import note_build_log
 from workers.context import Context
 from workers.play import LeaseLost
 

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from engine.chance import SEED_BYTES, Chance
 from engine.core import NS_PER_MS, Fault, Message, Reply, Result, Seat, Step, TransportError
 from engine.verdicts import took
-from league.service import record_canary, take_canary
+from league.service.series.hosts import record_canary, take_canary
 from sandbox.arena import Arena
 from sandbox.box import bot_limits
 from sandbox.reference import CHATTER, SPIN, reference_program, sleep, work

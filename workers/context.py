@@ -77,7 +77,7 @@ class Context:
 
     @cached_property
     def host(self) -> Host:
-        """This machine; of two with one name the second one waits (`league.service.workers.host_arrives`)."""
+        """This machine; of two with one name the second one waits (`league.service.series.hosts.host_arrives`)."""
         return Host(self.settings.worker_name or socket.gethostname(), BOOT_ID.read_text().strip())
 
     @property

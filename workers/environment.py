@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import asdict
 
-from league.service import confirm_environment, record_environment
+from league.service.bots.environments import confirm_environment, record_environment
 from sandbox.box import bot_limits
 from sandbox.docker import DockerSandbox
 from sandbox.environment import describe, fingerprint

@@ -15,7 +15,7 @@ have answered. READY is answered for the person.
 *The person's clock is not the game's.* An answer is recorded with 0 ns: the move's own limit is minutes
 (`exhibition_move_seconds`), a bank of time does not run, and the transcript verifies like any other. Who resigns is
 recorded as gone (`exited`), whose time is over as a `timeout`. What the rules would refuse never comes so far
-(`league.service.exhibitions`). Who has resigned is free from that moment; the bots play on for the record.
+(`league.service.jobs.exhibitions`). Who has resigned is free from that moment; the bots play on for the record.
 
 *A failure of ours* makes an attempt void, as always, and the match begins again, here alone with the same dice: nothing
 is won by it, and it costs the person least. The person's answers are given again for as long as the bots say what they
@@ -42,7 +42,7 @@ from engine.transcript import Transcript, encode
 from engine.unfinished import Replies, said
 from league.errors import BlobsAway
 from league.jobs import ExhibitionJob
-from league.service.exhibiting import (
+from league.service.jobs.exhibiting import (
     Heard,
     ask_person,
     claim_exhibition,
@@ -53,8 +53,8 @@ from league.service.exhibiting import (
     release_exhibition,
     renew_exhibition,
 )
-from league.service.play import BLAMELESS, WATCH_ENDED
-from league.service.workers import condemn_host, turn_away_exhibition
+from league.service.series.carrying_out import BLAMELESS, WATCH_ENDED
+from league.service.series.hosts import condemn_host, turn_away_exhibition
 from league.telemetry import doing
 from sandbox.arena import Arena
 from sandbox.box import bot_limits

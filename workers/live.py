@@ -1,9 +1,9 @@
 """Telling spectators of a running match, at a price that no match feels.
 
 Between two exchanges, when no bot's clock runs, the replies so far are written to the database
-(`league.service.live`): for the first time when the match has lasted a second, then about once a second, and seldom
-enough that writing takes at most a fiftieth of the time. So a match of some milliseconds, as most are, costs a list to
-append to and a look at the clock at each exchange. What cannot be written is not: a spectator waits.
+(`league.service.series.live`): for the first time when the match has lasted a second, then about once a second, and
+seldom enough that writing takes at most a fiftieth of the time. So a match of some milliseconds, as most are, costs a
+list to append to and a look at the clock at each exchange. What cannot be written is not: a spectator waits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from engine.core import Message, Reply, Seat, Transport
 from league.jobs import SeriesJob
-from league.service import live
+from league.service.series import live
 from workers.context import Context
 
 log = logging.getLogger(__name__)

@@ -42,12 +42,13 @@ from league.jobs import (
     MatchOutcome,
     SeriesJob,
 )
-from league.response_times import bucket
-from league.schema import hold_schema
-from league.service import claim_next_series, finish_series, renew_series, turn_away
-from league.service.outcomes import PLAYED
-from league.service.play import BLAMELESS, HANDED_BACK
+from league.service.series.carrying_out import BLAMELESS, HANDED_BACK, finish_series, renew_series
+from league.service.series.hosts import turn_away
+from league.service.series.outcomes import PLAYED
+from league.service.series.turns import claim_next_series
+from league.storage.schema import hold_schema
 from league.telemetry import doing
+from league.time_buckets import bucket
 from sandbox.arena import Arena, Played
 from sandbox.box import Program, bot_limits
 from workers import metrics, stopping

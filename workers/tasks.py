@@ -18,9 +18,14 @@ from celery.exceptions import SecurityWarning
 from celery.signals import celeryd_init, setup_logging, worker_process_init, worker_ready
 from sqlmodel import Session
 
-from league import service, telemetry
+from league import telemetry
 from league.config import Settings
-from league.schema import WrongSchema, must_fit
+from league.service.course.schedule import go_on, low_after, runs_low, seasons_going_on
+from league.service.jobs import sweep as league_sweep
+from league.service.rankings import standings
+from league.service.rankings.publishing import publish, seasons_to_publish
+from league.service.rankings.standings import seasons_to_refit
+from league.storage.schema import WrongSchema, must_fit
 from workers import metrics, stopping
 from workers.build import build_version
 from workers.context import context
@@ -128,7 +133,7 @@ def ask_for_more(series_id: int) -> None:
     """A series is over: where few of its season are left, the next ones are made now and not with the next tick."""
     try:
         with context().database.reading() as session:
-            season_id = service.low_after(session, series_id)
+            season_id = low_after(session, series_id)
         if season_id is not None:
             enqueue_plan(season_id)
     except Exception:  # what was played is stored; brokers raise what they like, and the next tick plans anyway
@@ -146,7 +151,7 @@ def exhibit(exhibition_id: int) -> None:
 def tick() -> None:
     """Make the next series of every open season."""
     with context().database.reading() as session:
-        going_on = service.seasons_going_on(session)
+        going_on = seasons_going_on(session)
     make_series(going_on)
 
 
@@ -162,14 +167,14 @@ def plan(season_id: int) -> None:
     if time.monotonic() < _in_vain_until.get(season_id, 0.0):
         return
     with context().database.reading() as session:
-        low = service.runs_low(session, season_id)
+        low = runs_low(session, season_id)
     if low and not make_series([season_id]):
         _in_vain_until[season_id] = time.monotonic() + context().settings.tick_seconds
 
 
 def make_series(season_ids: Iterable[int]) -> bool:
     """Let these seasons go on, and tell workers of the new series; whether there are any."""
-    made = list(chain(*apart("tick", season_ids, service.go_on)))  # all before a broker can get in the way
+    made = list(chain(*apart("tick", season_ids, go_on)))  # all before a broker can get in the way
     for series_id in made:
         enqueue_series(series_id)
     return bool(made)
@@ -179,7 +184,7 @@ def make_series(season_ids: Iterable[int]) -> bool:
 def sweep() -> None:
     """Find what was lost: expired leases, rows that nobody was told of."""
     with context().database.transaction() as session:
-        swept = service.sweep(session)
+        swept = league_sweep.sweep(session)
     for version_id in swept.build_ids:
         enqueue_build(version_id)
     for series_id in swept.series_ids:
@@ -192,9 +197,9 @@ def sweep() -> None:
 def refit() -> None:
     """Rank again the seasons whose log has grown, and publish the standings of those that are over."""
     with context().database.transaction() as session:
-        seasons = service.seasons_to_refit(session)
-        over = service.seasons_to_publish(session)
-    for _ in chain(apart("refit", seasons, service.refit), apart("publish", over, service.publish)):
+        seasons = seasons_to_refit(session)
+        over = seasons_to_publish(session)
+    for _ in chain(apart("refit", seasons, standings.refit), apart("publish", over, publish)):
         pass
 
 

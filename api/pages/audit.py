@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query, Request, Response
 from api.cursors import read_cursor, write_cursor
 from api.deps import Shared
 from api.pages.render import page, render
-from league import service
-from league.service.honesty import honesty
+from league.service.ground.audit import audit_log
+from league.service.rankings.honesty import honesty
 
 router = APIRouter(include_in_schema=False)
 
@@ -28,7 +28,7 @@ async def audit(
 
     def make() -> str:
         with shared.db.reading() as session:
-            records = service.audit_log(session, before=before, limit=RECORDS)
+            records = audit_log(session, before=before, limit=RECORDS)
             seasons = [] if before else honesty(session)
         return render(
             shared,

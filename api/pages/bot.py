@@ -14,14 +14,15 @@ from api.pages import charts
 from api.pages.render import page, render
 from api.services import Services
 from engine.core import Fault
-from league import service
 from league.beside import tally
 from league.errors import NotFound
-from league.service import careers
-from league.service.careers import Part
-from league.service.history import history
-from league.service.response_times import command_times
-from league.service.waiting import waiting
+from league.service.bots.bots import bot_info
+from league.service.rankings.history import history
+from league.service.series.response_times import command_times
+from league.service.views import careers
+from league.service.views import matches as league_matches
+from league.service.views.careers import Part
+from league.service.views.waiting import waiting
 from league.states import MatchState, SeasonState
 
 router = APIRouter(include_in_schema=False)
@@ -53,11 +54,11 @@ async def author(shared: Shared, request: Request, name: Annotated[str, Path(min
 
 def _bot(shared: Services, bot_id: int, season_id: int | None) -> str:
     with shared.db.reading() as session:
-        info = service.bot_info(session, bot_id)
+        info = bot_info(session, bot_id)
         parts = careers.parts_of(session, bot_id)
         part = _chosen(parts, season_id)
         versions = careers.public_versions(session, bot_id)
-        matches = service.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT)
+        matches = league_matches.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT)
         there = {} if part is None else _in_season(shared, session, bot_id, part)
     return render(
         shared, "bot.html", bot=info, parts=parts, part=part, versions=versions, matches=matches, **(NOWHERE | there)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 from api import schemas
 from api.deps import Shared
 from api.pages.render import page, render
-from league import service
+from league.service.bots import environments
 
 router = APIRouter(include_in_schema=False)
 
@@ -18,7 +18,7 @@ async def environment(shared: Shared, request: Request) -> Response:
 
     def make() -> str:
         with shared.db.reading() as session:
-            found = service.environment(session)
+            found = environments.environment(session)
         described = None if found is None else schemas.Environment.of(found, shared.settings)
         return render(shared, "environment.html", environment=described, image=shared.settings.image)
 

@@ -19,13 +19,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 from starlette.routing import Match
 
-from api import schemas, sessions
+from api import schemas
 from api.deps import Shared, look_up
+from api.edge import sessions
 from api.errors import STATUS, plainly
 from api.pages.render import render
 from api.services import Services
 from league.errors import BadSetting, BadToken, LeagueError, NameTaken, NotInvited, OverQuota, TooSoon, WrongCredentials
-from league.service.users import Person
+from league.service.people.person import Person
 from league.states import TokenKind
 
 MAX_FIELDS = 60
@@ -47,7 +48,7 @@ class Visit:
 
     @property
     def csrf(self) -> str:
-        """See `api.sessions`."""
+        """See `api.edge.sessions`."""
         return sessions.csrf_of(self.secret)
 
 

@@ -16,10 +16,12 @@ from api.pages.markdown import rendered
 from api.pages.render import page, render
 from api.services import SITE, Services
 from engine.games import GAMES
-from league import service
 from league.errors import NotFound
-from league.service import careers
-from league.service.news import newest_versions
+from league.service.bots.environments import environment
+from league.service.seasons import seasons as league_seasons
+from league.service.views import careers
+from league.service.views.matches import matches
+from league.service.views.news import newest_versions
 from league.states import MatchState
 
 router = APIRouter(prefix="/games", include_in_schema=False)
@@ -51,13 +53,13 @@ def _game(shared: Services, name: str) -> str:
     if name not in GAMES:
         raise NotFound("game", name)
     with shared.db.reading() as session:
-        seasons = service.seasons(session, SEASONS, game=name)
-        current = next(iter(service.seasons(session, 1, game=name, with_results=True)), None)
+        seasons = league_seasons.seasons(session, SEASONS, game=name)
+        current = next(iter(league_seasons.seasons(session, 1, game=name, with_results=True)), None)
         board = shared.boards.newest(session, current.id) if current else None
         versions = newest_versions(session, name, RECENT)
         counts = careers.game_counts(session, name)
-        judged = service.environment(session)
-        recent = service.matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else []
+        judged = environment(session)
+        recent = matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else []
     top = [row for row in board.standings["rows"] if row["rank"] is not None][:TOP] if board else []
     return render(
         shared,

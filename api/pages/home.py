@@ -10,8 +10,10 @@ from api.deps import MAX_ID, Shared
 from api.pages.render import page, render
 from api.services import Services
 from engine.games import GAMES
-from league import service
-from league.service.news import newest_versions, running_series
+from league.service.people import announcements as league_announcements
+from league.service.seasons import seasons as league_seasons
+from league.service.views import matches as league_matches
+from league.service.views.news import newest_versions, running_series
 from league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
@@ -33,11 +35,11 @@ async def home(
 
 def _home(shared: Services, before: int | None) -> str:
     with shared.db.reading() as session:
-        seasons = service.seasons(session, limit=SEASONS + 1, before=before)
-        announcements = service.announcements(session, limit=3)
+        seasons = league_seasons.seasons(session, limit=SEASONS + 1, before=before)
+        announcements = league_announcements.announcements(session, limit=3)
         running = running_series(session, NEWEST)
         versions = newest_versions(session, None, NEWEST)
-        matches = service.matches(session, state=MatchState.DONE, limit=NEWEST)
+        matches = league_matches.matches(session, state=MatchState.DONE, limit=NEWEST)
     return render(
         shared,
         "home.html",

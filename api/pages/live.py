@@ -22,7 +22,7 @@ from starlette.responses import StreamingResponse
 from api.deps import Id, Shared
 from api.services import Services
 from api.streams import Streams
-from league import service
+from league.service.rankings.standings import newest_snapshot
 
 router = APIRouter(include_in_schema=False)
 
@@ -83,4 +83,4 @@ async def events(shared: Shared, request: Request, season_id: Id) -> StreamingRe
 
 def _look(shared: Services, season_id: int) -> int | None:
     with shared.db.reading() as session:
-        return service.newest_snapshot(session, season_id)
+        return newest_snapshot(session, season_id)

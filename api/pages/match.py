@@ -14,12 +14,13 @@ from api.pages.render import render
 from api.replays import transcript_of
 from api.services import Services
 from engine.scenes import Scene, scenes
-from league import service
-from league.chain import AuditEntry
 from league.errors import WITHHELD
-from league.service import live
-from league.service.matches import MatchInfo
+from league.service.ground.audit import audit_log
+from league.service.seasons.seasons import season_info
+from league.service.series import live
+from league.service.views.matches import MatchInfo, match_detail
 from league.states import MatchState
+from league.verification.chain import AuditEntry
 
 router = APIRouter(include_in_schema=False)
 
@@ -34,9 +35,9 @@ MAX_RULINGS = 100
 def match(shared: Shared, match_id: Id) -> Response:
     """One match."""
     with shared.db.reading() as session:
-        detail = service.match_detail(session, match_id)
-        info = service.season_info(session, detail.match.season_id)
-        rulings = service.audit_log(session, subject=f"match/{match_id}", limit=MAX_RULINGS)
+        detail = match_detail(session, match_id)
+        info = season_info(session, detail.match.season_id)
+        rulings = audit_log(session, subject=f"match/{match_id}", limit=MAX_RULINGS)
     moves = _moves(shared, detail.match)
     content = render(
         shared,

@@ -9,7 +9,9 @@ from fastapi import APIRouter, Query, Request, Response
 from api.deps import MAX_ID, Id, Shared
 from api.pages.render import page, render
 from api.services import Services
-from league import service
+from league.service.bots.bots import bot_info
+from league.service.seasons.seasons import season_info
+from league.service.views.matches import matches
 from league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
@@ -26,7 +28,7 @@ async def of_season(shared: Shared, request: Request, season_id: Id, before: Num
 
     def make() -> str:
         with shared.db.reading() as session:
-            season = service.season_info(session, season_id)
+            season = season_info(session, season_id)
         return _listed(shared, f"/seasons/{season_id}", season.name, before, season_id=season_id)
 
     return await page(shared, request, ("season-matches", season_id, before), make)
@@ -40,8 +42,8 @@ async def of_bot(
 
     def make() -> str:
         with shared.db.reading() as session:
-            bot = service.bot_info(session, bot_id)
-            other = None if opponent is None else service.bot_info(session, opponent)
+            bot = bot_info(session, bot_id)
+            other = None if opponent is None else bot_info(session, opponent)
         return _listed(
             shared,
             f"/bots/{bot_id}",
@@ -65,7 +67,7 @@ def _listed(
     opponent: tuple[int, str] | None = None,
 ) -> str:
     with shared.db.reading() as session:
-        found = service.matches(
+        found = matches(
             session,
             season_id=season_id,
             bot_id=bot_id,

@@ -17,7 +17,7 @@ from fastapi import Request, Response
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from api.caching import answer
+from api.edge.caching import answer
 from api.services import SITE, Body, Services
 from engine.core import NS_PER_MS
 from engine.figures import counted, duration, limit, points, seat_number

@@ -17,10 +17,13 @@ from api.deps import MAX_ID, Id, Shared
 from api.pages.charts import Bar, bars
 from api.pages.render import page, render
 from api.services import Services
-from league import service
 from league.beside import sentences, tally
-from league.service.participation import AbsentBot
-from league.service.seasons import Progress, SeasonInfo, season_waiting
+from league.service.course import states
+from league.service.course.finals_played import finals_progress
+from league.service.people import announcements as league_announcements
+from league.service.seasons.participation import AbsentBot, absent_bots
+from league.service.seasons.seasons import Progress, SeasonInfo, season_info, season_progress, season_waiting
+from league.service.views.matches import matches
 from league.states import Absence, MatchState, SeasonState
 
 router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
@@ -88,7 +91,7 @@ async def matrix(shared: Shared, request: Request, season_id: Id) -> Response:
 
     def make() -> str:
         with shared.db.reading() as session:
-            info = service.season_info(session, season_id)
+            info = season_info(session, season_id)
             board = shared.boards.newest(session, season_id)
         return render(shared, "matrix.html", season=info, board=board, pairs=points(board.standings))
 
@@ -97,14 +100,14 @@ async def matrix(shared: Shared, request: Request, season_id: Id) -> Response:
 
 def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
     with shared.db.reading() as session:
-        info = service.season_info(session, season_id)
+        info = season_info(session, season_id)
         board = shared.boards.newest(session, season_id)
         progress = _progress(session, season_id, board.standings["totals"])
-        finals = service.finals_progress(session, season_id) if info.state is SeasonState.FINALS else []
-        waits_for = service.waits_for(session, season_id)
-        announcements = service.announcements(session, season_id, limit=3)
-        recent = service.matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT)
-        absent = service.absent_bots(session, season_id)
+        finals = finals_progress(session, season_id) if info.state is SeasonState.FINALS else []
+        waits_for = states.waits_for(session, season_id)
+        announcements = league_announcements.announcements(session, season_id, limit=3)
+        recent = matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT)
+        absent = absent_bots(session, season_id)
     standings = board.standings
     return render(
         shared,
@@ -141,7 +144,7 @@ def _absent(absent: Sequence[AbsentBot], rows: Sequence[Row]) -> Mapping[str, Se
 def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
     """What was played as the ranking counted it, for that of a large season takes a second; the rest as it is now."""
     if totals is None:
-        return service.season_progress(session, season_id)
+        return season_progress(session, season_id)
     entries, scheduled, held = season_waiting(session, season_id)
     return Progress(entries, scheduled, totals["matches"], totals["rated"], held, totals["abandoned"], totals["voids"])
 

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from api import schemas_rulings as shapes
 from api.deps import MAX_ID, Asker, Id, Shared
-from league import service
+from league.service.people import announcements as league_announcements
+from league.service.people.announcements import announcements
 
 router = APIRouter(prefix="/v1/announcements", tags=["announcements"])
 
@@ -20,7 +21,7 @@ def list_announcements(
 ) -> shapes.Announcements:
     """The newest 50; of one season together with those about the whole league."""
     with shared.db.reading() as session:
-        found = service.announcements(session, season)
+        found = announcements(session, season)
     return shapes.Announcements(items=[shapes.Announcement.model_validate(item) for item in found])
 
 
@@ -28,7 +29,7 @@ def list_announcements(
 def announce(shared: Shared, asker: Asker, body: shapes.AnnouncementRequest) -> shapes.Announcement:
     """Tell everyone. Organisers only."""
     with shared.db.transaction() as session:
-        item = service.announce(session, asker, body.season, body.title, body.text)
+        item = league_announcements.announce(session, asker, body.season, body.title, body.text)
     return shapes.Announcement.model_validate(item)
 
 
@@ -36,4 +37,4 @@ def announce(shared: Shared, asker: Asker, body: shapes.AnnouncementRequest) -> 
 def take_down(shared: Shared, asker: Asker, announcement_id: Id) -> None:
     """Remove one; the audit log keeps that it was there. Organisers only."""
     with shared.db.transaction() as session:
-        service.take_down(session, asker, announcement_id)
+        league_announcements.take_down(session, asker, announcement_id)

@@ -11,9 +11,11 @@ from api import schemas
 from api import schemas_rulings as shapes
 from api.cursors import read_cursor, write_cursor
 from api.deps import MAX_ID, Asker, Id, Shared
-from league import service
-from league.review import review
+from league.service.rulings import appeals as league_appeals
+from league.service.rulings.appeals import appealable, appeals
+from league.service.views.matches import match_detail
 from league.states import AppealState
+from league.verification.review import review
 
 router = APIRouter(prefix="/v1", tags=["appeals"])
 
@@ -31,11 +33,11 @@ class AppealPage(schemas.Query):
 def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealRequest) -> shapes.Appeal:
     """Doubt a finished match of one's own bot. It is re-simulated at once; an organiser reads both and rules."""
     with shared.db.reading() as session:
-        service.appealable(session, asker, match_id)
-        detail = service.match_detail(session, match_id)
+        appealable(session, asker, match_id)
+        detail = match_detail(session, match_id)
     findings = review(shared.blobs, detail)
     with shared.db.transaction() as session:
-        appeal = service.open_appeal(session, asker, match_id, body.text, findings)
+        appeal = league_appeals.open_appeal(session, asker, match_id, body.text, findings)
     return shapes.Appeal.model_validate(appeal)
 
 
@@ -45,7 +47,7 @@ def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query
     limit = min(page.limit, shared.settings.page_limit)
     with shared.db.reading() as session:
         before = read_cursor(page.cursor)
-        found = service.appeals(session, asker, season_id=page.season, state=page.state, before=before, limit=limit)
+        found = appeals(session, asker, season_id=page.season, state=page.state, before=before, limit=limit)
     following = write_cursor(found[-1].id) if len(found) == limit else None
     return shapes.Appeals(items=[shapes.Appeal.model_validate(appeal) for appeal in found], next=following)
 
@@ -54,7 +56,9 @@ def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query
 def rule(shared: Shared, asker: Asker, appeal_id: Id, body: shapes.Ruling) -> shapes.Appeal:
     """Uphold (and void the match or have it played again) or reject. Organisers only."""
     with shared.db.transaction() as session:
-        appeal = service.rule(session, asker, appeal_id, uphold=body.uphold, ruling=body.ruling, remedy=body.remedy)
+        appeal = league_appeals.rule(
+            session, asker, appeal_id, uphold=body.uphold, ruling=body.ruling, remedy=body.remedy
+        )
     return shapes.Appeal.model_validate(appeal)
 
 
@@ -62,5 +66,5 @@ def rule(shared: Shared, asker: Asker, appeal_id: Id, body: shapes.Ruling) -> sh
 def withdraw_appeal(shared: Shared, asker: Asker, appeal_id: Id) -> shapes.Appeal:
     """Take one's own open appeal back."""
     with shared.db.transaction() as session:
-        appeal = service.withdraw_appeal(session, asker, appeal_id)
+        appeal = league_appeals.withdraw_appeal(session, asker, appeal_id)
     return shapes.Appeal.model_validate(appeal)

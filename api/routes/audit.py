@@ -11,7 +11,7 @@ from api import schemas
 from api import schemas_rulings as shapes
 from api.cursors import read_cursor, write_cursor
 from api.deps import Shared
-from league import service
+from league.service.ground.audit import audit_log
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
 
@@ -30,7 +30,7 @@ def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> shape
     """Who decided what and why. Each record's hash covers the one before, so nothing can be changed unseen."""
     limit = min(page.limit, shared.settings.page_limit)
     with shared.db.reading() as session:
-        found = service.audit_log(
+        found = audit_log(
             session,
             before=read_cursor(page.cursor),
             subject=page.subject,

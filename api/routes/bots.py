@@ -8,9 +8,10 @@ from fastapi import APIRouter, Response
 
 from api import schemas
 from api.deps import Asker, Id, Shared
-from league import service
-from league.service.bot_changes import BotChange
-from league.service.bots import BotInfo
+from league.service.bots import bots
+from league.service.bots.bots import BotInfo, bot_info, bots_of
+from league.service.seasons import bot_changes
+from league.service.seasons.bot_changes import BotChange
 
 router = APIRouter(prefix="/v1/bots", tags=["bots"])
 
@@ -19,7 +20,7 @@ router = APIRouter(prefix="/v1/bots", tags=["bots"])
 def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response: Response) -> BotInfo:
     """A bot without versions; upload one next."""
     with shared.db.transaction() as session:
-        bot = service.create_bot(session, asker, body.game, body.name, body.team_id)
+        bot = bots.create_bot(session, asker, body.game, body.name, body.team_id)
     response.headers["Location"] = f"/v1/bots/{bot.id}"
     return bot
 
@@ -28,7 +29,7 @@ def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response:
 def list_own_bots(shared: Shared, asker: Asker) -> schemas.Bots:
     """All of one's own bots, and those of one's teams."""
     with shared.db.reading() as session:
-        found = service.bots_of(session, asker)
+        found = bots_of(session, asker)
     return schemas.Bots(items=[schemas.Bot.model_validate(bot) for bot in found])
 
 
@@ -36,7 +37,7 @@ def list_own_bots(shared: Shared, asker: Asker) -> schemas.Bots:
 def get_bot(shared: Shared, bot_id: Id) -> BotInfo:
     """What anyone may know of a bot."""
     with shared.db.reading() as session:
-        return service.bot_info(session, bot_id)
+        return bot_info(session, bot_id)
 
 
 @router.patch("/{bot_id}", response_model=schemas.Bot, responses={401: {}, 403: {}, 404: {}, 409: {}})
@@ -47,4 +48,4 @@ def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: schemas.BotChange
     """
     change = cast(BotChange, body.model_dump(exclude_unset=True))
     with shared.db.transaction() as session:
-        return service.change_bot(session, asker, bot_id, **change)
+        return bot_changes.change_bot(session, asker, bot_id, **change)

@@ -9,10 +9,11 @@ from fastapi import APIRouter, Query
 from api import schemas
 from api.cursors import read_cursor, write_cursor
 from api.deps import Asker, Id, Shared
-from league import service
-from league.service import GateTerms
-from league.service.entries import EntryInfo, Gate
-from league.service.waiting import waiting
+from league.service.seasons import entries as league_entries
+from league.service.seasons.divisions import assign_division
+from league.service.seasons.entries import EntryInfo, Gate, entries, entry_info
+from league.service.seasons.gates import GateTerms, challenges
+from league.service.views.waiting import waiting
 
 router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])
 
@@ -35,7 +36,7 @@ def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query
     """Who takes part."""
     after = read_cursor(page.cursor) or 0
     with shared.db.reading() as session:
-        found = service.entries(session, season_id, after, page.limit)
+        found = entries(session, season_id, after, page.limit)
     following = write_cursor(found[-1].bot_id) if len(found) == page.limit else None
     return schemas.Entries(items=[schemas.Entry.model_validate(entry) for entry in found], next=following)
 
@@ -51,22 +52,22 @@ def enter(
     """Let one's own bot (an organiser: anybody's) take part, or choose which version plays."""
     version = body.version if body else None
     with shared.db.transaction() as session:
-        return service.enter(session, asker, season_id, bot_id, version, _gate(body))
+        return league_entries.enter(session, asker, season_id, bot_id, version, _gate(body))
 
 
 @router.patch("/{bot_id}", response_model=schemas.Entry, responses={401: {}, 403: {}, 404: {}, 409: {}})
 def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas.EntryChange) -> EntryInfo:
     """Put an entry into another division; organisers only, and not in a frozen season."""
     with shared.db.transaction() as session:
-        service.assign_division(session, asker, season_id, bot_id, body.division)
-        return service.entry_info(session, season_id, bot_id)
+        assign_division(session, asker, season_id, bot_id, body.division)
+        return entry_info(session, season_id, bot_id)
 
 
 @router.get("/{bot_id}/challenges", responses={401: {}, 404: {}})
 def list_challenges(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> schemas.Challenges:
     """New versions at the entry's promotion gate, for its author: how they stand and how they ended."""
     with shared.db.reading() as session:
-        found = service.challenges(session, asker, season_id, bot_id)
+        found = challenges(session, asker, season_id, bot_id)
     return schemas.Challenges(items=[schemas.Challenge.model_validate(challenge) for challenge in found])
 
 

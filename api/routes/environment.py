@@ -6,8 +6,8 @@ from fastapi import APIRouter
 
 from api import schemas
 from api.deps import Shared
-from league import service
 from league.errors import NotFound
+from league.service.bots.environments import environment
 
 router = APIRouter(prefix="/v1/environment", tags=["environment"])
 
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/v1/environment", tags=["environment"])
 def get_environment(shared: Shared) -> schemas.Environment:
     """The judging environment, as the image itself tells it."""
     with shared.db.reading() as session:
-        found = service.environment(session)
+        found = environment(session)
     if found is None:
         raise NotFound("description of the image", shared.settings.image)
     return schemas.Environment.of(found, shared.settings)

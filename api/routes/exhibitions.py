@@ -8,16 +8,16 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from api.caching import answer
 from api.deps import Id, Shared
+from api.edge.caching import answer
 from api.exhibitions import transcript_of, untimed_document
 from api.replays import FOR_EVER, made_of, record_file, verified
 from api.services import Services
 from engine.scenes import document
 from engine.transcript import Transcript
 from league.errors import WrongState
-from league.service import exhibitions
-from league.service.exhibitions import ExhibitionInfo
+from league.service.jobs import exhibitions
+from league.service.jobs.exhibitions import ExhibitionInfo
 
 router = APIRouter(prefix="/v1/exhibitions", tags=["exhibitions"])
 

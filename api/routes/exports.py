@@ -15,8 +15,8 @@ from starlette.responses import StreamingResponse
 
 from api.deps import MAX_ID, Id, Shared
 from api.services import Services
-from league import service
-from league.service.export_pages import Row, Scope
+from league.service.exports.pages import Row, Scope
+from league.service.exports.tables import export_page
 from league.words import Exported
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
@@ -55,7 +55,7 @@ def export(
     """Everything public about a season, one table at a time; docs/export.md explains each column."""
     scope = Scope(season_id, bot)
     with shared.db.reading() as session:
-        first, after = service.export_page(session, scope, table)
+        first, after = export_page(session, scope, table)
     pages = _pages(shared, scope, table, first, after)
     whose = "" if bot is None else f"-bot-{bot}"
     name = f"season-{season_id}{whose}-{table.value}.{form.value}"
@@ -68,7 +68,7 @@ def _pages(shared: Services, scope: Scope, table: Exported, rows: list[Row], aft
     yield rows
     while after is not None:
         with shared.db.reading() as session:
-            rows, after = service.export_page(session, scope, table, after)
+            rows, after = export_page(session, scope, table, after)
         yield rows
 
 

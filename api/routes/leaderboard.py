@@ -6,10 +6,10 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
 from api import schemas
-from api.caching import answer
 from api.deps import Id, Shared
+from api.edge.caching import answer
 from api.services import Body, Services
-from league import service
+from league.service.rankings.standings import leaderboard, newest_snapshot
 
 router = APIRouter(prefix="/v1/seasons/{season_id}/leaderboard", tags=["seasons"])
 
@@ -28,11 +28,11 @@ async def get_leaderboard(shared: Shared, season_id: Id, request: Request) -> Re
 def _body(shared: Services, season_id: int) -> Body:
     key = ("leaderboard", season_id)
     with shared.db.reading() as session:
-        newest = service.newest_snapshot(session, season_id)
+        newest = newest_snapshot(session, season_id)
         kept = shared.bodies.current(key, newest)
         if kept is not None:
             return kept
-        board = service.leaderboard(session, season_id)
+        board = leaderboard(session, season_id)
     shown = schemas.Leaderboard(
         season_id=season_id,
         snapshot_id=board.snapshot_id,

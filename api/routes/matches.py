@@ -9,12 +9,11 @@ from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from api import schemas
-from api.caching import matches as etag_matches
 from api.cursors import read_cursor, write_cursor
 from api.deps import MAX_ID, Asker, Id, Shared
+from api.edge.caching import matches as etag_matches
 from api.replays import FOR_EVER, record_file
-from league import service
-from league.service.matches import MatchDetail
+from league.service.views.matches import MatchDetail, endings, match_detail, matches, transcript_of
 from league.states import MatchState
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
@@ -43,7 +42,7 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
     """
     limit = min(page.limit, shared.settings.page_limit)
     with shared.db.reading() as session:
-        found = service.matches(
+        found = matches(
             session,
             season_id=page.season,
             bot_id=page.bot,
@@ -60,7 +59,7 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
 def get_match(shared: Shared, match_id: Id) -> schemas.MatchDetail:
     """One match with every attempt at it and all response times."""
     with shared.db.reading() as session:
-        found = service.match_detail(session, match_id)
+        found = match_detail(session, match_id)
     return match_shape(found)
 
 
@@ -88,7 +87,7 @@ def match_shape(found: MatchDetail) -> schemas.MatchDetail:
 def get_transcript(shared: Shared, match_id: Id, request: Request) -> Response:
     """The record of a match that is done; `deadheat verify` re-simulates it."""
     with shared.db.reading() as session:
-        sha256 = service.transcript_of(session, match_id)
+        sha256 = transcript_of(session, match_id)
     headers = {"ETag": f'"{sha256}"', "Cache-Control": FOR_EVER}
     if etag_matches(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
@@ -99,5 +98,5 @@ def get_transcript(shared: Shared, match_id: Id, request: Request) -> Response:
 def get_logs(shared: Shared, asker: Asker, match_id: Id) -> schemas.Endings:
     """How one's own bots' processes ended in this match, with their stderr."""
     with shared.db.reading() as session:
-        found = service.endings(session, asker, match_id)
+        found = endings(session, asker, match_id)
     return schemas.Endings(items=[schemas.EndingView.model_validate(ending) for ending in found])

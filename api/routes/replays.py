@@ -7,14 +7,13 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from api.caching import answer
 from api.deps import Id, Shared
+from api.edge.caching import answer
 from api.live import live_body, live_key
 from api.replays import replay_body, verification_body
 from api.services import Body, Services
-from league import service
 from league.errors import WrongState
-from league.service.matches import MatchInfo
+from league.service.views.matches import MatchInfo, match_detail
 from league.states import MatchState
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
@@ -55,7 +54,7 @@ def _answer(
     shared: Services, match_id: int, request: Request, made: Callable[[Services, MatchInfo], Body | None]
 ) -> Response:
     with shared.db.reading() as session:
-        match = service.match_detail(session, match_id).match
+        match = match_detail(session, match_id).match
     if match.state is not MatchState.DONE:
         raise WrongState.of_match(match.state, "there is a replay only of one that was played to its end")
     if match.withheld:

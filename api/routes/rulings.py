@@ -8,8 +8,12 @@ from api import schemas_rulings as shapes
 from api.deps import Asker, Id, Shared
 from api.routes.matches import match_shape
 from api.schemas import HeldMatches
-from league import service
-from league.service.voids import VersionVoids
+from league.service.rulings import held, rulings
+from league.service.seasons import absence
+from league.service.seasons.absence import take_out
+from league.service.seasons.seasons import season_info
+from league.service.views import voids
+from league.service.views.voids import VersionVoids
 
 router = APIRouter(prefix="/v1", tags=["rulings"])
 
@@ -21,7 +25,7 @@ AUTHOR: dict[int | str, dict[str, object]] = {401: {}, 403: {}, 404: {}, 409: {}
 def void_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> shapes.RuledOn:
     """Take a finished match out of the log of results; the ranking follows. Organisers only."""
     with shared.db.transaction() as session:
-        changed = service.void_match(session, asker, match_id, body.reason)
+        changed = rulings.void_match(session, asker, match_id, body.reason)
     return shapes.RuledOn(match_id=match_id, changed=changed)
 
 
@@ -29,7 +33,7 @@ def void_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) 
 def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> shapes.RuledOn:
     """Take the voiding back; the ranking is then exactly the one of before. Organisers only."""
     with shared.db.transaction() as session:
-        changed = service.restore_match(session, asker, match_id, body.reason)
+        changed = rulings.restore_match(session, asker, match_id, body.reason)
     return shapes.RuledOn(match_id=match_id, changed=changed)
 
 
@@ -39,7 +43,7 @@ def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
     Organisers only.
     """
     with shared.db.transaction() as session:
-        again = service.rejudge_match(session, asker, match_id, body.reason)
+        again = rulings.rejudge_match(session, asker, match_id, body.reason)
     return shapes.Rejudged(match_id=again)
 
 
@@ -47,7 +51,7 @@ def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
 def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
     """At which we failed so often that an organiser is to decide, the oldest first. Organisers only."""
     with shared.db.reading() as session:
-        found = service.held_matches(session, asker, shared.settings.page_limit)
+        found = held.held_matches(session, asker, shared.settings.page_limit)
     return HeldMatches(items=[match_shape(detail) for detail in found])
 
 
@@ -55,22 +59,22 @@ def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
 def decide_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Decision) -> None:
     """A match that is held is lost by a seat, as by a forfeit. Organisers only."""
     with shared.db.transaction() as session:
-        service.decide_match(session, asker, match_id, body.seat, body.reason)
+        held.decide_match(session, asker, match_id, body.seat, body.reason)
 
 
 @router.post("/matches/{match_id}/leave", status_code=204, responses=ORGANISER)
 def leave_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> None:
     """A match that is held is not played. Organisers only."""
     with shared.db.transaction() as session:
-        service.leave_match(session, asker, match_id, body.reason)
+        held.leave_match(session, asker, match_id, body.reason)
 
 
 @router.get("/seasons/{season_id}/voids", responses={401: {}, 403: {}, 404: {}})
 def season_voids(shared: Shared, asker: Asker, season_id: Id) -> shapes.SeasonVoids:
     """Whose void attempts are more than the field's on the same machines? Organisers only."""
     with shared.db.reading() as session:
-        service.season_info(session, season_id)
-        found = service.season_voids(session, asker, season_id)
+        season_info(session, season_id)
+        found = voids.season_voids(session, asker, season_id)
     return shapes.SeasonVoids(items=[_voids(item) for item in found])
 
 
@@ -95,14 +99,14 @@ def _voids(item: VersionVoids) -> shapes.VersionVoids:
 def disqualify(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shapes.Reason) -> None:
     """No new matches, and none of the bot's matches counts while it lasts. Organisers only."""
     with shared.db.transaction() as session:
-        service.disqualify(session, asker, season_id, bot_id, body.reason)
+        absence.disqualify(session, asker, season_id, bot_id, body.reason)
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/reinstate", status_code=204, responses=ORGANISER)
 def reinstate(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shapes.Reason) -> None:
     """Take a disqualification or withdrawal back. Organisers only."""
     with shared.db.transaction() as session:
-        service.reinstate(session, asker, season_id, bot_id, body.reason)
+        absence.reinstate(session, asker, season_id, bot_id, body.reason)
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/withdraw", status_code=204, responses=AUTHOR)
@@ -112,13 +116,13 @@ def withdraw(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shap
     """
     with shared.db.transaction() as session:
         if body is None:
-            service.withdraw(session, asker, season_id, bot_id)
+            absence.withdraw(session, asker, season_id, bot_id)
         else:
-            service.take_out(session, asker, season_id, bot_id, body.reason)
+            take_out(session, asker, season_id, bot_id, body.reason)
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/rejoin", status_code=204, responses={**AUTHOR, 429: {}})
 def rejoin(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> None:
     """Take one's own withdrawal back, until the season is frozen; while it is open not at once."""
     with shared.db.transaction() as session:
-        service.rejoin(session, asker, season_id, bot_id)
+        absence.rejoin(session, asker, season_id, bot_id)

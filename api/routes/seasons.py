@@ -9,8 +9,14 @@ from pydantic import Field
 
 from api import schemas
 from api.deps import Asker, Id, Shared
-from league import service
-from league.service.seasons import SeasonInfo
+from league.service.course import states
+from league.service.course.finals_played import finals_progress
+from league.service.course.open_matters import season_unfinished
+from league.service.course.states import set_season_state
+from league.service.seasons import seasons as league_seasons
+from league.service.seasons.admission import invite_to_season, invited_to_season, uninvite_from_season
+from league.service.seasons.divisions import change_divisions
+from league.service.seasons.seasons import SeasonInfo, edit_season, season_info, season_progress, seasons
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
 
@@ -25,7 +31,7 @@ def create_season(shared: Shared, asker: Asker, body: schemas.SeasonRequest, res
     given = body.model_dump(exclude_unset=True, exclude={"divisions"})
     divisions = [(division.name, division.size) for division in body.divisions]
     with shared.db.transaction() as session:
-        season = service.create_season(session, asker, divisions=divisions, **given)
+        season = league_seasons.create_season(session, asker, divisions=divisions, **given)
     response.headers["Location"] = f"/v1/seasons/{season.id}"
     return season
 
@@ -43,7 +49,7 @@ class SeasonChoice(schemas.Query):
 def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> schemas.Seasons:
     """All seasons, the newest first."""
     with shared.db.reading() as session:
-        found = service.seasons(session, author=chosen.author, with_results=chosen.results)
+        found = seasons(session, author=chosen.author, with_results=chosen.results)
     return schemas.Seasons(items=[schemas.Season.model_validate(season) for season in found])
 
 
@@ -51,11 +57,11 @@ def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> sc
 def get_season(shared: Shared, season_id: Id) -> schemas.SeasonDetail:
     """A season and how far it is."""
     with shared.db.reading() as session:
-        season = schemas.Season.model_validate(service.season_info(session, season_id))
-        progress = schemas.Progress.model_validate(service.season_progress(session, season_id))
-        unfinished = schemas.Unfinished.model_validate(service.season_unfinished(session, season_id))
-        waits_for = service.waits_for(session, season_id)
-        finals = [schemas.FinalsProgress.model_validate(one) for one in service.finals_progress(session, season_id)]
+        season = schemas.Season.model_validate(season_info(session, season_id))
+        progress = schemas.Progress.model_validate(season_progress(session, season_id))
+        unfinished = schemas.Unfinished.model_validate(season_unfinished(session, season_id))
+        waits_for = states.waits_for(session, season_id)
+        finals = [schemas.FinalsProgress.model_validate(one) for one in finals_progress(session, season_id)]
     return schemas.SeasonDetail(
         **season.model_dump(),
         progress=progress,
@@ -76,10 +82,10 @@ def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.Sea
     with shared.db.transaction() as session:
         if body.divisions is not None:
             wanted = [(division.name, division.size) for division in body.divisions]
-            service.change_divisions(session, asker, season_id, wanted)
-        season = service.edit_season(session, asker, season_id, **given)
+            change_divisions(session, asker, season_id, wanted)
+        season = edit_season(session, asker, season_id, **given)
         if body.state is not None:
-            season = service.set_season_state(session, asker, season_id, body.state, force=body.force)
+            season = set_season_state(session, asker, season_id, body.state, force=body.force)
     return season
 
 
@@ -87,18 +93,18 @@ def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.Sea
 def list_invited(shared: Shared, asker: Asker, season_id: Id) -> schemas.Invited:
     """Who may enter a season that admits only who is invited; organisers only."""
     with shared.db.reading() as session:
-        return schemas.Invited(items=service.invited_to_season(session, asker, season_id))
+        return schemas.Invited(items=invited_to_season(session, asker, season_id))
 
 
 @router.put("/{season_id}/invitations/{name}", responses={401: {}, 403: {}, 404: {}})
 def invite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> schemas.Invited:
     """Put an author on the list; organisers only."""
     with shared.db.transaction() as session:
-        return schemas.Invited(items=service.invite_to_season(session, asker, season_id, name))
+        return schemas.Invited(items=invite_to_season(session, asker, season_id, name))
 
 
 @router.delete("/{season_id}/invitations/{name}", responses={401: {}, 403: {}, 404: {}})
 def uninvite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> schemas.Invited:
     """Take an author off the list, which ends no entry; organisers only."""
     with shared.db.transaction() as session:
-        return schemas.Invited(items=service.uninvite_from_season(session, asker, season_id, name))
+        return schemas.Invited(items=uninvite_from_season(session, asker, season_id, name))

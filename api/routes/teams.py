@@ -8,8 +8,16 @@ from fastapi import APIRouter, Path, Response
 
 from api import schemas
 from api.deps import Asker, Id, Shared
-from league import service
-from league.service.teams import TeamInfo
+from league.service.people import teams
+from league.service.people.teams import (
+    TeamInfo,
+    hand_over_team,
+    invite_to_team,
+    join_team,
+    leave_team,
+    team_info,
+    teams_of,
+)
 
 router = APIRouter(prefix="/v1/teams", tags=["teams"])
 
@@ -22,7 +30,7 @@ REFUSALS: dict[int | str, dict[str, object]] = {401: {}, 403: {}, 404: {}, 409: 
 def create_team(shared: Shared, asker: Asker, body: schemas.TeamRequest, response: Response) -> TeamInfo:
     """A team with oneself as captain and only member."""
     with shared.db.transaction() as session:
-        team = service.create_team(session, asker, body.name)
+        team = teams.create_team(session, asker, body.name)
     response.headers["Location"] = f"/v1/teams/{team.id}"
     return team
 
@@ -31,7 +39,7 @@ def create_team(shared: Shared, asker: Asker, body: schemas.TeamRequest, respons
 def list_own_teams(shared: Shared, asker: Asker) -> schemas.Teams:
     """Teams that one is in or invited to."""
     with shared.db.reading() as session:
-        found = service.teams_of(session, asker)
+        found = teams_of(session, asker)
     return schemas.Teams(items=[schemas.Team.model_validate(team) for team in found])
 
 
@@ -39,32 +47,32 @@ def list_own_teams(shared: Shared, asker: Asker) -> schemas.Teams:
 def get_team(shared: Shared, asker: Asker, team_id: Id) -> TeamInfo:
     """One team."""
     with shared.db.reading() as session:
-        return service.team_info(session, team_id, asker)
+        return team_info(session, team_id, asker)
 
 
 @router.patch("/{team_id}", response_model=schemas.Team, responses=REFUSALS)
 def hand_over(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamChange) -> TeamInfo:
     """Make another member captain; captains only."""
     with shared.db.transaction() as session:
-        return service.hand_over_team(session, asker, team_id, body.captain)
+        return hand_over_team(session, asker, team_id, body.captain)
 
 
 @router.post("/{team_id}/invitations", response_model=schemas.Team, responses=REFUSALS)
 def invite(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamRequest) -> TeamInfo:
     """Ask somebody to join; captains only."""
     with shared.db.transaction() as session:
-        return service.invite_to_team(session, asker, team_id, body.name)
+        return invite_to_team(session, asker, team_id, body.name)
 
 
 @router.post("/{team_id}/join", response_model=schemas.Team, responses={401: {}, 404: {}, 409: {}})
 def join(shared: Shared, asker: Asker, team_id: Id) -> TeamInfo:
     """Accept an invitation."""
     with shared.db.transaction() as session:
-        return service.join_team(session, asker, team_id)
+        return join_team(session, asker, team_id)
 
 
 @router.delete("/{team_id}/members/{name}", response_model=schemas.Team, responses=REFUSALS)
 def leave(shared: Shared, asker: Asker, team_id: Id, name: UserName) -> TeamInfo:
     """Leave, or decline an invitation; the captain may remove anybody else. The team's bots stay with it."""
     with shared.db.transaction() as session:
-        return service.leave_team(session, asker, team_id, name)
+        return leave_team(session, asker, team_id, name)

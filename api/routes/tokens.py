@@ -7,8 +7,10 @@ from fastapi import APIRouter, Request
 from api import schemas
 from api.deps import Asker, Id, Shared
 from api.services import Services
-from league import service
-from league.service.users import Person
+from league.service.people import access
+from league.service.people.access import revoke, tokens
+from league.service.people.person import Person
+from league.service.people.users import check_password, keep_hash_current
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
 
@@ -18,8 +20,8 @@ def issue_token(shared: Shared, request: Request, body: schemas.TokenRequest) ->
     """A new token. Its secret is not shown again."""
     person = checked_person(shared, request, body.name, body.password)
     with shared.db.transaction() as session:
-        service.keep_hash_current(session, person, body.password)
-        issued = service.issue_token(session, person.id, body.label, body.scope, body.days)
+        keep_hash_current(session, person, body.password)
+        issued = access.issue_token(session, person.id, body.label, body.scope, body.days)
     return schemas.NewToken(id=issued.id, token=issued.secret, scope=body.scope, expires_at=issued.expires_at)
 
 
@@ -27,7 +29,7 @@ def issue_token(shared: Shared, request: Request, body: schemas.TokenRequest) ->
 def list_tokens(shared: Shared, asker: Asker) -> schemas.Tokens:
     """One's own tokens, without their secrets, the newest first."""
     with shared.db.reading() as session:
-        found = service.tokens(session, asker.id)
+        found = tokens(session, asker.id)
     return schemas.Tokens(items=[schemas.Token.model_validate(token) for token in found])
 
 
@@ -35,7 +37,7 @@ def list_tokens(shared: Shared, asker: Asker) -> schemas.Tokens:
 def revoke_token(shared: Shared, asker: Asker, token_id: Id) -> None:
     """End one of one's own tokens now."""
     with shared.db.transaction() as session:
-        service.revoke(session, asker.id, token_id)
+        revoke(session, asker.id, token_id)
 
 
 def checked_person(shared: Services, request: Request, name: str, password: str) -> Person:
@@ -47,6 +49,6 @@ def checked_person(shared: Services, request: Request, name: str, password: str)
     """
     shared.rates.sign_in(request, name)
     with shared.db.reading() as session:
-        person = service.check_password(session, name, password)
+        person = check_password(session, name, password)
     shared.rates.signed_in(request, name)
     return person

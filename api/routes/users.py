@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request
 
 from api import schemas
 from api.deps import Asker, Shared
-from league import service
-from league.service.users import Person
+from league.service.people import users
+from league.service.people.person import Person
 
 router = APIRouter(prefix="/v1/users", tags=["users"])
 
@@ -17,7 +17,7 @@ def sign_up(shared: Shared, request: Request, body: schemas.SignUp) -> Person:
     """Become an author; then ask for a token."""
     shared.rates.sign_up(request)
     with shared.db.transaction() as session:
-        return service.sign_up(session, body.name, body.password, body.code)
+        return users.sign_up(session, body.name, body.password, body.code)
 
 
 @router.get("/me", response_model=schemas.User, responses={401: {}})

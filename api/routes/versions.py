@@ -13,12 +13,21 @@ from starlette.responses import StreamingResponse
 
 from api import schemas
 from api.deps import Asker, Id, Shared
-from api.multipart import FIELD, Received, receive_file
+from api.edge.multipart import FIELD, Received, receive_file
 from api.replays import record_file
 from api.services import Services
-from league import service, uploads
-from league.service.bots import VersionInfo
-from league.service.users import Person
+from league import uploads
+from league.service.bots.bots import (
+    VersionInfo,
+    add_version,
+    build_log,
+    may_upload,
+    trial_of,
+    version_info,
+    versions_of,
+)
+from league.service.bots.environments import installed_languages
+from league.service.people.person import Person
 
 router = APIRouter(prefix="/v1/bots/{bot_id}/versions", tags=["versions"])
 
@@ -57,7 +66,7 @@ def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
         NotFound, OverQuota.
     """
     with shared.db.reading() as session:
-        service.may_upload(session, asker, bot_id)
+        may_upload(session, asker, bot_id)
     return bot_id
 
 
@@ -92,7 +101,7 @@ async def upload_version(
 def list_versions(shared: Shared, asker: Asker, bot_id: Id) -> schemas.Versions:
     """The newest hundred."""
     with shared.db.reading() as session:
-        found = service.versions_of(session, asker, bot_id)
+        found = versions_of(session, asker, bot_id)
     return schemas.Versions(items=[schemas.Version.model_validate(version) for version in found])
 
 
@@ -100,14 +109,14 @@ def list_versions(shared: Shared, asker: Asker, bot_id: Id) -> schemas.Versions:
 def get_version(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> VersionInfo:
     """One version and its state."""
     with shared.db.reading() as session:
-        return service.version_info(session, asker, bot_id, number)
+        return version_info(session, asker, bot_id, number)
 
 
 @router.get("/{number}/log", responses={401: {}, 404: {}})
 def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> schemas.BuildLog:
     """What the build and the trial match printed, and what we failed at."""
     with shared.db.reading() as session:
-        log, tries = service.build_log(session, asker, bot_id, number)
+        log, tries = build_log(session, asker, bot_id, number)
     return schemas.BuildLog(log=log, tries=[schemas.BuildTry.model_validate(attempt) for attempt in tries])
 
 
@@ -119,7 +128,7 @@ def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> s
 def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Response:
     """The transcript of the match against the house bot by which the version qualified, or did not."""
     with shared.db.reading() as session:
-        sha256 = service.trial_of(session, asker, bot_id, number)
+        sha256 = trial_of(session, asker, bot_id, number)
     return record_file(shared, sha256, f"trial-{bot_id}-{number}.jsonl")
 
 
@@ -131,7 +140,7 @@ def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Respo
 def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Response:
     """What was uploaded, byte for byte."""
     with shared.db.reading() as session:
-        version = service.version_info(session, asker, bot_id, number)
+        version = version_info(session, asker, bot_id, number)
     suffix = SUFFIX.search(version.filename)
     name = f"bot-{bot_id}-version-{number}{suffix.group() if suffix else ''}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Content-Length": str(version.size_bytes)}
@@ -142,9 +151,9 @@ def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Resp
 def accept_upload(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> VersionInfo:
     """Inspect, store, commit, and only then tell a worker."""
     with shared.db.reading() as session:
-        installed = service.installed_languages(session)
+        installed = installed_languages(session)
     upload = uploads.accept(file, received.filename, received.sha256, shared.settings, shared.blobs, installed)
     with shared.db.transaction() as session:
-        version = service.add_version(session, asker, bot_id, upload)
+        version = add_version(session, asker, bot_id, upload)
     shared.nudge_build(version.id)
     return version

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from api.deps import Asker, Shared
 from api.schemas_workers import Worker, Workers
-from league import service
+from league.service.series.hosts import hosts_for
 
 router = APIRouter(prefix="/v1/workers", tags=["operation"])
 
@@ -15,7 +15,7 @@ router = APIRouter(prefix="/v1/workers", tags=["operation"])
 def list_workers(shared: Shared, asker: Asker) -> Workers:
     """Who is there, whether it may judge, and why not."""
     with shared.db.reading() as session:
-        found = service.hosts_for(session, asker)
+        found = hosts_for(session, asker)
     return Workers(
         items=[Worker.model_validate(host) for host in found],
         judge_unfit=shared.settings.judge_unfit,

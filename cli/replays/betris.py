@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.console import out
+from cli.local.transcripts import players
 from cli.replays.pages import (
     BY_THE_COIN,
     Happened,
@@ -30,7 +31,6 @@ from cli.replays.pages import (
     took,
     who,
 )
-from cli.transcripts import players
 from engine.core import NS_PER_MS, Reply, Seat
 from engine.figures import duration
 from engine.games.polyominoes import SHAPES, SIDE

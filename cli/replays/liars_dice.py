@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from cli.local.transcripts import players
 from cli.replays.pages import (
     Happened,
     Page,
@@ -22,7 +23,6 @@ from cli.replays.pages import (
     took,
     who,
 )
-from cli.transcripts import players
 from engine.core import Reply, Seat
 from engine.figures import seat_number
 from engine.games.liars_dice import IDS, WILD

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from cli.local.transcripts import players
 from cli.replays.pages import (
     BY_THE_COIN,
     Happened,
@@ -26,7 +27,6 @@ from cli.replays.pages import (
     took,
     who,
 )
-from cli.transcripts import players
 from engine.core import Reply, Seat
 from engine.games.yacht_auction import BASIC, CATEGORIES, LAST_BIDDING, ROUNDS, Player
 from engine.transcript import Transcript

@@ -14,8 +14,8 @@ from fastapi import FastAPI
 from httpx import Response
 
 from api.app import create_app
-from league import service
 from league.blobs import Blobs
+from league.service.rulings.operators import ensure_organiser
 from tests.league.world import World, settings
 
 PASSWORD = "a long enough password"
@@ -89,7 +89,7 @@ class Site:
 
     def organiser(self) -> dict[str, str]:
         with self.world.db.transaction() as session:
-            return bearer(service.ensure_organiser(session, "boss"))
+            return bearer(ensure_organiser(session, "boss"))
 
     def bot(self, headers: Mapping[str, str], name: str = "greedy") -> int:
         body = {"game": "yacht-auction", "name": name}

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from league import service
+from league.service.rulings.operators import reset_password, set_role
 from league.states import Role
 from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site, bearer
@@ -262,7 +262,7 @@ def test_a_token_does_what_its_scope_allows(site: Site, scope: str, reads: int, 
 def test_an_organisers_narrow_token_does_not_organise(site: Site) -> None:
     site.author("ada")
     with site.world.db.transaction() as session:
-        service.set_role(session, "ada", Role.ORGANISER)
+        set_role(session, "ada", Role.ORGANISER)
     for scope, status, code in (("author", 403, "narrow-token"), ("full", 201, "")):
         body = {"name": "ada", "password": PASSWORD, "scope": scope}
         token = bearer(site.ok(201, site.client.post("/v1/tokens", json=body))["token"])
@@ -292,11 +292,11 @@ def test_a_new_password_ends_every_other_session_and_tokens_that_are_not_to_stay
 def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(
     ada: Browser, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level("INFO", "league.service.access"):
+    with caplog.at_level("INFO", "league.service.people.access"):
         ada.get("/account")
         ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD, keep_tokens="true")
         with site.world.db.transaction() as session:
-            service.reset_password(session, "ada", PASSWORD)
+            reset_password(session, "ada", PASSWORD)
     assert "password" not in site.client.get("/v1/audit").text
     assert [record.message.partition(" has ")[2] for record in caplog.records] == [
         "another password; all sessions are ended",
@@ -328,7 +328,7 @@ def browser_at_sign_up(browser: Browser) -> Browser:
 def test_an_administrator_bans_and_lets_in_again(ada: Browser, browser: Callable[[], Browser], site: Site) -> None:
     root = browser().sign_up("root")
     with site.world.db.transaction() as session:
-        service.set_role(session, "root", Role.ADMIN)
+        set_role(session, "root", Role.ADMIN)
     root.get("/operator/accounts")
     assert "no user" in root.submit("/operator/accounts/ban", 404, name="nobody", reason="r").text.lower()
     assert "insults" in root.submit("/operator/accounts/ban", name="ada", reason="wrote <b>insults</b>").text
@@ -345,7 +345,7 @@ def test_an_administrator_bans_and_lets_in_again(ada: Browser, browser: Callable
 def test_an_organiser_gives_out_a_code_or_closes_the_door(browser: Callable[[], Browser], site: Site) -> None:
     boss, guest = browser().sign_up("chief"), browser()
     with site.world.db.transaction() as session:
-        service.set_role(session, "chief", Role.ORGANISER)
+        set_role(session, "chief", Role.ORGANISER)
     boss.get("/desk")
     boss.submit("/desk/sign-up", 422, rule="code")
     boss.submit("/desk/sign-up", rule="code", code=" tea ")

@@ -10,8 +10,17 @@ from urllib.parse import quote
 import pytest
 
 from api import schemas
-from api.pages import appeal, desk
-from league import service
+from api.pages.author import appeal
+from api.pages.organiser import desk
+from league.service.bots.bots import bot_info
+from league.service.people.users import check_password
+from league.service.rankings.publishing import publish
+from league.service.rankings.standings import refit
+from league.service.rulings.appeals import open_appeal
+from league.service.rulings.operators import set_role
+from league.service.seasons.entries import enter, entry_info
+from league.service.seasons.seasons import season_progress
+from league.service.series.hosts import record_check
 from league.states import Admission, Role
 from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site
@@ -32,7 +41,7 @@ def boss(site: Site) -> Iterator[Browser]:
     """An administrator, hence an organiser, in a browser."""
     browser = Browser(site).sign_up("chief")
     with site.world.db.transaction() as session:
-        service.set_role(session, "chief", Role.ADMIN)
+        set_role(session, "chief", Role.ADMIN)
     yield browser
     browser.close()
 
@@ -224,8 +233,8 @@ def test_a_season_continues_another_with_its_settings_and_divisions(boss: Browse
         boss.client.post("/desk/seasons/1/state", data={"state": state, "csrf": boss.page.token}, headers=OURS)
     site.world.clock.turn(60)
     with site.world.db.transaction() as session:
-        service.refit(session, 1)
-        service.publish(session, 1)
+        refit(session, 1)
+        publish(session, 1)
     assert "/desk/seasons/new?previous=1" in boss.get("/desk").text or "previous=1" in boss.answer.text
     boss.get("/desk/seasons/new?previous=1")
     fields = boss.form("/desk/seasons").fields
@@ -243,7 +252,7 @@ def test_an_entry_is_put_into_another_division(boss: Browser, site: Site) -> Non
     boss.submit("/desk/seasons", name="Winter", game=GAME, divisions="First, 4\nSecond")
     owner, bot_id = site.world.bot("climber")
     with site.world.db.transaction() as session:
-        service.enter(session, owner, 1, bot_id)
+        enter(session, owner, 1, bot_id)
     boss.get("/desk/seasons/1")
     move = f"/desk/seasons/1/entries/{bot_id}/division"
     assert boss.form(move).fields["division"] == "2"
@@ -269,7 +278,7 @@ def test_whose_author_must_leave_after_the_freeze_is_withdrawn_at_the_desk(boss:
     page = boss.submit(f"{path}/entries/{bot}/withdraw", reason="The author asked.")
     assert "withdrawn The author asked." in " ".join(page.text.split())
     with played.site.world.db.reading() as session:
-        progress = service.season_progress(session, played.season)
+        progress = season_progress(session, played.season)
     assert progress.counting == progress.done, "what it played counts"
     assert f"{path}/entries/{bot}/withdraw" not in boss.answer.text
     boss.submit(f"{path}/entries/{bot}/disqualify", reason="It had a twin.")
@@ -289,10 +298,10 @@ def test_organisers_enter_bots_where_nobody_else_may(boss: Browser, site: Site) 
     boss.submit(f"{path}/entries", bot=str(bot))
     assert f"{path}/entries/{bot}/withdraw?page=1&amp;q=bot" in boss.answer.text, "it is shown"
     with site.world.db.transaction() as session:
-        service.enter(session, owner, season, bot, 1)
+        enter(session, owner, season, bot, 1)
     assert "is in this season already" in boss.submit(f"{path}/entries", 409, bot=str(bot)).text
     with site.world.db.reading() as session:
-        assert not service.entry_info(session, season, bot).follows, "its author's choice stands"
+        assert not entry_info(session, season, bot).follows, "its author's choice stands"
     boss.submit(f"{path}/state", state="frozen")
     assert f"{path}/entries" not in [form.action for form in boss.page.forms]
 
@@ -318,7 +327,7 @@ def test_every_entry_of_a_large_season_can_be_decided_about(
     boss.submit(f"{path}/entries/4/withdraw?page=2", reason="It must.")
     assert rows() == [3, 4], "and what is done leads back to it"
     with site.world.db.reading() as session:
-        fifth = service.bot_info(session, 5).name
+        fifth = bot_info(session, 5).name
     boss.get(f"{path}?q=+{fifth.upper()}")
     assert rows() == [5]
     boss.submit(f"{path}/entries/5/disqualify?page=1&q=+{fifth.upper()}", reason="It must.")
@@ -397,8 +406,8 @@ def test_an_appeal_tells_what_looking_again_found(
         "problem": "diverged at <3>",
     }
     with site.world.db.transaction() as session:
-        author = service.check_password(session, "ada", PASSWORD)
-        service.open_appeal(session, author, played.ids[1], "It was fast.", findings)
+        author = check_password(session, "ada", PASSWORD)
+        open_appeal(session, author, played.ids[1], "It was fast.", findings)
     assert told in boss.get("/desk").text
     record = site.ok(200, site.client.get("/v1/audit"))["items"][0]
     assert (record["action"], json.loads(record["data"])["verified"]) == ("appeal-opened", verified)
@@ -412,10 +421,10 @@ def test_the_oldest_appeals_come_first_and_none_is_out_of_reach(
     site.world.play_all()
     findings = {"verified": True, "exchanges": 1, "faults": [], "attempts": []}
     with site.world.db.transaction() as session:
-        owner = service.bot_info(session, 1).author
-        author = service.check_password(session, owner, PASSWORD)
+        owner = bot_info(session, 1).author
+        author = check_password(session, owner, PASSWORD)
         for match in range(1, 6):
-            service.open_appeal(session, author, match, f"appeal {match}", findings)
+            open_appeal(session, author, match, f"appeal {match}", findings)
 
     def shown() -> list[str]:
         return re.findall(r">(appeal \d)<", boss.answer.text)
@@ -480,7 +489,7 @@ def test_an_operator_of_a_league_without_matches_reads_of_no_span(boss: Browser)
 
 def test_the_operator_sees_slots_that_idle_beside_unplayed_matches(boss: Browser, site: Site) -> None:
     with site.world.db.transaction() as session:
-        service.record_check(session, site.world.host, {"slots": 4}, (), 0)
+        record_check(session, site.world.host, {"slots": 4}, (), 0)
     page = boss.get("/operator")
     assert "slots that judge4\n" in page.text
     assert "idle, though" not in page.text
@@ -509,6 +518,6 @@ def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, pla
     assert "matches of the last day: left 1." in boss.get("/operator").text
     assert "Operator" in boss.get("/account").text
     with site.world.db.transaction() as session:
-        service.set_role(session, "chief", Role.ORGANISER)
+        set_role(session, "chief", Role.ORGANISER)
     boss.get("/operator", 403)
     boss.get("/desk")

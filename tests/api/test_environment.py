@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from league import service
+from league.service.bots.environments import record_environment
 from sandbox.box import Limits
 from sandbox.environment import Environment, Image, _building, _language, _running
 from sandbox.languages import LANGUAGES
@@ -23,7 +23,7 @@ CORE = Environment(
 
 def describe(site: Site, found: Environment = CORE) -> None:
     with site.world.db.transaction() as session:
-        service.record_environment(session, "f1", found.image.name, asdict(found), "w1")
+        record_environment(session, "f1", found.image.name, asdict(found), "w1")
 
 
 def test_before_any_worker_has_looked_that_is_what_is_said(site: Site) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session
 
-from api.pages import exhibition as pages
+from api.pages.player import exhibition as pages
+from api.pages.player.turns import Turn, turn_of
 from api.streams import Streams
-from api.turns import Turn, turn_of
 from engine.core import Reply
 from engine.games import GAMES
 from engine.scenes import scenes_so_far
@@ -18,8 +18,9 @@ from engine.transcript import decode
 from engine.unfinished import unfinished
 from league.errors import IllegalMove
 from league.jobs import ExhibitionJob
-from league.service import exhibiting, exhibitions
-from league.service.users import Person, existing_user
+from league.service.jobs import exhibiting, exhibitions
+from league.service.people.person import Person
+from league.service.people.users import existing_user
 from league.states import ExhibitionState, Role
 from league.tables import Exhibition
 from tests.api.browser import PAGE, Browser

@@ -13,9 +13,18 @@ from typing import Any
 import pytest
 from sqlmodel import Session, SQLModel, col, select, update
 
-from league import service, tables
-from league.service.challenges import GateTerms
-from league.service.told import HOST_UNFIT, NOT_CHECKED
+from league import tables
+from league.service.ground.causes import HOST_UNFIT, NOT_CHECKED
+from league.service.people.teams import create_team
+from league.service.rankings.standings import leaderboard, refit
+from league.service.rulings.rulings import rejudge_match, void_match
+from league.service.seasons.absence import disqualify
+from league.service.seasons.bot_changes import change_bot
+from league.service.seasons.divisions import assign_division
+from league.service.seasons.entries import enter
+from league.service.seasons.gates import GateTerms
+from league.service.series.hosts import hosts
+from league.service.views import matches as league_matches
 from league.states import FinalsFormat
 from league.words import Exported
 from tests.api.site import Site
@@ -40,18 +49,19 @@ class Furnished:
             self.bots.append(bot_id)
             with world.db.transaction() as session:
                 if number == 0:
-                    service.change_bot(session, owner, bot_id, team_id=service.create_team(session, owner, "us").id)
-                service.enter(session, owner, self.season, bot_id, None, GateTerms(elo0=0, elo1=50, games=50))
-                service.assign_division(session, world.boss, self.season, bot_id, 1 + number // 2)
+                    change_bot(session, owner, bot_id, team_id=create_team(session, owner, "us").id)
+                enter(session, owner, self.season, bot_id, None, GateTerms(elo0=0, elo1=50, games=50))
+                assign_division(session, world.boss, self.season, bot_id, 1 + number // 2)
         self.play(first=True)
         world.build(world.upload(owners[0], self.bots[0]))  # to its gate
         self.play()
         with world.db.transaction() as session:
-            self.rejudged, self.voided = (match.id for match in service.matches(session, bot_id=self.bots[1], limit=2))
-            service.void_match(session, world.boss, self.voided, FORMULA)
-            service.rejudge_match(session, world.boss, self.rejudged, "again")
-            service.disqualify(session, world.boss, self.season, self.bots[3], f" {FORMULA}")
-            service.refit(session, self.season)
+            played = league_matches.matches(session, bot_id=self.bots[1], limit=2)
+            self.rejudged, self.voided = (match.id for match in played)
+            void_match(session, world.boss, self.voided, FORMULA)
+            rejudge_match(session, world.boss, self.rejudged, "again")
+            disqualify(session, world.boss, self.season, self.bots[3], f" {FORMULA}")
+            refit(session, self.season)
             named = update(tables.Bot).where(col(tables.Bot.id) == self.bots[1])
             session.execute(named.values(name="=cmd|'/c calc'!A1"))
             why = update(tables.Participant).where(col(tables.Participant.fault).is_not(None))
@@ -135,7 +145,7 @@ def test_an_export_is_what_the_database_holds(furnished: Furnished, table: Expor
 def test_a_machine_is_known_by_its_number_alone(furnished: Furnished, table: Exported) -> None:
     name = furnished.world.host.name
     with furnished.world.db.reading() as session:
-        number = next(host.number for host in service.hosts(session) if host.name == name)
+        number = next(host.number for host in hosts(session) if host.name == name)
         workers = set(session.exec(select(tables.Attempt.worker).where(col(tables.Attempt.worker).is_not(None))))
     assert {str(worker).partition(":")[0] for worker in workers} == {name}
     played = [line for line in furnished.lines(table) if line.get("attempts", 1)]
@@ -157,7 +167,7 @@ def test_reasons_of_an_unfit_machine_are_exported_without_an_engines_words(furni
 
 def test_standings_are_the_newest_ranking_with_its_intervals(furnished: Furnished) -> None:
     with furnished.world.db.reading() as session:
-        board = service.leaderboard(session, furnished.season)
+        board = leaderboard(session, furnished.season)
     lines = furnished.lines(Exported.STANDINGS)
     every = board.standings["rows"] + board.standings["unranked"]
     assert len(lines) == len(every) >= 4

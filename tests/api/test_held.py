@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from league import service
 from league.jobs import MatchOutcome
+from league.service.rankings.standings import refit
+from league.service.rulings.operators import set_role
+from league.service.series.carrying_out import finish_series
 from league.states import Role
 from tests.api.browser import Browser
 from tests.api.served import served
@@ -31,7 +33,7 @@ def hold(site: Site, matches: int = 1) -> list[int]:
         voids = [void(match, seat=1, peak_bytes=5) for match in job.matches[:matches]]
         with site.world.db.transaction() as session:
             outcomes = [*voids, *(won(match) for match in job.matches[matches:] if last)]
-            assert service.finish_series(session, job, f"{site.world.host.name}:7", outcomes)
+            assert finish_series(session, job, f"{site.world.host.name}:7", outcomes)
     return [outcome.match_id for outcome in voids]
 
 
@@ -39,7 +41,7 @@ def hold(site: Site, matches: int = 1) -> list[int]:
 def boss(site: Site) -> Iterator[Browser]:
     browser = Browser(site).sign_up("chief")
     with site.world.db.transaction() as session:
-        service.set_role(session, "chief", Role.ADMIN)
+        set_role(session, "chief", Role.ADMIN)
     yield browser
     browser.close()
 
@@ -135,7 +137,7 @@ def test_the_audit_page_counts_those_that_wait(site: Site, ranked: bool) -> None
     hold(site, 3)
     if ranked:
         with site.world.db.transaction() as session:
-            assert service.refit(session, 1)
+            assert refit(session, 1)
     (season,) = re.findall(r"<tr>\s*<th scope=\"row\">.*?</tr>", site.client.get("/audit").text, re.DOTALL)
     cells = re.findall(r"<td class=\"number\"[^>]*>([^<]*)", season)
     assert cells[-2:] == (["0", "3"] if ranked else ["\u2013", "3"])

@@ -8,8 +8,9 @@ from collections import OrderedDict
 import pytest
 
 from api.services import CACHED_BODIES, FRESH_SECONDS, Bodies, Body
-from league import service
 from league.database import Database
+from league.service.rankings import standings
+from league.service.seasons.entries import enter
 from tests.api.site import Site
 
 
@@ -23,7 +24,7 @@ def season_id(site: Site) -> int:
 
 def refit(site: Site, season: int) -> None:
     with site.world.db.transaction() as session:
-        assert service.refit(session, season)
+        assert standings.refit(session, season)
 
 
 def expire(site: Site) -> None:
@@ -66,7 +67,7 @@ def test_a_new_ranking_has_a_new_etag(site: Site, season_id: int) -> None:
     before = site.client.get(path)
     owner, bot_id = site.world.bot()
     with site.world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
+        enter(session, owner, season_id, bot_id)
     refit(site, season_id)
     expire(site)
     after = site.client.get(path, headers={"If-None-Match": before.headers["etag"]})

@@ -13,7 +13,7 @@ from api.pages import live
 from api.pages.live import News
 from api.services import Services
 from api.streams import Streams
-from league import service
+from league.service.rankings.standings import refit
 from tests.api.site import Site
 
 
@@ -31,7 +31,7 @@ def ranked(site: Site, season: int) -> None:
     assert world.finish(job)
     world.clock.turn(10)
     with world.db.transaction() as session:
-        assert service.refit(session, season)
+        assert refit(session, season)
 
 
 def asker(host: str) -> Request:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from api.services import FRESH_SECONDS
 from engine.core import Reply
 from league.jobs import SeriesJob
-from league.service import live
+from league.service.series import live
 from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.league.world import void

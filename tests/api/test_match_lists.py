@@ -10,9 +10,9 @@ import pytest
 from api.pages import match, matches
 from engine.core import Result
 from engine.figures import points
-from league import service
-from league.service.audit import record
-from league.service.matches import MatchInfo, SeatInfo
+from league.service.ground.audit import record
+from league.service.views import matches as league_matches
+from league.service.views.matches import MatchInfo, SeatInfo, match_detail
 from tests.api.site import Site
 from tests.api.test_matches import Played, transcript
 from tests.api.test_pages import HTML, page
@@ -49,7 +49,7 @@ def test_a_bots_matches_are_listed_against_all_and_against_one(
 ) -> None:
     monkeypatch.setattr(matches, "ROWS", 3)
     with site_of_three.world.db.reading() as session:
-        mine = service.matches(session, bot_id=2)
+        mine = league_matches.matches(session, bot_id=2)
     assert "/bots/2/matches" in page(site_of_three, "/bots/2").links
     assert walked(site_of_three, "/bots/2/matches") == [one.id for one in mine]
     against = [one.id for one in mine if 3 in {seat.bot_id for seat in one.seats}]
@@ -86,7 +86,7 @@ def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch
 
 def detail(site: Site, number: int) -> MatchInfo:
     with site.world.db.reading() as session:
-        return service.match_detail(session, number).match
+        return match_detail(session, number).match
 
 
 def test_a_list_that_did_not_change_is_304(site_of_three: Site) -> None:

@@ -11,9 +11,9 @@ import zstandard
 from engine.chance import commitment
 from engine.core import Message, Reply
 from engine.transcript import Exchange, Transcript, decode, encode
-from league import service
 from league.blobs import _path
 from league.jobs import Failure, MatchOutcome, SeriesJob
+from league.service.series.carrying_out import release_series
 from tests.api.site import Site
 from tests.league.world import GAME, abandoned, forfeited, won
 
@@ -185,6 +185,6 @@ def test_what_befell_the_whole_series_is_shown_with_each_match(site: Site) -> No
     job = site.world.claim(series)
     assert job is not None
     with site.world.db.transaction() as session:
-        service.release_series(session, job, "w1", Failure("no-engine", "the engine does not answer", {"errno": 111}))
+        release_series(session, job, "w1", Failure("no-engine", "the engine does not answer", {"errno": 111}))
     (attempt,) = site.ok(200, site.client.get("/v1/matches/1"))["attempts"]
     assert (attempt["match_id"], attempt["cause"], attempt["evidence"]) == (None, "no-engine", {"errno": 111})

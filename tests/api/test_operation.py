@@ -14,13 +14,15 @@ from typing import Any
 import httpx
 import pytest
 
-from api.connections import guarded
+from api.edge.connections import guarded
 from engine.core import Fault, Result
-from league import service
-from league.room import Room
-from league.service import exhibiting, exhibitions
-from league.service.users import Person
+from league.service.course.states import set_season_state
+from league.service.jobs import exhibiting, exhibitions
+from league.service.jobs.sweep import sweep
+from league.service.people.person import Person
+from league.service.rankings.standings import refit
 from league.states import FinalsFormat, SeasonState
+from league.storage.room import Room
 from tests.api.served import served
 from tests.api.site import PROBLEM, Site
 
@@ -107,7 +109,7 @@ def test_the_queues_are_measured(site: Site) -> None:
     assert (metric(site, "deadheat_slots"), metric(site, "deadheat_slots_idle")) == (1, 0)
     assert metric(site, 'deadheat_queue_rows{queue="build",state="uploaded"}') == 0
     with site.world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
     site.world.clock.turn(5)
     assert metric(site, f'deadheat_ratings_age_seconds{{season="{season}"}}') == 5
 
@@ -141,7 +143,7 @@ def test_peoples_matches_are_measured_while_they_wait_and_by_how_they_ended(site
     assert ended(site) == {"played": 2, "resigned": 1, "late": 1, "left": 1, "no-worker": 0}
     world.clock.turn(exhibiting.QUEUE_SECONDS)
     with world.db.transaction() as session:
-        service.sweep(session)
+        sweep(session)
     assert ended(site) == {"played": 2, "resigned": 1, "late": 1, "left": 1, "no-worker": 1}
     world.clock.turn(86_401)
     assert set(ended(site).values()) == {0}
@@ -158,15 +160,15 @@ def test_rankings_are_watched_until_their_season_closes(site: Site) -> None:
     age, behind = (f'deadheat_ratings_{what}{{season="{season}"}}' for what in ("age_seconds", "behind"))
     site.world.play_all()
     with site.world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
     for state, changed in ((SeasonState.OPEN, 0), (SeasonState.FROZEN, 0), (SeasonState.FINALS, 1)):
         with site.world.db.transaction() as session:
-            service.set_season_state(session, site.world.boss, season, state)
+            set_season_state(session, site.world.boss, season, state)
         site.world.clock.turn(5)
         assert metric(site, behind) == changed
         assert metric(site, age) > 0
     with site.world.db.transaction() as session:
-        service.set_season_state(session, site.world.boss, season, SeasonState.CLOSED, force=True)
+        set_season_state(session, site.world.boss, season, SeasonState.CLOSED, force=True)
     assert behind not in site.client.get("/metrics").text
 
 

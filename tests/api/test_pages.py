@@ -17,12 +17,14 @@ from api.pages.docs import TITLES
 from api.pages.render import ms, shown
 from api.services import SITE
 from engine.games import GAMES
-from league import service
 from league.beside import TALLIES
 from league.jobs import FaultRecord, Latency
-from league.response_times import bucket
+from league.service.rankings.standings import leaderboard, refit
+from league.service.rulings.rulings import rejudge_match, void_match
+from league.service.seasons.divisions import assign_division
 from league.states import Ranks
 from league.tables import Participant
+from league.time_buckets import bucket
 from tests.api.site import Site
 from tests.api.test_matches import Played
 from tests.league.world import forfeited, won
@@ -77,7 +79,7 @@ def test_an_empty_league_has_a_home(site: Site) -> None:
 def test_every_link_of_every_page_leads_somewhere(played: Played) -> None:
     site = played.site
     with site.world.db.transaction() as session:
-        service.refit(session, played.season)
+        refit(session, played.season)
     todo, done = ["/"], set[str]()
     while todo:
         path = todo.pop()
@@ -101,7 +103,7 @@ def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
     assert "Nothing is ranked yet" in page(site, f"/seasons/{season}").text
     site.world.play_all()
     with site.world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
     site.app.state.services.bodies._seconds = lambda: 10**9
     found = page(site, f"/seasons/{season}")
     assert found.tags.count("svg") == 3
@@ -118,11 +120,11 @@ def test_matches_that_do_not_count_are_counted_apart(site: Site, ranked: bool) -
     season = site.world.season(3, series_length=2, games_per_pair=2)
     site.world.play_all()
     with site.world.db.transaction() as session:
-        service.void_match(session, site.world.boss, 1, "a cosmic ray")
-        service.rejudge_match(session, site.world.boss, 2, "another")
+        void_match(session, site.world.boss, 1, "a cosmic ray")
+        rejudge_match(session, site.world.boss, 2, "another")
     if ranked:
         with site.world.db.transaction() as session:
-            service.refit(session, season)
+            refit(session, season)
     told = "4 matches played, 1 to come, 2 that do not count"
     assert told in page(site, f"/seasons/{season}").text
 
@@ -132,7 +134,7 @@ def test_at_tables_of_three_and_more_pages_say_what_is_counted(site: Site, seats
     season = site.world.season(3, game="liars-dice", seats=seats, ranks=ranks, series_length=seats, games_per_pair=2)
     site.world.play_all()
     with site.world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
     for path in (f"/seasons/{season}", "/bots/1"):
         text = page(site, path).text
         assert [told in text for told in TALLIES.values()] == [seats > 2 and ranks is one for one in TALLIES]
@@ -142,10 +144,10 @@ def test_divisions_stand_apart(site: Site) -> None:
     season = site.world.season(4, series_length=2, games_per_pair=2, divisions=[("Gold", None), ("Silver", None)])
     with site.world.db.transaction() as session:
         for bot_id in (1, 2):
-            service.assign_division(session, site.world.boss, season, bot_id, 1)
+            assign_division(session, site.world.boss, season, bot_id, 1)
     site.world.play_all()
     with site.world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
     text = page(site, f"/seasons/{season}").text
     assert text.index("Gold") < text.index("Silver")
     assert "1\u20132" in text
@@ -267,7 +269,7 @@ def test_bars_share_one_scale() -> None:
 def test_the_audit_page_shows_faults_failures_and_decisions(site: Site) -> None:
     played = Played(site)
     with site.world.db.transaction() as session:
-        service.refit(session, played.season)
+        refit(session, played.season)
     boss = site.organiser()
     why = {"reason": "<b>the host</b> \u202e"}
     site.ok(200, site.client.post(f"/v1/matches/{played.ids[0]}/void", json=why, headers=boss))
@@ -288,8 +290,8 @@ def test_a_leaderboard_is_searched_filtered_and_paged(site: Site, monkeypatch: p
     season = site.world.season(5, series_length=2, games_per_pair=2)
     site.world.play_all()
     with site.world.db.transaction() as session:
-        service.refit(session, season)
-        rows = service.leaderboard(session, season).standings["rows"]
+        refit(session, season)
+        rows = leaderboard(session, season).standings["rows"]
 
     def names(query: str) -> list[str]:
         links = page(site, f"/seasons/{season}{query}").links
@@ -313,7 +315,7 @@ def test_hostile_searches_stay_text(site: Site) -> None:
     season = site.world.season(2, series_length=2, games_per_pair=2)
     site.world.play_all()
     with site.world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
     answer = site.client.get(f"/seasons/{season}", params={"q": '"><script>&'})
     assert '"><script>' not in answer.text
     assert site.client.get(f"/seasons/{season}?q={'x' * 65}").status_code == 422
@@ -323,10 +325,10 @@ def test_a_division_has_a_page_of_its_own(site: Site) -> None:
     season = site.world.season(4, series_length=2, games_per_pair=2, divisions=[("Gold", None), ("Silver", None)])
     with site.world.db.transaction() as session:
         for bot_id in (1, 2):
-            service.assign_division(session, site.world.boss, season, bot_id, 1)
+            assign_division(session, site.world.boss, season, bot_id, 1)
     site.world.play_all()
     with site.world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
     text = site.client.get(f"/seasons/{season}?division=1").text
     board = text[text.index('id="board"') : text.index('id="newest"')]
     assert set(re.findall(r"/bots/(\d+)\"", board.split("<details>")[0])) == {"1", "2"}
@@ -337,7 +339,7 @@ def test_who_took_points_from_whom_has_a_page(site: Site) -> None:
     assert "Nothing is ranked" in page(site, f"/seasons/{season}/matrix").text
     site.world.play_all()
     with site.world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
     site.app.state.services.bodies._seconds = lambda: 10**9
     found = page(site, f"/seasons/{season}/matrix")
     assert found.text.count("1/2") == 6
@@ -347,7 +349,7 @@ def test_who_took_points_from_whom_has_a_page(site: Site) -> None:
 def test_a_bots_page_tells_what_its_author_wants_to_know(played: Played) -> None:
     site = played.site
     with site.world.db.transaction() as session:
-        service.refit(session, played.season)
+        refit(session, played.season)
         of_loser = (Participant.match_id == played.ids[1], Participant.seat == 0)
         loser = session.exec(select(Participant.bot_id).where(*of_loser)).one()
     [other] = set(played.bots) - {loser}
@@ -373,7 +375,7 @@ def test_response_times_are_told_as_shares_of_their_limit(site: Site) -> None:
     timed = Latency(0, "ROLL", limit, 100, 816_000_000, 310_000_000, counts)
     assert site.world.finish(job, [dataclasses.replace(won(job.matches[0]), latencies=(timed,))])
     with site.world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
         [bot_id] = session.exec(select(Participant.bot_id).where(Participant.seat == 0)).all()
     text = re.sub(r"\s+", " ", page(site, f"/bots/{bot_id}").text)
     share = re.search(r"ROLL: it uses (\d+) % of its limit at the 99th percentile", text)
@@ -391,7 +393,7 @@ def test_a_bots_history_is_drawn(site: Site) -> None:
         assert site.world.finish(job)
         site.world.clock.turn(60)
         with site.world.db.transaction() as session:
-            assert service.refit(session, season)
+            assert refit(session, season)
     text = site.client.get("/bots/1").text
     line = re.search(r'class="rating" points="([^"]+)"', text)
     band = re.search(r'class="band" points="([^"]+)"', text)

@@ -11,7 +11,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 
 from api.errors import STATUS
 from engine.games import GAMES
-from league import errors, service
+from league import errors
 from league.errors import LeagueError
 from tests.api.site import PASSWORD, Site, bearer
 from tests.league.world import GAME
@@ -244,7 +244,7 @@ def test_our_own_failure_tells_nothing_inner(site: Site, monkeypatch: pytest.Mon
     def explode(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(service, "seasons", explode)
+    monkeypatch.setattr("api.routes.seasons.seasons", explode)
     answer = site.client.get("/v1/seasons")
     problem = site.problem(500, answer, "internal")
     assert "secret" not in str(problem)
@@ -257,7 +257,7 @@ def test_a_database_that_is_away_is_told_as_what_passes(
     def refused(*_: object, **__: object) -> None:
         raise away("SELECT secret", {}, ConnectionError("no route to host"))
 
-    monkeypatch.setattr(service, "seasons", refused)
+    monkeypatch.setattr("api.routes.seasons.seasons", refused)
     answer = site.client.get("/v1/seasons")
     problem = site.problem(503, answer, "database-away")
     assert problem["detail"] == "The database cannot be reached at the moment. Please try again in a few seconds."

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from league.chain import GENESIS, AuditEntry, record_sha256
+from league.verification.chain import GENESIS, AuditEntry, record_sha256
 from tests.api.site import Site, bearer
 from tests.api.test_matches import Played
 

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from league import service
 from league.jobs import BuildOutcome
+from league.service.course.states import set_season_state
+from league.service.jobs.builds import claim_build, finish_build
+from league.service.rankings.publishing import publish
+from league.service.rankings.standings import refit
 from league.states import FinalsFormat, SeasonState
 from tests.api.site import Site
 from tests.league.world import GAME
@@ -109,7 +112,7 @@ def test_final_standings_are_told_apart_from_others(site: Site) -> None:
     site.ok(200, site.client.put(f"{path}/entries/{ready_bot(site, ada)}", headers=ada))
     site.ok(200, site.client.patch(path, json={"state": "closed"}, headers=boss))
     with site.world.db.transaction() as session:
-        assert service.publish(session, season_id)
+        assert publish(session, season_id)
     board = site.ok(200, site.client.get(f"{path}/leaderboard"))
     season = site.ok(200, site.client.get(path))
     assert board["final"]
@@ -140,9 +143,9 @@ def test_the_page_of_a_season_tells_how_far_its_finals_are(site: Site) -> None:
     season_id = site.world.season(3, games_per_pair=2, finals=FinalsFormat.ROUND_ROBIN, finals_extra_games=7)
     site.world.play_all()
     with site.world.db.transaction() as session:
-        service.set_season_state(session, site.world.boss, season_id, SeasonState.FINALS)
+        set_season_state(session, site.world.boss, season_id, SeasonState.FINALS)
     with site.world.db.transaction() as session:
-        service.refit(session, season_id)
+        refit(session, season_id)
     site.world.tick()
     (told,) = site.ok(200, site.client.get(f"/v1/seasons/{season_id}"))["finals_progress"]
     assert (told["finalists"], told["finished"], told["series"], told["extra_left"]) == (3, 0, 3, 7)
@@ -250,9 +253,9 @@ def test_the_transcript_of_a_qualification_is_its_authors(site: Site) -> None:
     site.problem(404, site.client.get(path, headers=ada), "not-found")
     transcript = b'{"a": 1}\n'
     with site.world.db.transaction() as session:
-        job = service.claim_build(session, version_id, "builder")
+        job = claim_build(session, version_id, "builder")
         assert job is not None
-        assert service.finish_build(session, job, BuildOutcome(None, "slow", "", site.blobs.put(transcript)))
+        assert finish_build(session, job, BuildOutcome(None, "slow", "", site.blobs.put(transcript)))
     answer = site.client.get(path, headers=ada)
     assert (answer.status_code, answer.content) == (200, transcript)
     assert answer.headers["content-type"] == "application/x-ndjson"

@@ -72,10 +72,10 @@ def test_a_broker_that_is_away_loses_no_upload(site: Site) -> None:
     ada = site.author()
     made = site.ok(202, site.upload(ada, site.bot(ada), b"print()"))
     site.world.clock.turn(site.world.settings.requeue_seconds)
-    from league import service
+    from league.service.jobs.sweep import sweep
 
     with site.world.db.transaction() as session:
-        assert service.sweep(session).build_ids == [made["id"]]
+        assert sweep(session).build_ids == [made["id"]]
 
 
 @pytest.mark.parametrize(
@@ -260,15 +260,15 @@ def test_builds_and_logs_are_their_authors_alone(site: Site) -> None:
 
 
 def test_a_build_that_we_failed_is_told_to_its_author(site: Site) -> None:
-    from league import service
+    from league.service.jobs.builds import claim_build, release_build
 
     ada = site.author()
     bot_id = site.bot(ada)
     made = site.ok(202, site.upload(ada, bot_id, b"print()"))
     with site.world.db.transaction() as session:
-        job = service.claim_build(session, made["id"], "w1")
+        job = claim_build(session, made["id"], "w1")
         assert job is not None
-        service.release_build(session, job, "no-engine", "no answer at /run/docker.sock")
+        release_build(session, job, "no-engine", "no answer at /run/docker.sock")
     log = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1/log", headers=ada))
     assert [(attempt["cause"], attempt["detail"]) for attempt in log["tries"]] == [
         ("no-engine", "A machine's container engine did not answer.")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from league import service
 from league.jobs import Host
+from league.service.rulings.operators import ensure_organiser
+from league.service.series.hosts import host_arrives, host_seen, record_check
 from tests.api.site import Site
 from tests.api.test_operation import metric
 
@@ -21,14 +22,14 @@ def workers(site: Site) -> dict[str, dict[str, Any]]:
 
 def organiser(site: Site) -> dict[str, str]:
     with site.world.db.transaction() as session:
-        return {"Authorization": f"Bearer {service.ensure_organiser(session, 'boss')}"}
+        return {"Authorization": f"Bearer {ensure_organiser(session, 'boss')}"}
 
 
 def test_an_organiser_sees_who_is_there_and_why_somebody_may_not_judge(site: Site) -> None:
     with site.world.db.transaction() as session:
-        service.host_arrives(session, SECOND, "deadheat/judge:core")
-        service.record_check(session, SECOND, NOISY, ["No clock."], 60)
-        service.host_seen(session, SECOND, 0.25)
+        host_arrives(session, SECOND, "deadheat/judge:core")
+        record_check(session, SECOND, NOISY, ["No clock."], 60)
+        host_seen(session, SECOND, 0.25)
     found = workers(site)
     assert found["machine"]["judges"]
     assert found["machine"]["reasons"] == []
@@ -52,8 +53,8 @@ def test_fitness_is_measured_by_machine(site: Site) -> None:
     assert metric(site, 'deadheat_host_fit{host="machine"}') == 1
     assert metric(site, 'deadheat_host_judges{host="machine"}') == 1
     with site.world.db.transaction() as session:
-        service.record_check(session, site.world.host, {}, ["Too much noise."], 60)
-        service.host_seen(session, site.world.host, 0.125)
+        record_check(session, site.world.host, {}, ["Too much noise."], 60)
+        host_seen(session, site.world.host, 0.125)
     assert metric(site, 'deadheat_host_fit{host="machine"}') == 0
     assert metric(site, 'deadheat_host_judges{host="machine"}') == 0
     assert metric(site, 'deadheat_host_steal_ratio{host="machine"}') == 0.125

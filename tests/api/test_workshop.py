@@ -7,9 +7,12 @@ from collections.abc import Iterator
 import pytest
 from sqlmodel import update
 
-from league import service
-from league.service.seasons import SeasonSettings
-from league.service.users import Person
+from league.service.course.states import set_season_state
+from league.service.people.person import Person
+from league.service.seasons.absence import disqualify
+from league.service.seasons.entries import enter, let_in
+from league.service.seasons.gates import GateTerms
+from league.service.seasons.seasons import SeasonSettings, create_season
 from league.states import Admission, Role, SeasonState, VersionState
 from league.tables import BotVersion
 from tests.api.browser import OURS, Browser
@@ -107,7 +110,7 @@ def test_hostile_names_and_logs_stay_text(ada: Browser, site: Site) -> None:
 def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site) -> None:
     world = site.world
     with world.db.transaction() as session:
-        season = service.create_season(session, world.boss, name="S", game=GAME).id
+        season = create_season(session, world.boss, name="S", game=GAME).id
     ada.get("/bots/1/upload")
     page = ada.submit(f"/bots/1/seasons/{season}/enter", 409)
     assert "no version that is ready" in page.text
@@ -121,15 +124,15 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
     assert "withdrawn" in ada.submit(f"/bots/1/seasons/{season}/withdraw").text
     assert "withdrawn" not in ada.submit(f"/bots/1/seasons/{season}/rejoin").text
     with world.db.transaction() as session:
-        service.disqualify(session, world.boss, season, 1, "<b>cheats</b>")
+        disqualify(session, world.boss, season, 1, "<b>cheats</b>")
     page = ada.get("/bots/1/upload")
     assert "disqualified" in page.text
     assert "<b>cheats</b>" in page.text
     assert "b" not in page.tags
     assert f"/bots/1/seasons/{season}/rejoin" not in [form.action for form in page.forms]
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season, SeasonState.OPEN)
-        service.set_season_state(session, world.boss, season, SeasonState.CLOSED)
+        set_season_state(session, world.boss, season, SeasonState.OPEN)
+        set_season_state(session, world.boss, season, SeasonState.CLOSED)
     assert [form.action for form in ada.get("/bots/1/upload").forms if "seasons" in form.action] == []
 
 
@@ -150,7 +153,7 @@ def test_nothing_is_offered_where_a_seasons_rules_keep_the_bot_out(
     assert form not in [found.action for found in ada.page.forms]
     site.world.build(site.world.upload(Person(2, "ada", Role.AUTHOR), 1))
     with site.world.db.transaction() as session:
-        service.let_in(session, site.world.boss, season, 1)
+        let_in(session, site.world.boss, season, 1)
     ada.get("/bots/1/upload")
     ada.submit(form, version="1")
     assert "Version 1 plays." in ada.page.text, "whoever entered it, its author chooses"
@@ -159,12 +162,12 @@ def test_nothing_is_offered_where_a_seasons_rules_keep_the_bot_out(
 def test_the_workshop_tells_how_a_version_fares_at_its_gate(ada: Browser, site: Site) -> None:
     world = site.world
     with world.db.transaction() as session:
-        season = service.create_season(session, world.boss, name="S", game=GAME).id
+        season = create_season(session, world.boss, name="S", game=GAME).id
     owner = Person(2, "ada", Role.AUTHOR)
     for program in ("one", "two"):
         world.build(world.upload(owner, 1), program=program)
         with world.db.transaction() as session:
-            service.enter(session, owner, season, 1, gate=service.GateTerms())
+            enter(session, owner, season, 1, gate=GateTerms())
     assert "Version 2 against 1 at the promotion gate: running 0 won" in " ".join(
         ada.get("/bots/1/upload").text.split()
     )

@@ -29,9 +29,11 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 from sqlmodel import select
 
-from league import service
 from league.config import Settings
 from league.database import Database
+from league.service.jobs.sweep import sweep
+from league.service.series.turns import claim_next_series
+from league.service.views.queues import queues
 from league.states import SeriesState
 from league.tables import Series
 from tests.benchmarks.cgroups import MeasuredGroup
@@ -204,12 +206,12 @@ def _make_room(world: World, _: int) -> None:
 
 def _claim(world: World, number: int) -> None:
     with world.db.transaction() as session:
-        assert service.claim_next_series(session, FIRST + 7 * number, "w1", world.host) is not None
+        assert claim_next_series(session, FIRST + 7 * number, "w1", world.host) is not None
 
 
 def _sweep(world: World, due: int) -> None:
     with world.db.transaction() as session:
-        assert len(service.sweep(session).series_ids) == due
+        assert len(sweep(session).series_ids) == due
 
 
 def _make_due(world: World, number: int) -> None:
@@ -229,7 +231,7 @@ def _dates() -> dict[str, object]:
 
 def _look(world: World, _: int) -> None:
     with world.db.reading() as session:
-        service.queues(session)
+        queues(session)
 
 
 def _nothing(world: World, _: int) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from sqlmodel import col, select
 
 from engine.chance import commitment
-from league import service
 from league.database import Database
+from league.service.rankings.standings import refit
 from league.tables import RatingSnapshot
 from tests.league.world import GAME, World, settings
 
@@ -52,7 +52,7 @@ def _played(world: World) -> tuple[int, dict[str, object]]:
     season_id = world.season(2, series_length=SERIES, games_per_pair=SERIES)
     world.play_all()
     with world.db.transaction() as session:
-        service.refit(session, season_id)
+        refit(session, season_id)
         [snapshot] = session.exec(select(RatingSnapshot)).all()
         return season_id, copy.deepcopy(snapshot.standings)
 

@@ -36,10 +36,10 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau
 from sqlmodel import Session
 
-from league import service
 from league.pairing import PLACED_SE_ELO, Entrant, Met, PairKey, Terms, pair_key, propose
 from league.pairing.separation import ELO_PER_NAT
-from league.service.steps import insert_rows
+from league.service.ground.steps import insert_rows
+from league.service.rankings.standings import refit
 from league.tables import Bot, BotVersion, Entry, Pair
 from tests.league.paper import Ladder
 from tests.league.world import GAME, START, World, settings
@@ -380,7 +380,7 @@ def tick_ms(bots: int, pairs: int, rounds: int) -> float:
         with world.db.transaction() as session:
             fill(session, season_id, bots, pairs)
         with world.db.transaction() as session:
-            service.refit(session, season_id)
+            refit(session, season_id)
         spent_ms = []
         for _ in range(rounds + 1):
             started_ns = time.process_time_ns()

@@ -36,7 +36,7 @@ from scipy.stats import kendalltau
 
 from league import sprt
 from league.ratings import Games, Prior, RatingConfig, RatingTable, log_of, rate
-from league.service import GateTerms
+from league.service.seasons.gates import GateTerms
 from tests.league.logs import Drawn, drawn_duels, drawn_tables, duel_ranks, matchings, names_of
 
 with warnings.catch_warnings():

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from cli import api_client
-from cli.api_client import Client, Refused
+from cli.server import api_client
+from cli.server.api_client import Client, Refused
 
 ME = {"id": 1, "name": "ada", "role": "author"}
 Answer = Callable[[httpx.Request], httpx.Response]

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from api import middleware
 from api.app import create_app
-from cli import api_client, api_models
-from cli.api_client import Client, Refused
+from api.edge import middleware
+from cli.server import api_client, api_models
+from cli.server.api_client import Client, Refused
 from league.config import Settings
 
 SHAPES = [

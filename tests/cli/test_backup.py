@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from sqlmodel import select
 
-from cli import organiser
-from league import service
+from cli.operator import organiser_token
 from league.blobs import Blobs
 from league.database import Database
+from league.service.rulings.operators import Standing
 from league.tables import BotVersion
 from tests.cli.command import assert_one_sentence, invoke
 from tests.league.world import World, settings
@@ -59,8 +59,8 @@ def test_a_token_of_another_league_is_replaced_and_one_that_opens_is_kept(world:
     def started() -> str:
         """The token, once the server has been started."""
         with closing(Database(world.settings)) as database:
-            assert organiser.keep_token(database, file) == ""
-            assert organiser.standing(database, file) is service.Standing.GOOD
+            assert organiser_token.keep_token(database, file) == ""
+            assert organiser_token.standing(database, file) is Standing.GOOD
         assert file.stat().st_mode & 0o777 == 0o600
         return file.read_text()
 

@@ -7,10 +7,10 @@ import random
 import pytest
 from rich.console import Console
 
-from cli import report
 from cli.console import plain, short, visible
-from cli.score import Score, elo
-from cli.timing import LABELS, Clock, Times
+from cli.local import report
+from cli.local.score import Score, elo
+from cli.local.timing import LABELS, Clock, Times
 from engine.core import Fault, Message, Reply, Result
 from engine.figures import duration, limit
 from engine.transcript import Exchange, Transcript

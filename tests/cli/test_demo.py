@@ -12,8 +12,8 @@ from typing import Self
 
 import pytest
 
-from cli import demo
-from cli.api_client import Refused
+from cli.operator import demo
+from cli.server.api_client import Refused
 from tests.league.world import settings
 
 

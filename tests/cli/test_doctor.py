@@ -12,12 +12,12 @@ import docker
 import pytest
 from pydantic import ValidationError
 
-from cli import checkup
-from cli.checkup import Role, Verdict, look
+from cli.operator import checkup
+from cli.operator.checkup import Role, Verdict, look
 from engine.core import STDERR_KEPT_BYTES
 from league.config import Settings
 from league.database import Database
-from league.room import Room
+from league.storage.room import Room
 from sandbox.runtimes import NO_PARSER_CURE
 from tests.cli.command import ROOT, assert_one_sentence, invoke
 from tests.league.world import World, settings
@@ -199,8 +199,9 @@ def test_an_image_that_is_not_there_is_told_with_its_cure(well: Settings) -> Non
 def test_a_folder_that_the_engine_sees_elsewhere_is_found(well: Settings, tmp_path: Path) -> None:
     """A mount of this process's own, as that of a container would be, is unknown to the engine's machine."""
     script = (
-        "import sys; from pathlib import Path; from cli.checkup import _shared_folder; from tests.league.world import "
-        "settings; run = Path(sys.argv[1]); print(_shared_folder(settings(run), run).verdict)"
+        "import sys; from pathlib import Path; from cli.operator.checkup import _shared_folder; "
+        "from tests.league.world import settings; run = Path(sys.argv[1]); "
+        "print(_shared_folder(settings(run), run).verdict)"
     )
     (tmp_path / "run").mkdir()
     mounted = f"mount -t tmpfs none {tmp_path / 'run'} && exec python -c '{script}' {tmp_path / 'run'}"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.recorded import script
-from cli.recorded_bot import kind
+from cli.local.recorded import script
+from cli.local.recorded_bot import kind
 from engine.chance import attempt_seed
 from engine.core import Fault, Message, Reply
 from engine.transcript import Prompt, encode

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from api.cursors import write_cursor
-from cli.api_client import Client, Refused
-from cli.follow import OVERLAP, POLL_SECONDS, News, Patience, newest_end
-from league import service
+from cli.server.api_client import Client, Refused
+from cli.server.follow import OVERLAP, POLL_SECONDS, News, Patience, newest_end
 from league.jobs import SeriesJob
-from league.service.matches import SeatInfo
+from league.service.views.matches import SeatInfo, match_detail, matches
 from league.tables import Match
 from tests.api.served import served
 from tests.api.site import Site
@@ -36,7 +35,7 @@ class Followed:
 
     def seats(self, job: SeriesJob) -> tuple[SeatInfo, ...]:
         with self.world.db.reading() as session:
-            return service.match_detail(session, job.matches[0].match_id).match.seats
+            return match_detail(session, job.matches[0].match_id).match.seats
 
     def news(self, bot_id: int = 0) -> News:
         made = News(self.client, bot_id, 0, newest_end(self.client))
@@ -106,7 +105,7 @@ def test_who_reads_more_pages_waits_longer_for_the_next_look(
 
     news, patience = followed.news(), Patience(3600, "never")
     monkeypatch.setattr(followed.client, "call", counted)
-    monkeypatch.setattr("cli.follow.time", SimpleNamespace(monotonic=time.monotonic, sleep=slept.append))
+    monkeypatch.setattr("cli.server.follow.time", SimpleNamespace(monotonic=time.monotonic, sleep=slept.append))
     for job in (None, *followed.jobs):
         if job is not None:
             followed.ends(job)
@@ -119,7 +118,7 @@ def test_who_reads_more_pages_waits_longer_for_the_next_look(
 
 def test_of_one_bot_only_its_own_matches_are_told(followed: Followed) -> None:
     with followed.world.db.reading() as session:
-        bot_id = service.matches(session, season_id=followed.season, limit=1)[0].seats[0].bot_id
+        bot_id = matches(session, season_id=followed.season, limit=1)[0].seats[0].bot_id
     mine = [job for job in followed.jobs if any(seat.bot_id == bot_id for seat in followed.seats(job))]
     news = followed.news(bot_id)
     for job in followed.jobs:

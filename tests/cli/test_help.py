@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 
-from cli.api_client import API
 from cli.main import PANELS, app
+from cli.server.api_client import API
 from tests.cli.command import ROOT, invoke
 
 

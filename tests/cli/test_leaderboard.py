@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli import leaderboard
-from cli.api_models import Leaderboard, Standing
+from cli.author import leaderboard
+from cli.server.api_models import Leaderboard, Standing
 
 
 def standing(**chosen: Any) -> Standing:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cli import profiles
-from cli.client import private
-from league import service
+from cli.server import profiles
+from cli.server.client import private
+from league.service.people.newcomers import set_newcomer_rule
 from league.states import NewcomerRule
 from tests.api.served import served
 from tests.api.site import PASSWORD, Site
@@ -68,7 +68,7 @@ def test_from_nothing_to_known_and_out_again(server: str, settings: Path) -> Non
 
 def test_an_invitation_code_opens_the_door(site: Site, server: str) -> None:
     with site.world.db.transaction() as session:
-        service.set_newcomer_rule(session, site.world.boss, NewcomerRule.CODE, "tea")
+        set_newcomer_rule(session, site.world.boss, NewcomerRule.CODE, "tea")
     assert_one_sentence(login("ada", server, "--sign-up"), "needs an invitation code", 1)
     assert "You are ada" in login("ada", server, "--sign-up", "--code", "tea").stdout
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cli import profiles
-from cli.client import LOCAL_SERVER
+from cli.author.new import STARTERS, Language
 from cli.console import ROOT, command
-from cli.new import STARTERS, Language
+from cli.server import profiles
+from cli.server.client import LOCAL_SERVER
 from engine.games import GAMES
 from sandbox.languages import LANGUAGES
 from tests.cli.command import GAME, invoke, play

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.api_client import Refused
+from cli.server.api_client import Refused
 from tests.api.served import served
 from tests.api.site import Site
 from tests.api.test_matches import Played
@@ -152,7 +152,7 @@ def test_an_export_that_breaks_off_leaves_no_file_that_looks_whole(
         yield b"two\n"
         raise Refused(0, "no-answer", "the server is gone")
 
-    monkeypatch.setattr("cli.api_client.Client.export", breaks_off)
+    monkeypatch.setattr("cli.server.api_client.Client.export", breaks_off)
     new, old = tmp_path / "new.jsonl", tmp_path / "old.jsonl"
     old.write_text("whole\n")
     for file in (new, old):

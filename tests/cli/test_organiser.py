@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from sqlmodel import col, update
 
-from cli import organiser
-from league import errors, service
+from cli.operator import organiser_token
+from league import errors
 from league.database import Database
-from league.service import Standing
-from league.service.users import existing_user
+from league.service.people.access import authenticate
+from league.service.people.users import existing_user
+from league.service.rulings.operators import Standing, set_role
 from league.states import Role
 from league.tables import Token
 from tests.cli.command import invoke
@@ -33,7 +34,7 @@ class Kept:
 
     def starts(self) -> str:
         """What `serve` says of the token when it starts."""
-        return organiser.keep_token(self.database, self.file)
+        return organiser_token.keep_token(self.database, self.file)
 
     @property
     def token(self) -> str:
@@ -45,12 +46,12 @@ class Kept:
 
     def has_role(self, role: Role) -> None:
         with self.database.transaction() as session:
-            service.set_role(session, organiser.NAME, role)
+            set_role(session, organiser_token.NAME, role)
 
     def organises(self, token: str) -> bool:
         try:
             with self.database.reading() as session:
-                return service.authenticate(session, token).organises
+                return authenticate(session, token).organises
         except errors.BadToken:
             return False
 
@@ -109,7 +110,7 @@ def test_a_revoked_token_stays_in_its_file_until_that_is_deleted(kept: Kept, exp
 
 @pytest.mark.parametrize("lost", ["nothing", "file", "unknown", "expired"])
 def test_a_demoted_account_stays_demoted_whatever_became_of_its_token(kept: Kept, lost: str) -> None:
-    assert invoke("user", "role", organiser.NAME, "author").returncode == 0
+    assert invoke("user", "role", organiser_token.NAME, "author").returncode == 0
     if lost == "file":
         kept.file.unlink()
     elif lost == "unknown":
@@ -120,8 +121,8 @@ def test_a_demoted_account_stays_demoted_whatever_became_of_its_token(kept: Kept
     assert "no organiser any more" in kept.starts()
     assert (kept.file.read_text() if kept.file.exists() else None) == before
     with kept.database.reading() as session:
-        assert existing_user(session, organiser.NAME).role is Role.AUTHOR
-    assert organiser.standing(kept.database, kept.file) is Standing.DEMOTED
+        assert existing_user(session, organiser_token.NAME).role is Role.AUTHOR
+    assert organiser_token.standing(kept.database, kept.file) is Standing.DEMOTED
     kept.has_role(Role.ORGANISER)
     assert kept.starts() == ""
     assert kept.organises(kept.token)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from league import service
-from league.service.seasons import SeasonSettings
+from league.service.rankings.publishing import publish, seasons_to_publish
+from league.service.rankings.standings import refit, seasons_to_refit
+from league.service.seasons.entries import enter, entries, entry_info
+from league.service.seasons.seasons import SeasonSettings, season_info
 from tests.api.served import served
 from tests.api.site import Site
 from tests.cli.command import ROOT, invoke
@@ -41,13 +43,13 @@ def finish(site: Site) -> None:
         world.play_all()
         world.clock.turn(world.settings.refit_seconds)
         with world.db.transaction() as session:
-            due, over = service.seasons_to_refit(session), service.seasons_to_publish(session)
+            due, over = seasons_to_refit(session), seasons_to_publish(session)
         for season_id in due:
             with world.db.transaction() as session:
-                service.refit(session, season_id)
+                refit(session, season_id)
         for season_id in over:
             with world.db.transaction() as session:
-                service.publish(session, season_id)
+                publish(session, season_id)
 
 
 def test_the_commands_of_the_page_run_a_season(site: Site) -> None:
@@ -57,20 +59,20 @@ def test_the_commands_of_the_page_run_a_season(site: Site) -> None:
     for words in commands():
         if words[1] == "assign":
             with site.world.db.transaction() as session:
-                service.enter(session, site.world.boss, int(words[2]), bots[0])
+                enter(session, site.world.boss, int(words[2]), bots[0])
         done = invoke(*words)
         assert done.returncode == 0, (words, done.stderr)
         told[" ".join(words[1:3])] = done.stdout
         if words[1] == "open":
             for owner, bot_id in zip(authors, bots, strict=True):
                 with site.world.db.transaction() as session:
-                    service.enter(session, owner, int(words[2]), bot_id)
+                    enter(session, owner, int(words[2]), bot_id)
         finish(site)
     assert "closed, standings published" in told["show 1"]
     with site.world.db.reading() as session:
-        first, third = service.season_info(session, 1), service.season_info(session, 3)
-        assert {entry.finals_seed for entry in service.entries(session, 1)} == {1, 2}
-        assert service.entry_info(session, 2, 1).division == 1
+        first, third = season_info(session, 1), season_info(session, 3)
+        assert {entry.finals_seed for entry in entries(session, 1)} == {1, 2}
+        assert entry_info(session, 2, 1).division == 1
     assert first.finals_done_at is not None
     assert (third.previous_id, third.divisions[0].entries) == (1, 2)
 

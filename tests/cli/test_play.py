@@ -20,8 +20,8 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from cli import report
-from cli.play import Backend, Run
+from cli.local import report
+from cli.local.play import Backend, Run
 from engine.core import TransportError
 from engine.games import GAMES
 from engine.referee import MATCH_ATTEMPTS

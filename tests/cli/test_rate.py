@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
-from league import service
+from league.service.rankings.standings import refit
 from league.tables import Participant
 from tests.cli.command import assert_one_sentence, deadheat, invoke
 from tests.league.logs import Line, duels
@@ -129,7 +129,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     made.season(3, series_length=2, games_per_pair=2)
     made.play_all()
     with made.db.transaction() as session:
-        assert service.refit(session, 1)
+        assert refit(session, 1)
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path))
     yield made
     made.close()

@@ -10,7 +10,14 @@ import pytest
 from sqlmodel import col, select, update
 
 from engine.chance import commitment
-from league import service
+from league.service.course.states import set_season_state
+from league.service.rankings import standings
+from league.service.rankings.publishing import publish
+from league.service.rankings.recount import recount
+from league.service.rulings.rulings import void_match
+from league.service.seasons.absence import disqualify
+from league.service.seasons.divisions import assign_division
+from league.service.seasons.entries import enter
 from league.states import ChallengeState, SeasonState
 from league.tables import Challenge, Match, RatingSnapshot
 from tests.api.served import served
@@ -31,7 +38,7 @@ class Served:
 
     def refit(self, season_id: int) -> None:
         with self.world.db.transaction() as session:
-            assert service.refit(session, season_id)
+            assert standings.refit(session, season_id)
 
 
 @pytest.fixture
@@ -47,11 +54,11 @@ def test_everybody_can_make_a_ranking_again(server: Served) -> None:
     season_id = server.world.season(5, series_length=2, games_per_pair=4)
     server.world.play_all()
     with server.world.db.transaction() as session:
-        service.void_match(session, server.world.boss, 3, "a test")
-        service.disqualify(session, server.world.boss, season_id, 5, "a test")
+        void_match(session, server.world.boss, 3, "a test")
+        disqualify(session, server.world.boss, season_id, 5, "a test")
     owner, bot_id = server.world.bot()
     with server.world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
+        enter(session, owner, season_id, bot_id)
     server.world.play_all()
     server.world.build(server.world.upload(owner, bot_id))
     server.refit(season_id)
@@ -59,7 +66,7 @@ def test_everybody_can_make_a_ranking_again(server: Served) -> None:
     assert (code, said.splitlines()[0].split(" is what ")[0]) == (0, "Ranking 1 of season 1"), said
     found = json.loads(server.check(season_id, "--json")[1])
     with server.world.db.reading() as session:
-        assert found["log_sha256"] == service.recount(session, season_id).log_sha256
+        assert found["log_sha256"] == recount(session, season_id).log_sha256
     assert found["games"] > 20
 
 
@@ -84,7 +91,7 @@ def test_deals_at_tables_of_three_and_divisions_are_made_again(server: Served) -
     )
     with server.world.db.transaction() as session:
         for bot_id in (1, 2, 3):
-            service.assign_division(session, server.world.boss, season_id, bot_id, 1)
+            assign_division(session, server.world.boss, season_id, bot_id, 1)
     server.world.play_all()
     server.refit(season_id)
     code, said = server.check(season_id)
@@ -109,7 +116,7 @@ def test_a_log_that_has_changed_since_is_told(server: Served) -> None:
     server.world.play_all()
     server.refit(season_id)
     with server.world.db.transaction() as session:
-        service.void_match(session, server.world.boss, 1, "a test")
+        void_match(session, server.world.boss, 1, "a test")
     code, said = server.check(season_id)
     assert code == 1
     assert "log_sha256 is stored as" in said
@@ -132,9 +139,9 @@ def test_everybody_can_make_the_dice_of_a_season_again(server: Served) -> None:
     server.refit(season_id)
     assert "told with the final standings" in server.check(season_id)[1]
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
     with world.db.transaction() as session:
-        assert service.publish(session, season_id)
+        assert publish(session, season_id)
     code, said = server.check(season_id)
     assert (code, "The dice follow from the secret that the season opened with: 6 seeds of 6 matches." in said) == (
         0,

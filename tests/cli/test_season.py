@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from league import service
+from league.service.rankings.publishing import publish, seasons_to_publish
+from league.service.rankings.standings import refit, seasons_to_refit
 from tests.api.served import served
 from tests.api.site import Site
 from tests.cli.command import assert_one_sentence, invoke
@@ -56,13 +57,13 @@ class Desk:
         world.play_all()
         world.clock.turn(world.settings.refit_seconds)
         with world.db.transaction() as session:
-            due, over = service.seasons_to_refit(session), service.seasons_to_publish(session)
+            due, over = seasons_to_refit(session), seasons_to_publish(session)
         for season_id in due:
             with world.db.transaction() as session:
-                service.refit(session, season_id)
+                refit(session, season_id)
         for season_id in over:
             with world.db.transaction() as session:
-                service.publish(session, season_id)
+                publish(session, season_id)
 
 
 @pytest.fixture

@@ -22,11 +22,14 @@ from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
 from api.pages.render import lines
-from cli import follow
-from cli.api_models import Match
 from cli.console import visible
-from league import service
+from cli.server import follow
+from cli.server.api_models import Match
 from league.jobs import BuildJob, BuildOutcome, Ending, MatchOutcome, SeriesJob
+from league.service.jobs.builds import claim_build, finish_build, note_build_log
+from league.service.rankings.standings import refit
+from league.service.seasons.entries import let_in
+from league.service.seasons.seasons import create_season
 from tests.api.served import served
 from tests.api.site import Site
 from tests.api.test_matches import transcript
@@ -65,16 +68,16 @@ class League:
     def build(self) -> None:
         with self.site.world.db.transaction() as session:
             while self.site.queue.builds:
-                job = service.claim_build(session, self.site.queue.builds.pop(0), "builder")
+                job = claim_build(session, self.site.queue.builds.pop(0), "builder")
                 assert job is not None
                 self.building.append(job)
             if self.stages:
-                assert service.note_build_log(session, self.building[0], self.stages.pop(0))
+                assert note_build_log(session, self.building[0], self.stages.pop(0))
                 return
             while self.building:
                 job = self.building.pop()  # whose program is as new as its source
                 outcome = BuildOutcome(None if self.reason else job.source_sha256, self.reason, f"built {HOSTILE}\n")
-                assert service.finish_build(session, job, outcome)
+                assert finish_build(session, job, outcome)
 
     def work(self, _seconds: float) -> None:
         world = self.site.world
@@ -197,14 +200,14 @@ def test_a_ranking_names_who_has_left(league: League) -> None:
     for _ in range(3):
         league.work(0)
     with league.site.world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
     assert "adas v1" in shown("--season", season) and "Withdrawn" not in shown("--season", season)
     two = invoke("leaderboard", str(season), "--season", "99", "--server", league.server)
     assert_one_sentence(two, "name one season, not two", 2)
     league.says("ada", "withdraw", "adas", "--season", season)
     league.site.world.clock.turn(60)
     with league.site.world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
     league.site.app.state.services.bodies._kept.clear()  # an answer is kept for a second
     assert shown(season).splitlines()[-1] == "Withdrawn: adas."
     page = league.site.client.get(f"/seasons/{season}", headers={"Accept": "text/html"}).text
@@ -270,15 +273,15 @@ def test_a_ranking_is_of_ones_own_newest_season_with_results_else_of_the_newest(
             job_ = world.claim(series_id)
             assert job_ is not None and world.finish(job_)
     with world.db.transaction() as session:
-        service.refit(session, others)
-        service.create_season(session, world.boss, game=GAME, name="next year")
+        refit(session, others)
+        create_season(session, world.boss, game=GAME, name="next year")
     assert (season_shown("ada"), season_shown("bob")) == (own, others)
     league.tokens["bob"] = "dh_forgotten"
     assert season_shown("bob") == others, "everybody may see it, whatever became of the login"
     for bot, season in ((1, own), (2, own), (3, others)):
         with world.db.transaction() as session:
-            newest = service.create_season(session, world.boss, game=GAME, name=f"later {bot}").id
-            service.let_in(session, world.boss, newest, bot)
+            newest = create_season(session, world.boss, game=GAME, name=f"later {bot}").id
+            let_in(session, world.boss, newest, bot)
         page = league.site.client.get(f"/bots/{bot}", headers={"Accept": "text/html"}).text
         assert f'In <a href="/seasons/{season}">' in page
     game = league.site.client.get(f"/games/{GAME}", headers={"Accept": "text/html"}).text
@@ -423,7 +426,7 @@ def test_wrong_calls_are_refused_before_anything_is_sent(league: League) -> None
 
 
 def test_a_folder_goes_up_as_a_zip_of_its_content(tmp_path: Path) -> None:
-    from cli.submit import read_bot
+    from cli.author.submit import read_bot
 
     folder = tmp_path / "bot"
     (folder / "__pycache__").mkdir(parents=True)
@@ -471,7 +474,7 @@ def test_transcripts_are_saved_once_and_compared(played: League, tmp_path: Path)
 def test_a_transcript_that_is_not_the_published_one_is_not_saved(
     played: League, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cli.api_client.Client.transcript", lambda *_: b"another")
+    monkeypatch.setattr("cli.server.api_client.Client.transcript", lambda *_: b"another")
     done = played.run("ada", "download", 1, "--folder", tmp_path)
     assert_one_sentence(done, "is not the published one", 1)
     assert not (tmp_path / "match-1.jsonl").exists()

@@ -8,9 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from league import service
 from league.database import Database
 from league.errors import BadToken
+from league.service.people.access import authenticate, issue_token
+from league.service.people.users import check_password
 from league.states import Role
 from tests.league.world import World, settings
 
@@ -28,13 +29,13 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 def test_somebody_is_made_an_organiser_and_an_author_again(world: World) -> None:
     with world.db.transaction() as session:
-        token = service.issue_token(session, 2, "laptop").secret
+        token = issue_token(session, 2, "laptop").secret
     for role in (Role.ORGANISER, Role.ADMIN, Role.AUTHOR):
         result = CliRunner().invoke(app, ["user", "role", "ADA", role.value])
         assert result.exit_code == 0, result.output
         assert f"ada is {role.value}" in result.output
         with world.db.reading() as session:
-            assert service.authenticate(session, token).role is role
+            assert authenticate(session, token).role is role
 
 
 def test_nobody_is_made_anything_who_is_not_there(world: World) -> None:
@@ -46,7 +47,7 @@ def test_nobody_is_made_anything_who_is_not_there(world: World) -> None:
 
 def test_a_new_password_ends_what_the_old_one_opened(world: World) -> None:
     with world.db.transaction() as session:
-        token = service.issue_token(session, 2, "laptop").secret
+        token = issue_token(session, 2, "laptop").secret
     short = CliRunner().invoke(app, ["user", "password", "ada"], input="short\nshort\n")
     assert short.exit_code != 0
     result = CliRunner().invoke(app, ["user", "password", "ada"], input=f"{PASSWORD}\n{PASSWORD}\n")
@@ -54,22 +55,22 @@ def test_a_new_password_ends_what_the_old_one_opened(world: World) -> None:
     assert PASSWORD not in result.output
     database = Database(world.settings)
     with database.reading() as session:
-        assert service.check_password(session, "ada", PASSWORD).name == "ada"
+        assert check_password(session, "ada", PASSWORD).name == "ada"
         with pytest.raises(BadToken):
-            service.authenticate(session, token)
+            authenticate(session, token)
     database.close()
 
 
 def test_somebody_is_banned_and_let_in_again(world: World) -> None:
     with world.db.transaction() as session:
-        token = service.issue_token(session, 2, "laptop").secret
+        token = issue_token(session, 2, "laptop").secret
     assert CliRunner().invoke(app, ["user", "ban", "ada"]).exit_code != 0, "a ban has a reason"
     result = CliRunner().invoke(app, ["user", "ban", "ADA", "--reason", "wrote insults"])
     assert "ada is banned" in result.output
     database = Database(world.settings)
     with database.reading() as session, pytest.raises(BadToken):
-        service.authenticate(session, token)
+        authenticate(session, token)
     assert "ada may sign in again" in CliRunner().invoke(app, ["user", "reopen", "ada"]).output
     with database.reading() as session:
-        assert service.check_password(session, "ada", "a long enough password").name == "ada"
+        assert check_password(session, "ada", "a long enough password").name == "ada"
     database.close()

@@ -13,14 +13,14 @@ from types import SimpleNamespace
 import pytest
 import zstandard
 
-from cli.api_client import Client
-from cli.api_models import MatchDetail
+from cli.server.api_client import Client
+from cli.server.api_models import MatchDetail
 from engine.chance import commitment, season_seed
 from engine.games.yacht_auction import YachtAuction
 from engine.memory import MemoryTransport
 from engine.referee import run_match
 from engine.transcript import Transcript, encode
-from league.service.matches import MatchInfo
+from league.service.views.matches import MatchInfo
 from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, with_reply
 from tests.engine.busy import COUNTED, on_a_busy_host, third_attempt
 from tests.engine.busy import with_reply as with_that_reply

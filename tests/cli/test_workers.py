@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from league import service
 from league.jobs import Host
+from league.service.series.hosts import host_arrives, record_check
 from tests.api.served import served
 from tests.api.site import Site
 from tests.cli.command import assert_one_sentence, invoke
@@ -35,8 +35,8 @@ def ask(site: Site) -> Iterator[Ask]:
 
 def check(site: Site, host: Host, *reasons: str) -> None:
     with site.world.db.transaction() as session:
-        service.host_arrives(session, host, "image")
-        service.record_check(session, host, {}, reasons, 60)
+        host_arrives(session, host, "image")
+        record_check(session, host, {}, reasons, 60)
 
 
 def test_a_fit_machine_is_shown_with_what_it_did(site: Site, ask: Ask) -> None:

@@ -28,11 +28,11 @@ from typing import Self
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import col, func, select
 
-from cli.api_client import Client, Refused
-from league import service
+from cli.server.api_client import Client, Refused
 from league.blobs import Blobs
 from league.config import Settings
 from league.database import Database, now
+from league.service.rulings.operators import ensure_organiser
 from league.states import UNFINISHED, ExhibitionState, MatchState, SeriesState
 from league.tables import Exhibition, Match, RatingSnapshot, Series
 from tests.benchmarks.engine_of_our_own import PrivateEngine
@@ -129,7 +129,7 @@ class Cluster:
         self.database, self.blobs = Database(self.settings), Blobs(self.settings.blobs)
         self.database.migrate()
         with self.database.transaction() as session:
-            self.organiser_token = service.ensure_organiser(session, "organiser")
+            self.organiser_token = ensure_organiser(session, "organiser")
         self._secrets.append(self.organiser_token)
         for name in API_MACHINES:
             self._league_machine(name)

@@ -22,8 +22,8 @@ import httpx
 
 from engine.core import Fault
 from engine.transcript import MAX_TRANSCRIPT_BYTES, decode
-from league.service import exhibitions
-from league.service.exhibitions import LEFT, ExhibitionInfo
+from league.service.jobs import exhibitions
+from league.service.jobs.exhibitions import LEFT, ExhibitionInfo
 from league.states import ExhibitionState
 from tests.api.browser import PAGE, Form, Read
 from tests.cluster.cluster import PASSWORD, PORT, Cluster

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cli.operate import jobs
+from cli.operator.deployment import jobs
 from league.jobs import ProgramRef
-from league.service import finish_series
+from league.service.series.carrying_out import finish_series
 from sandbox.box import Program
 from sandbox.pipes import PipeTransport
 from workers import play

@@ -17,7 +17,7 @@ import httpx
 import pytest
 import yaml
 
-from cli import demo
+from cli.operator import demo
 from league.config import Settings
 from tests.dashboards.collector import Collector
 from workers.context import BOTS

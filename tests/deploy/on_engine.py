@@ -19,9 +19,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from cli.api_client import Client, Refused
-from cli.follow import wait_for_build
-from cli.submit import read_bot
+from cli.author.submit import read_bot
+from cli.server.api_client import Client, Refused
+from cli.server.follow import wait_for_build
 from tests.cli.command import GAME, RANDOM
 from tests.deploy.compose import DEPLOY, compose_command, run
 

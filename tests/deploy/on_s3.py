@@ -20,10 +20,10 @@ import httpx
 import pytest
 from sqlmodel import select
 
-from league.backup import back_up, read_backup
 from league.blobs import BlobMissing, Blobs
 from league.errors import BlobsAway
-from league.restore import restore
+from league.storage.backup import back_up, read_backup
+from league.storage.restore import restore
 from league.tables import BotVersion
 from tests.deploy.compose import DEPLOY, compose_command, run
 from tests.league.world import World, settings

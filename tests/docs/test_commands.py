@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.api_client import Client
-from cli.follow import wait_for_build
-from cli.submit import read_bot
+from cli.author.submit import read_bot
+from cli.server.api_client import Client
+from cli.server.follow import wait_for_build
 from tests.cli.command import GAME, RANDOM, ROOT
 from tests.deployment import serving
 from tests.docs.console import ANSWERS, Step, Terminal, fits, steps

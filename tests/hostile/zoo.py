@@ -29,7 +29,7 @@ from engine.replay import replay
 from engine.transcript import Transcript, decode, encode
 from league.config import Settings
 from league.jobs import Ending, FaultRecord, MatchJob, MatchOutcome, ProgramRef, SeriesJob
-from league.service.bots import Upload
+from league.service.bots.bots import Upload
 from league.uploads import accept
 from sandbox.archive import extract_upload
 from sandbox.box import Box, Limits, Program

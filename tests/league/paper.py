@@ -14,7 +14,7 @@ SEED = b"seed"
 
 @dataclass
 class Ladder:
-    """A season on paper: what `league.service.schedule` keeps in the database."""
+    """A season on paper: what `league.service.course.schedule` keeps in the database."""
 
     terms: Terms = field(default_factory=Terms)
     seed: bytes = SEED

@@ -7,8 +7,14 @@ import json
 import pytest
 from sqlmodel import col, select
 
-from league import service
 from league.errors import NotAllowed, NotFound, TooSoon, WrongState
+from league.service.course.states import set_season_state
+from league.service.ground.audit import audit_log
+from league.service.rankings.standings import refit
+from league.service.seasons.absence import disqualify, reinstate, rejoin, take_out, withdraw
+from league.service.seasons.entries import enter
+from league.service.seasons.participation import absent_bots
+from league.service.seasons.seasons import create_season, edit_season
 from league.states import FinalsFormat, MatchState, Purpose, SeasonState, SeriesState
 from league.tables import Attempt, Entry, Match, Participant, Season, Series
 from tests.league.test_rulings import Ranked
@@ -21,7 +27,7 @@ def ranked(world: World) -> Ranked:
 
 
 def turn(ranked: Ranked, state: SeasonState) -> None:
-    ranked.rule(service.set_season_state, ranked.season, state)
+    ranked.rule(set_season_state, ranked.season, state)
 
 
 def states(world: World, bot_id: int) -> list[MatchState]:
@@ -34,7 +40,7 @@ def states(world: World, bot_id: int) -> list[MatchState]:
 
 def test_a_withdrawn_bot_keeps_its_results_and_is_not_paired_any_more(ranked: Ranked) -> None:
     owner, bot_id = ranked.owners[0]
-    ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)
+    ranked.rule(withdraw, ranked.season, bot_id, who=owner)
     log, rows = ranked.table()
     assert log == ranked.first[0]
     assert len([row for row in rows if row[4] is not None]) == 2
@@ -43,7 +49,7 @@ def test_a_withdrawn_bot_keeps_its_results_and_is_not_paired_any_more(ranked: Ra
     ranked.world.play_all()
     assert len(ranked.matches(bot_id)) == before
     ranked.world.clock.turn(ranked.world.settings.rejoin_seconds)
-    ranked.rule(service.rejoin, ranked.season, bot_id, who=owner)
+    ranked.rule(rejoin, ranked.season, bot_id, who=owner)
     ranked.world.play_all()
     assert len(ranked.matches(bot_id)) == before + 4
 
@@ -52,57 +58,57 @@ def test_who_withdraws_still_plays_what_was_drawn(ranked: Ranked) -> None:
     ranked.enter()
     newcomer, bot_id = ranked.owners[-1]
     waiting = ranked.world.tick()
-    ranked.rule(service.withdraw, ranked.season, bot_id, who=newcomer)
+    ranked.rule(withdraw, ranked.season, bot_id, who=newcomer)
     for series_id in waiting:
         job = ranked.world.claim(series_id)
         assert job is not None
         assert ranked.world.finish(job)
     assert set(states(ranked.world, bot_id)) == {MatchState.DONE}
     ranked.world.clock.turn(ranked.world.settings.rejoin_seconds)
-    ranked.rule(service.rejoin, ranked.season, bot_id, who=newcomer)
+    ranked.rule(rejoin, ranked.season, bot_id, who=newcomer)
     ranked.world.play_all()
     assert states(ranked.world, bot_id) == [MatchState.DONE] * 12, "as if it had never left"
 
 
 def test_who_withdraws_from_an_open_season_stays_out_for_a_while(ranked: Ranked) -> None:
     owner, bot_id = ranked.owners[0]
-    ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)
+    ranked.rule(withdraw, ranked.season, bot_id, who=owner)
     ranked.world.clock.turn(600)
-    ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)  # once more does not prolong it
+    ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # once more does not prolong it
     with pytest.raises(TooSoon, match="is withdrawn, and may come back in 3000 s") as refused:
-        ranked.rule(service.rejoin, ranked.season, bot_id, who=owner)
+        ranked.rule(rejoin, ranked.season, bot_id, who=owner)
     assert refused.value.retry_after_seconds == 3000
     ranked.world.clock.turn(3000)
-    ranked.rule(service.rejoin, ranked.season, bot_id, who=owner)
+    ranked.rule(rejoin, ranked.season, bot_id, who=owner)
     assert len(ranked.table()[1]) == 3
 
 
 def test_before_a_season_opens_who_withdraws_may_come_back_at_once(world: World) -> None:
     with world.db.transaction() as session:
-        season_id = service.create_season(session, world.boss, game="yacht-auction", name="later").id
+        season_id = create_season(session, world.boss, game="yacht-auction", name="later").id
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
-        service.withdraw(session, owner, season_id, bot_id)
-        service.rejoin(session, owner, season_id, bot_id)
-        assert service.absent_bots(session, season_id) == []
+        enter(session, owner, season_id, bot_id)
+        withdraw(session, owner, season_id, bot_id)
+        rejoin(session, owner, season_id, bot_id)
+        assert absent_bots(session, season_id) == []
 
 
 @pytest.mark.parametrize("state", [SeasonState.FROZEN, SeasonState.FINALS])
 def test_from_the_freeze_on_authors_neither_leave_nor_come_back(ranked: Ranked, state: SeasonState) -> None:
     (owner, bot_id), (other, leaver) = ranked.owners[:2]
     with ranked.world.db.transaction() as session:
-        service.edit_season(session, ranked.world.boss, ranked.season, finals=FinalsFormat.ROUND_ROBIN)
-    ranked.rule(service.withdraw, ranked.season, leaver, who=other)
+        edit_season(session, ranked.world.boss, ranked.season, finals=FinalsFormat.ROUND_ROBIN)
+    ranked.rule(withdraw, ranked.season, leaver, who=other)
     ranked.world.clock.turn(ranked.world.settings.rejoin_seconds)
     turn(ranked, state)
     with pytest.raises(WrongState, match=f"The season is (in its )?{state.value}; .* organisers decide"):
-        ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)
+        ranked.rule(withdraw, ranked.season, bot_id, who=owner)
     with pytest.raises(WrongState, match=f"The season is (in its )?{state.value}; .* organisers decide"):
-        ranked.rule(service.rejoin, ranked.season, leaver, who=other)
-    ranked.rule(service.reinstate, ranked.season, leaver, "the author asked in time")
+        ranked.rule(rejoin, ranked.season, leaver, who=other)
+    ranked.rule(reinstate, ranked.season, leaver, "the author asked in time")
     with ranked.world.db.reading() as session:
-        assert service.absent_bots(session, ranked.season) == []
+        assert absent_bots(session, ranked.season) == []
 
 
 def test_waiting_series_of_a_bot_that_is_taken_out_are_dropped_and_running_ones_are_played(world: World) -> None:
@@ -112,7 +118,7 @@ def test_waiting_series_of_a_bot_that_is_taken_out_are_dropped_and_running_ones_
     job = world.claim(running)
     assert job is not None
     leaver = ranked.owners[-1][1]
-    ranked.rule(service.disqualify, ranked.season, leaver, "no reason")
+    ranked.rule(disqualify, ranked.season, leaver, "no reason")
     with world.db.reading() as session:
         found = dict(session.exec(select(Series.id, Series.state)).all())
         causes = session.exec(select(Attempt.cause).where(col(Attempt.series_id).in_(waiting))).all()
@@ -127,14 +133,14 @@ def test_who_leaves_on_an_organisers_word_keeps_what_was_played_and_plays_no_mor
     owner, bot_id = ranked.owners[0]
     ranked.enter()
     ranked.world.tick()
-    ranked.rule(service.take_out, ranked.season, bot_id, "the author asked for it")
+    ranked.rule(take_out, ranked.season, bot_id, "the author asked for it")
     assert ranked.table()[0] == ranked.first[0]
     ranked.world.clock.turn(ranked.world.settings.rejoin_seconds)
     with pytest.raises(WrongState, match="withdrawn by an organiser"):
-        ranked.rule(service.rejoin, ranked.season, bot_id, who=owner)
-    ranked.rule(service.disqualify, ranked.season, bot_id, "and more was found out")
-    ranked.rule(service.take_out, ranked.season, bot_id, "changes nothing: it stays disqualified")
-    ranked.rule(service.reinstate, ranked.season, bot_id, "a mistake")
+        ranked.rule(rejoin, ranked.season, bot_id, who=owner)
+    ranked.rule(disqualify, ranked.season, bot_id, "and more was found out")
+    ranked.rule(take_out, ranked.season, bot_id, "changes nothing: it stays disqualified")
+    ranked.rule(reinstate, ranked.season, bot_id, "a mistake")
     ranked.world.play_all()
     assert states(ranked.world, bot_id).count(MatchState.DONE) == 12
 
@@ -142,49 +148,49 @@ def test_who_leaves_on_an_organisers_word_keeps_what_was_played_and_plays_no_mor
 def test_an_author_cannot_take_a_ruling_back_or_touch_the_bots_of_others(ranked: Ranked) -> None:
     owner, bot_id = ranked.owners[0]
     stranger = ranked.owners[1][0]
-    for wish in (service.withdraw, service.rejoin):
+    for wish in (withdraw, rejoin):
         with pytest.raises(NotFound):
             ranked.rule(wish, ranked.season, bot_id, who=stranger)
-    for ruling in (service.take_out, service.disqualify, service.reinstate):
+    for ruling in (take_out, disqualify, reinstate):
         with pytest.raises(NotAllowed):
             ranked.rule(ruling, ranked.season, bot_id, "mine", who=owner)
-    ranked.rule(service.disqualify, ranked.season, bot_id, "x")
-    ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)  # changes nothing: it stays disqualified
+    ranked.rule(disqualify, ranked.season, bot_id, "x")
+    ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # changes nothing: it stays disqualified
     with pytest.raises(WrongState, match="disqualified by an organiser"):
-        ranked.rule(service.rejoin, ranked.season, bot_id, who=owner)
+        ranked.rule(rejoin, ranked.season, bot_id, who=owner)
 
 
 def test_a_bot_that_is_out_does_not_enter_anew(ranked: Ranked) -> None:
     owner, bot_id = ranked.owners[0]
-    ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)
+    ranked.rule(withdraw, ranked.season, bot_id, who=owner)
     for who in (owner, ranked.world.boss):
         with pytest.raises(WrongState, match="withdrawn from the season; let it rejoin first"):
-            ranked.rule(service.enter, ranked.season, bot_id, who=who)
-    ranked.rule(service.disqualify, ranked.season, bot_id, "caught")
+            ranked.rule(enter, ranked.season, bot_id, who=who)
+    ranked.rule(disqualify, ranked.season, bot_id, "caught")
     for who in (owner, ranked.world.boss):
         with pytest.raises(WrongState, match="disqualified by an organiser"):
-            ranked.rule(service.enter, ranked.season, bot_id, who=who)
+            ranked.rule(enter, ranked.season, bot_id, who=who)
 
 
 def test_pairing_forgets_series_that_were_dropped(ranked: Ranked) -> None:
     ranked.enter()
     _, bot_id = ranked.owners[-1]
     ranked.world.tick()
-    ranked.rule(service.disqualify, ranked.season, bot_id, "x")
-    ranked.rule(service.reinstate, ranked.season, bot_id, "y")
+    ranked.rule(disqualify, ranked.season, bot_id, "x")
+    ranked.rule(reinstate, ranked.season, bot_id, "y")
     ranked.world.play_all()
     assert states(ranked.world, bot_id).count(MatchState.DONE) == 12, "four games with each of the others"
 
 
 def test_coming_back_has_a_word_of_its_own_in_the_audit_log(ranked: Ranked) -> None:
     owner, bot_id = ranked.owners[0]
-    ranked.rule(service.withdraw, ranked.season, bot_id, who=owner)
+    ranked.rule(withdraw, ranked.season, bot_id, who=owner)
     ranked.world.clock.turn(ranked.world.settings.rejoin_seconds)
-    ranked.rule(service.rejoin, ranked.season, bot_id, who=owner)
-    ranked.rule(service.take_out, ranked.season, bot_id, "one")
-    ranked.rule(service.reinstate, ranked.season, bot_id, "two")
+    ranked.rule(rejoin, ranked.season, bot_id, who=owner)
+    ranked.rule(take_out, ranked.season, bot_id, "one")
+    ranked.rule(reinstate, ranked.season, bot_id, "two")
     with ranked.world.db.reading() as session:
-        newest = service.audit_log(session, subject=f"season/{ranked.season}", limit=4)
+        newest = audit_log(session, subject=f"season/{ranked.season}", limit=4)
     said = [(entry.actor, entry.action, json.loads(entry.data)["reason"]) for entry in reversed(newest)]
     assert said == [
         (owner.name, "entry-withdrawn", ""),
@@ -201,22 +207,22 @@ def test_a_finalist_that_comes_back_plays_everyone_it_has_missed(world: World, w
         session.get_one(Season, season_id).closes_when_done = False
     world.play_all()
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.FINALS)
+        set_season_state(session, world.boss, season_id, SeasonState.FINALS)
     with world.db.transaction() as session:
-        service.refit(session, season_id)
+        refit(session, season_id)
     made = world.tick()
     assert len(made) == 3
     with world.db.transaction() as session:
         bot_id = session.exec(select(Entry.bot_id).where(Entry.season_id == season_id)).first()
         assert bot_id is not None
-        service.disqualify(session, world.boss, season_id, bot_id, "x")
+        disqualify(session, world.boss, season_id, bot_id, "x")
     if when == "when the finals are over":
         for series_id in made:
             if (job := world.claim(series_id)) is not None:
                 world.finish(job)
         assert world.tick() == []
     with world.db.transaction() as session:
-        service.reinstate(session, world.boss, season_id, bot_id, "y")
+        reinstate(session, world.boss, season_id, bot_id, "y")
     again = world.tick()
     assert len(again) == 2
     for series_id in {*made, *again}:
@@ -224,7 +230,7 @@ def test_a_finalist_that_comes_back_plays_everyone_it_has_missed(world: World, w
             world.finish(job)
     world.clock.turn(60)
     with world.db.transaction() as session:
-        service.refit(session, season_id)
+        refit(session, season_id)
     assert world.tick() == []
     played = select(Series.id).where(Series.season_id == season_id, Series.purpose == Purpose.FINALS)
     with world.db.reading() as session:

@@ -9,8 +9,8 @@ import pytest
 
 from engine.core import Fault
 from engine.transcript import Transcript, decode
-from league.agreement import disagreements, verdict
-from league.service.matches import FaultInfo, MatchInfo
+from league.service.views.matches import FaultInfo, MatchInfo
+from league.verification.agreement import disagreements, verdict
 from tests.league.told import labelled, told
 
 GOLDEN = Path(__file__).parent.parent / "transcripts"

@@ -8,8 +8,7 @@ from pathlib import Path
 from sqlalchemy import text
 from sqlmodel import func, select
 
-from league import service
-from league.service.audit import record
+from league.service.ground.audit import first_broken, record
 from league.tables import AuditRecord
 from tests.league.world import World, settings
 
@@ -42,7 +41,7 @@ def test_records_written_at_once_still_form_one_chain(world: World) -> None:
     for thread in threads:
         thread.join()
     with world.db.reading() as session:
-        assert service.first_broken(session) is None
+        assert first_broken(session) is None
         assert session.exec(select(func.count()).select_from(AuditRecord)).one() == 21
 
 
@@ -53,4 +52,4 @@ def execute(world: World, statement: str) -> None:
 
 def broken(world: World) -> int | None:
     with world.db.reading() as session:
-        return service.first_broken(session)
+        return first_broken(session)

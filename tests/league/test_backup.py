@@ -24,18 +24,20 @@ from engine.games import GAMES
 from engine.memory import MemoryTransport
 from engine.referee import run_match
 from engine.transcript import encode
-from league import fairness, service
-from league.backup import Backup, BadBackup, Pruned, back_up, backups, named_blobs, owners, prune, read_backup
 from league.blobs import Blobs
 from league.config import Settings
 from league.database import Database
-from league.restore import NotEmpty, check, restore
-from league.schema import WrongSchema
-from league.service.audit import first_broken
-from league.service.dice import SKIPPED
+from league.service.ground.audit import first_broken
+from league.service.people.users import sign_up
+from league.service.rankings.standings import refit
+from league.service.series.dice import SKIPPED
 from league.states import MatchState
-from league.tablecopy import sums
+from league.storage.backup import Backup, BadBackup, Pruned, back_up, backups, named_blobs, owners, prune, read_backup
+from league.storage.restore import NotEmpty, check, restore
+from league.storage.schema import WrongSchema
+from league.storage.tablecopy import sums
 from league.tables import AuditRecord, BotVersion, Match, RatingSnapshot, Season, Series, User
+from league.verification import fairness
 from tests.bots.loading import in_process
 from tests.league.conftest import execute
 from tests.league.test_migrations import FIRST_LEAGUE
@@ -72,7 +74,7 @@ def play_for_real(world: World) -> World:
         for match in session.exec(select(Match).where(Match.state == MatchState.DONE)):
             match.transcript_sha256 = blobs.put(transcript(match.seed))
         session.exec(select(User).where(User.name != "boss")).first().name = "Zoë 🎲"  # type: ignore[union-attr]
-        service.refit(session, season_id)
+        refit(session, season_id)
     return world
 
 
@@ -143,8 +145,8 @@ def test_a_backup_is_one_instant_while_others_write(played: World, folder: Path)
             if stop.is_set():
                 break
             with database.transaction() as session:  # two rows that belong together
-                service.sign_up(session, f"one{number}", "a long enough password")
-                service.sign_up(session, f"two{number}", "a long enough password")
+                sign_up(session, f"one{number}", "a long enough password")
+                sign_up(session, f"two{number}", "a long enough password")
         database.close()
 
     writer = threading.Thread(target=write)

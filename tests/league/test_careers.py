@@ -6,10 +6,12 @@ import pytest
 from sqlmodel import select
 
 from engine.core import Fault
-from league import service
 from league.errors import NotFound
 from league.jobs import SeriesJob
-from league.service.careers import (
+from league.service.bots.bots import bot_info
+from league.service.rulings.rulings import void_match
+from league.service.seasons.entries import enter
+from league.service.views.careers import (
     author_bots,
     failure_counts,
     failures,
@@ -18,7 +20,7 @@ from league.service.careers import (
     parts_of,
     public_versions,
 )
-from league.service.news import newest_versions, running_series
+from league.service.views.news import newest_versions, running_series
 from league.states import SeasonState, VersionState
 from league.tables import Participant
 from tests.league.world import GAME, World, forfeited, won
@@ -49,7 +51,7 @@ def test_opponents_are_counted_from_the_bots_own_side(world: World) -> None:
     with world.db.reading() as session:
         [met] = opponents(session, season_id, one)
         assert (met.bot_id, met.matches, met.won, met.drawn, met.lost) == (other, 3, wins[one], 0, wins[other])
-        assert (met.bot, met.author) == next((row.name, row.author) for row in [service.bot_info(session, other)])
+        assert (met.bot, met.author) == next((row.name, row.author) for row in [bot_info(session, other)])
         back = opponents(session, season_id, other)
     assert [(row.won, row.lost) for row in back] == [(wins[other], wins[one])]
 
@@ -60,7 +62,7 @@ def test_a_voided_match_is_no_meeting(world: World) -> None:
     assert world.finish(job)
     bot_id = seated(world, job.matches[0].match_id)[0]
     with world.db.transaction() as session:
-        service.void_match(session, world.boss, job.matches[0].match_id, "a mistake")
+        void_match(session, world.boss, job.matches[0].match_id, "a mistake")
         [met] = opponents(session, season_id, bot_id)
     assert met.matches == 1
 
@@ -83,7 +85,7 @@ def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> No
     owner, bot_id = world.bot("deep")
     world.build(world.upload(owner, bot_id), "it does not compile")
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
+        enter(session, owner, season_id, bot_id)
     with world.db.reading() as session:
         assert [(row.number, row.state) for row in public_versions(session, bot_id)] == [
             (2, VersionState.BROKEN),

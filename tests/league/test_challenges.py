@@ -11,12 +11,17 @@ from itertools import pairwise
 import pytest
 from sqlmodel import col, select
 
-from league import errors, service, sprt
+from league import errors, sprt
 from league.jobs import SeriesJob
 from league.ratings import RatingConfig
-from league.service.challenges import ChallengeInfo, GateTerms
-from league.service.entries import EntryInfo, Gate
-from league.service.users import Person
+from league.service.course.states import set_season_state
+from league.service.people.person import Person
+from league.service.rankings.standings import leaderboard, refit
+from league.service.seasons import entries, gates
+from league.service.seasons.entries import EntryInfo, Gate, entry_info
+from league.service.seasons.gates import ChallengeInfo, GateTerms
+from league.service.seasons.seasons import create_season, edit_season
+from league.service.views import matches as league_matches
 from league.states import ChallengeState, MatchState, Purpose, SeasonState, SeriesState
 from league.tables import Match, Series
 from tests.league.world import World, abandoned, forfeited, won
@@ -36,11 +41,11 @@ class Entrant:
 
     def enter(self, number: int | None = None, gate: Gate = "keep", who: Person | None = None) -> EntryInfo:
         with self.world.db.transaction() as session:
-            return service.enter(session, who or self.owner, self.season_id, self.bot_id, number, gate)
+            return entries.enter(session, who or self.owner, self.season_id, self.bot_id, number, gate)
 
     def entry(self) -> EntryInfo:
         with self.world.db.reading() as session:
-            return service.entry_info(session, self.season_id, self.bot_id)
+            return entry_info(session, self.season_id, self.bot_id)
 
     def upload(self, program: str = "") -> int:
         """A version that is ready: another file each time, which may become the same program as one before."""
@@ -50,7 +55,7 @@ class Entrant:
 
     def challenges(self) -> list[ChallengeInfo]:
         with self.world.db.reading() as session:
-            return service.challenges(session, self.owner, self.season_id, self.bot_id)
+            return gates.challenges(session, self.owner, self.season_id, self.bot_id)
 
     def claim(self, series_id: int) -> SeriesJob:
         job = self.world.claim(series_id)
@@ -76,7 +81,7 @@ class Entrant:
 
     def state(self, state: SeasonState) -> None:
         with self.world.db.transaction() as session:
-            service.set_season_state(session, self.world.boss, self.season_id, state)
+            set_season_state(session, self.world.boss, self.season_id, state)
 
 
 @pytest.fixture
@@ -105,8 +110,8 @@ def test_the_ranking_ties_a_version_that_passed_less_closely_to_the_one_before_i
     entrant.play([1])
     assert entrant.entry().version == other.entry().version == 2
     with world.db.transaction() as session:
-        assert service.refit(session, season_id)
-        rows = {row["bot_id"]: row for row in service.leaderboard(session, season_id).standings["rows"]}
+        assert refit(session, season_id)
+        rows = {row["bot_id"]: row for row in leaderboard(session, season_id).standings["rows"]}
     assert rows[entrant.bot_id]["prior_sd"] == RatingConfig().passed_sd_elo
     assert rows[other.bot_id]["prior_sd"] is None
     assert rows[entrant.bot_id]["parent_id"] is not None is not rows[other.bot_id]["parent_id"]
@@ -136,8 +141,8 @@ def test_games_at_the_gate_are_never_rated(entrant: Entrant) -> None:
     entrant.upload()
     entrant.play([1])
     with entrant.world.db.transaction() as session:
-        service.refit(session, entrant.season_id)
-        rows = service.leaderboard(session, entrant.season_id).standings["rows"]
+        refit(session, entrant.season_id)
+        rows = leaderboard(session, entrant.season_id).standings["rows"]
         matches = session.exec(select(Match)).all()
     assert [(row["version"], row["games"]) for row in rows] == [(2, 0)]
     assert matches
@@ -148,8 +153,10 @@ def test_a_match_between_versions_of_one_bot_is_listed_once(entrant: Entrant) ->
     entrant.upload()
     entrant.play([1])
     with entrant.world.db.reading() as session:
-        listed = [match.id for match in service.matches(session, bot_id=entrant.bot_id)]
-        against = [match.id for match in service.matches(session, bot_id=entrant.bot_id, opponent_id=entrant.bot_id)]
+        listed = [match.id for match in league_matches.matches(session, bot_id=entrant.bot_id)]
+        against = [
+            match.id for match in league_matches.matches(session, bot_id=entrant.bot_id, opponent_id=entrant.bot_id)
+        ]
     assert listed == sorted(set(listed), reverse=True)
     assert listed == against != []
 
@@ -158,7 +165,7 @@ def test_a_ladder_goes_on_beside_the_gate(entrant: Entrant) -> None:
     world = entrant.world
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, entrant.season_id, bot_id)
+        entries.enter(session, owner, entrant.season_id, bot_id)
     entrant.upload()
     made = world.tick()
     with world.db.reading() as session:
@@ -311,13 +318,13 @@ def test_freezing_ends_what_is_undecided(entrant: Entrant) -> None:
 def test_a_gate_waits_until_its_season_opens(world: World) -> None:
     entrant = Entrant(world)
     with world.db.transaction() as session:
-        season_id = service.create_season(session, world.boss, game="yacht-auction", name="next").id
+        season_id = create_season(session, world.boss, game="yacht-auction", name="next").id
     entrant.season_id = season_id
     entrant.enter(gate=STEEP)
     entrant.upload()
     assert entrant.entry().challenger == 2
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, 1, SeasonState.CLOSED)
+        set_season_state(session, world.boss, 1, SeasonState.CLOSED)
     assert world.tick() == []
     entrant.state(SeasonState.OPEN)
     assert len(world.tick()) == 1
@@ -361,7 +368,7 @@ def test_when_we_cannot_play_the_games_nothing_is_decided(world: World) -> None:
 def test_seats_change_with_every_game_over_all_series(world: World) -> None:
     entrant = Entrant(world, GateTerms(elo1=1, games=9), games_per_pair=4)
     with world.db.transaction() as session:
-        service.edit_season(session, world.boss, entrant.season_id, series_length=3)
+        edit_season(session, world.boss, entrant.season_id, series_length=3)
     entrant.upload()
     firsts = []
     for _ in range(3):
@@ -397,9 +404,9 @@ def challenge_series(world: World) -> list[int]:
 def test_only_the_author_and_organisers_see_a_challenge(entrant: Entrant) -> None:
     entrant.upload()
     with entrant.world.db.reading() as session:
-        assert len(service.challenges(session, entrant.world.boss, entrant.season_id, entrant.bot_id)) == 1
+        assert len(gates.challenges(session, entrant.world.boss, entrant.season_id, entrant.bot_id)) == 1
     with pytest.raises(errors.NotFound), entrant.world.db.reading() as session:
-        service.challenges(session, Person(99, "eve", entrant.owner.role), entrant.season_id, entrant.bot_id)
+        gates.challenges(session, Person(99, "eve", entrant.owner.role), entrant.season_id, entrant.bot_id)
 
 
 @pytest.mark.parametrize(

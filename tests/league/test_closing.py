@@ -7,10 +7,18 @@ from collections.abc import Callable
 import pytest
 from sqlmodel import Session, col, select
 
-from league import service
 from league.errors import AccountClosed, BadSetting, BadToken, NameTaken, NotAllowed, NotInvited, WrongState
-from league.service import operators
-from league.service.users import Person
+from league.service.bots.bots import bot_info
+from league.service.people.access import begin_session, issue_token, look_up
+from league.service.people.newcomers import set_newcomer_rule
+from league.service.people.person import Person
+from league.service.people.teams import create_team, invite_to_team, join_team, team_info
+from league.service.people.users import check_password, sign_up
+from league.service.rulings import operators
+from league.service.rulings.closing import ban, close_account, ended_accounts, reopen
+from league.service.rulings.operators import set_role
+from league.service.seasons.bot_changes import change_bot
+from league.service.seasons.entries import enter
 from league.states import Absence, MatchState, NewcomerRule, Role, TokenKind
 from league.tables import AbsentEntry, AuditRecord, Match, Participant
 from tests.league.world import World
@@ -21,11 +29,11 @@ End = Callable[[Session, Person], None]
 
 
 def closes(session: Session, person: Person) -> None:
-    service.close_account(session, person)
+    close_account(session, person)
 
 
 def bans(session: Session, person: Person) -> None:
-    service.ban(session, Person(99, "root", Role.ADMIN), person.name, "wrote insults")
+    ban(session, Person(99, "root", Role.ADMIN), person.name, "wrote insults")
 
 
 def bans_by_hand(session: Session, person: Person) -> None:
@@ -36,18 +44,18 @@ def bans_by_hand(session: Session, person: Person) -> None:
 def test_nobody_gets_in_by_an_account_that_ended(world: World, end: End) -> None:
     ada = world.author("ada")
     with world.db.transaction() as session:
-        token, browser = service.issue_token(session, ada.id, "ci"), service.begin_session(session, ada.id, "Firefox")
+        token, browser = issue_token(session, ada.id, "ci"), begin_session(session, ada.id, "Firefox")
     with world.db.transaction() as session:
         end(session, ada)
-        late = service.issue_token(session, ada.id, "asked for just before")
+        late = issue_token(session, ada.id, "asked for just before")
     with world.db.transaction() as session:
         for secret, kind in ((token, "token"), (browser, "session"), (late, "token")):
             with pytest.raises(BadToken):
-                service.look_up(session, secret.secret, TokenKind(kind))
+                look_up(session, secret.secret, TokenKind(kind))
         with pytest.raises(AccountClosed, match="is closed" if end is closes else "banned: wrote insults"):
-            service.check_password(session, "ada", PASSWORD)
+            check_password(session, "ada", PASSWORD)
     with pytest.raises(NameTaken), world.db.transaction() as session:
-        service.sign_up(session, "Ada", PASSWORD)
+        sign_up(session, "Ada", PASSWORD)
 
 
 @pytest.mark.parametrize("end", [closes, bans])
@@ -55,7 +63,7 @@ def test_the_bots_leave_and_results_stay(world: World, end: End) -> None:
     season = world.season(2, series_length=2, games_per_pair=2)
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, season, bot_id)
+        enter(session, owner, season, bot_id)
     world.tick()
     with world.db.reading() as session:
         theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)
@@ -72,7 +80,7 @@ def test_the_bots_leave_and_results_stay(world: World, end: End) -> None:
         others = {*session.exec(select(Match.state).where(col(Match.series_id).not_in(mine)))}
         assert others == {MatchState.SCHEDULED}, "the others play on"
         assert {*states} == {MatchState.DONE, MatchState.ABANDONED}, "nothing waits that it would play in"
-        assert service.bot_info(session, bot_id).author == owner.name
+        assert bot_info(session, bot_id).author == owner.name
         actions = session.exec(select(AuditRecord.action, AuditRecord.actor)).all()
     assert (("user-banned", "root") in actions) is (end is bans), "what people do with their own accounts is not public"
 
@@ -82,43 +90,43 @@ def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> 
     ada, bob = world.author("ada"), world.author("bob")
     _, bot_id = world.bot(owner=ada)
     with world.db.transaction() as session:
-        team = service.create_team(session, ada, "lovelace")
-        service.invite_to_team(session, ada, team.id, "bob")
-        service.join_team(session, bob, team.id)
-        service.change_bot(session, ada, bot_id, team_id=team.id)
-        service.enter(session, bob, season, bot_id)
+        team = create_team(session, ada, "lovelace")
+        invite_to_team(session, ada, team.id, "bob")
+        join_team(session, bob, team.id)
+        change_bot(session, ada, bot_id, team_id=team.id)
+        enter(session, bob, season, bot_id)
     with world.db.transaction() as session:
-        service.close_account(session, ada)
+        close_account(session, ada)
     with world.db.reading() as session:
         assert session.exec(select(AbsentEntry)).all() == []
-        found = service.team_info(session, team.id, bob)
+        found = team_info(session, team.id, bob)
         assert (found.captain, found.members) == ("bob", ("bob",))
 
 
 def test_only_an_administrator_bans_and_nobody_themselves(world: World) -> None:
     ada = world.author("ada")
     with world.db.transaction() as session:
-        root = service.set_role(session, world.author("root").name, Role.ADMIN)
+        root = set_role(session, world.author("root").name, Role.ADMIN)
     with world.db.transaction() as session:
         with pytest.raises(NotAllowed):
-            service.ban(session, world.boss, "ada", "no")
+            ban(session, world.boss, "ada", "no")
         with pytest.raises(WrongState, match="your own"):
-            service.ban(session, root, "ROOT", "no")
-        service.ban(session, root, "ada", "insults")
-        assert [(user.name, user.ban_reason) for user in service.ended_accounts(session, root)] == [("ada", "insults")]
-        service.reopen(session, root, "Ada")
-        assert service.check_password(session, "ada", PASSWORD).id == ada.id
-        assert service.ended_accounts(session, root) == []
+            ban(session, root, "ROOT", "no")
+        ban(session, root, "ada", "insults")
+        assert [(user.name, user.ban_reason) for user in ended_accounts(session, root)] == [("ada", "insults")]
+        reopen(session, root, "Ada")
+        assert check_password(session, "ada", PASSWORD).id == ada.id
+        assert ended_accounts(session, root) == []
 
 
 def test_an_organiser_says_who_may_sign_up(world: World) -> None:
     def signs_up(name: str, code: str = "") -> None:
         with world.db.transaction() as session:
-            service.sign_up(session, name, PASSWORD, code)
+            sign_up(session, name, PASSWORD, code)
 
     def ruled(rule: NewcomerRule, code: str = "") -> None:
         with world.db.transaction() as session:
-            service.set_newcomer_rule(session, world.boss, rule, code)
+            set_newcomer_rule(session, world.boss, rule, code)
 
     signs_up("first")
     ruled(NewcomerRule.CODE, "tea & scones")
@@ -135,5 +143,5 @@ def test_an_organiser_says_who_may_sign_up(world: World) -> None:
         ruled(NewcomerRule.CODE)
     with world.db.transaction() as session:
         with pytest.raises(NotAllowed):
-            service.set_newcomer_rule(session, Person(2, "first", Role.AUTHOR), NewcomerRule.OPEN)
+            set_newcomer_rule(session, Person(2, "first", Role.AUTHOR), NewcomerRule.OPEN)
         assert "scones" not in "".join(session.exec(select(AuditRecord.data)))

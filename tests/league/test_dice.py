@@ -9,28 +9,32 @@ import pytest
 from sqlmodel import col, select, update
 
 from engine.chance import SECRET_BYTES, commitment, season_seed
-from league import service
-from league.fairness import BY_THEMSELVES, Dealt, DiceCheck, Told, check_dice
-from league.service.dice import SKIPPED, skip_dice
-from league.service.recount import dice_check
+from league.service.course.states import set_season_state
+from league.service.rankings import publishing
+from league.service.rankings.recount import dice_check
+from league.service.rulings.rulings import rejudge_match
+from league.service.seasons.entries import enter
+from league.service.seasons.seasons import create_season, season_info
+from league.service.series.dice import SKIPPED, skip_dice
 from league.states import MatchState, SeasonState
 from league.tables import AuditRecord, Match, Season
+from league.verification.fairness import BY_THEMSELVES, Dealt, DiceCheck, Told, check_dice
 from tests.league.world import GAME, World
 
 
 def close(world: World, season_id: int) -> None:
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
 
 
 def publish(world: World, season_id: int) -> None:
     with world.db.transaction() as session:
-        assert service.publish(session, season_id)
+        assert publishing.publish(session, season_id)
 
 
 def told(world: World, season_id: int) -> tuple[str | None, str | None]:
     with world.db.reading() as session:
-        info = service.season_info(session, season_id)
+        info = season_info(session, season_id)
     return info.dice_commitment, info.dice_secret
 
 
@@ -57,7 +61,7 @@ def test_a_season_commits_to_its_dice_when_it_opens_and_before_it_plans(world: W
     assert rows(world) == []
     with world.db.transaction() as session:  # who opens it again does not draw again
         for state in (SeasonState.FROZEN, SeasonState.OPEN):
-            service.set_season_state(session, world.boss, season_id, state)
+            set_season_state(session, world.boss, season_id, state)
     assert told(world, season_id) == (committed, None)
 
 
@@ -79,7 +83,7 @@ def test_rotations_of_a_deal_share_its_number_and_a_repetition_has_its_own(world
     assert len(found) == 6 and {match.deal for match in found} == {1, 2}
     assert len({(match.deal, match.seed) for match in found}) == 2
     with world.db.transaction() as session:
-        again = service.rejudge_match(session, world.boss, found[0].id, "a test")
+        again = rejudge_match(session, world.boss, found[0].id, "a test")
     assert {match.id: match.deal for match in rows(world)}[again] == 3
     assert check(world, season_id).differences == ()
 
@@ -104,12 +108,12 @@ def test_the_secret_is_told_with_the_published_standings_and_not_before(world: W
 
 def test_a_season_that_was_opened_before_there_were_secrets_goes_on_and_says_so(world: World) -> None:
     with world.db.transaction() as session:
-        season_id = service.create_season(session, world.boss, game=GAME, name="old", games_per_pair=4).id
+        season_id = create_season(session, world.boss, game=GAME, name="old", games_per_pair=4).id
         session.exec(update(Season).values(state=SeasonState.OPEN))  # as the service of then did it
     for _ in range(2):
         owner, bot_id = world.bot()
         with world.db.transaction() as session:
-            service.enter(session, owner, season_id, bot_id)
+            enter(session, owner, season_id, bot_id)
     world.play_all()
     found = rows(world)
     assert found and {match.deal for match in found} == {None}
@@ -131,7 +135,7 @@ def test_numbers_since_a_back_up_are_left_out_after_a_restore(world: World) -> N
         skip_dice(session)
         skip_dice(session)
     with world.db.transaction() as session:
-        service.rejudge_match(session, world.boss, rows(world)[0].id, "a test")
+        rejudge_match(session, world.boss, rows(world)[0].id, "a test")
     numbers = [match.deal or 0 for match in rows(world)]
     assert numbers[0] > SKIPPED and numbers[-1] > numbers[-2] + 2 * SKIPPED
     assert check(world, season_id).differences == ()

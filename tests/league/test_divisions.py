@@ -9,13 +9,19 @@ from typing import Unpack
 import pytest
 from sqlmodel import select
 
-from league import errors, service
-from league.service.bots import Upload
-from league.service.challenges import GateTerms
-from league.service.divisions import moved
-from league.service.entries import EntryInfo
-from league.service.seasons import SeasonInfo, SeasonSettings
-from league.service.users import Person
+from league import errors
+from league.service.bots.bots import Upload, add_version, create_bot
+from league.service.course.states import set_season_state
+from league.service.ground.audit import audit_log
+from league.service.people.person import Person
+from league.service.rankings.publishing import publish
+from league.service.rankings.standings import leaderboard
+from league.service.seasons.absence import disqualify, reinstate
+from league.service.seasons.admission import invite_to_season, invited_to_season
+from league.service.seasons.divisions import assign_division, change_divisions, moved
+from league.service.seasons.entries import EntryInfo, enter, entries, entry_info
+from league.service.seasons.gates import GateTerms, challenges
+from league.service.seasons.seasons import SeasonInfo, SeasonSettings, create_season, season_info
 from league.states import Admission, ChallengeState, SeasonState
 from league.tables import Participant
 from tests.league.world import GAME, World, won
@@ -26,7 +32,7 @@ TWO = (("First", 3), ("Second", None))
 def assign(world: World, season_id: int, number: int, *bots: int) -> None:
     for bot_id in bots:
         with world.db.transaction() as session:
-            service.assign_division(session, world.boss, season_id, bot_id, number)
+            assign_division(session, world.boss, season_id, bot_id, number)
 
 
 def played_out(world: World, *, bots: int = 6, **settings: Unpack[SeasonSettings]) -> int:
@@ -40,38 +46,38 @@ def played_out(world: World, *, bots: int = 6, **settings: Unpack[SeasonSettings
             assert job is not None
             assert world.finish(job, [won(match, match.seats.index(max(match.seats))) for match in job.matches])
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
     with world.db.transaction() as session:
-        assert service.publish(session, season_id)
+        assert publish(session, season_id)
     return season_id
 
 
 def following(world: World, season_id: int, name: str = "next", **settings: Unpack[SeasonSettings]) -> SeasonInfo:
     with world.db.transaction() as session:
-        return service.create_season(session, world.boss, name=name, previous_id=season_id, **settings)
+        return create_season(session, world.boss, name=name, previous_id=season_id, **settings)
 
 
 def divisions(world: World, season_id: int) -> list[list[int]]:
     """The bots of each division."""
     with world.db.reading() as session:
         found: dict[int, list[int]] = {}
-        for entry in service.entries(session, season_id):
+        for entry in entries(session, season_id):
             found.setdefault(entry.division, []).append(entry.bot_id)
     return [found[number] for number in sorted(found)]
 
 
 def change(world: World, season_id: int, *wanted: tuple[str, int | None]) -> None:
     with world.db.transaction() as session:
-        service.change_divisions(session, world.boss, season_id, wanted)
+        change_divisions(session, world.boss, season_id, wanted)
 
 
 def test_until_a_season_opens_its_divisions_may_be_others(world: World) -> None:
     with world.db.transaction() as session:
-        season_id = service.create_season(session, world.boss, game="yacht-auction", name="S", divisions=TWO).id
+        season_id = create_season(session, world.boss, game="yacht-auction", name="S", divisions=TWO).id
     for _ in range(5):
         owner, bot_id = world.bot()
         with world.db.transaction() as session:
-            service.enter(session, owner, season_id, bot_id)
+            enter(session, owner, season_id, bot_id)
     assign(world, season_id, 1, 1, 2)
     change(world, season_id, ("A", None), ("B", None), ("C", 2))
     assert divisions(world, season_id) == [[1, 2], [3, 4, 5]]
@@ -82,9 +88,9 @@ def test_until_a_season_opens_its_divisions_may_be_others(world: World) -> None:
     change(world, season_id)
     assert divisions(world, season_id) == [[1, 2, 3, 4, 5]]
     with world.db.transaction() as session:
-        assert [division.name for division in service.season_info(session, season_id).divisions] == ["Division 1"]
-        assert service.audit_log(session, subject=f"season/{season_id}")[0].action == "divisions-changed"
-        service.set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+        assert [division.name for division in season_info(session, season_id).divisions] == ["Division 1"]
+        assert audit_log(session, subject=f"season/{season_id}")[0].action == "divisions-changed"
+        set_season_state(session, world.boss, season_id, SeasonState.OPEN)
     with pytest.raises(errors.BadSetting, match="for the season is open"):
         change(world, season_id, *TWO)
 
@@ -93,7 +99,7 @@ def test_newcomers_begin_in_the_lowest_division(world: World) -> None:
     season_id = world.season(2, divisions=TWO)
     assert divisions(world, season_id) == [[1, 2]]
     with world.db.reading() as session:
-        found = service.season_info(session, season_id).divisions
+        found = season_info(session, season_id).divisions
     assert [(row.number, row.name, row.size, row.entries) for row in found] == [
         (1, "First", 3, 0),
         (2, "Second", None, 2),
@@ -109,14 +115,14 @@ def test_an_organiser_puts_bots_where_there_is_room(world: World) -> None:
     with pytest.raises(errors.NotFound):
         assign(world, season_id, 3, 4)
     with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
-        service.assign_division(session, world.author(), season_id, 4, 1)
+        assign_division(session, world.author(), season_id, 4, 1)
     assert divisions(world, season_id) == [[1, 2, 3], [4, 5]]
 
 
 def test_nobody_changes_divisions_in_a_frozen_season(world: World) -> None:
     season_id = world.season(1, divisions=TWO)
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
+        set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
     with pytest.raises(errors.WrongState):
         assign(world, season_id, 1, 1)
 
@@ -125,7 +131,7 @@ def test_a_full_lowest_division_takes_nobody(world: World) -> None:
     season_id = world.season(2, divisions=[("Only", 2)])
     owner, bot_id = world.bot()
     with pytest.raises(errors.TooMany, match="entries in Only: the limit is 2"), world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
+        enter(session, owner, season_id, bot_id)
 
 
 def test_only_bots_of_one_division_meet(world: World) -> None:
@@ -141,7 +147,7 @@ def test_only_bots_of_one_division_meet(world: World) -> None:
 def test_each_division_has_places_of_its_own(world: World) -> None:
     season_id = played_out(world)
     with world.db.reading() as session:
-        rows = service.leaderboard(session, season_id).standings["rows"]
+        rows = leaderboard(session, season_id).standings["rows"]
     assert [(row["division"], row["rank"], row["bot_id"]) for row in rows] == [
         (1, 1, 3),
         (1, 2, 2),
@@ -157,7 +163,7 @@ def test_the_next_season_moves_the_first_up_and_the_last_down(world: World) -> N
     following_id = following(world, season_id).id
     assert divisions(world, following_id) == [[2, 3, 6], [1, 4, 5]]
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, following_id, SeasonState.OPEN)
+        set_season_state(session, world.boss, following_id, SeasonState.OPEN)
     assert world.tick()
 
 
@@ -165,16 +171,16 @@ def test_two_seasons_on_the_bot_that_went_up_may_come_down_again(world: World) -
     first = played_out(world, promoted=1)
     second = following(world, first, "second").id
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, second, SeasonState.OPEN)
+        set_season_state(session, world.boss, second, SeasonState.OPEN)
     while made := world.tick():
         for series_id in made:  # now the lower number wins
             job = world.claim(series_id)
             assert job is not None
             assert world.finish(job, [won(match, match.seats.index(min(match.seats))) for match in job.matches])
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, second, SeasonState.CLOSED)
+        set_season_state(session, world.boss, second, SeasonState.CLOSED)
     with world.db.transaction() as session:
-        assert service.publish(session, second)
+        assert publish(session, second)
     third = following(world, second, "third")
     assert third.previous_id == second
     assert divisions(world, third.id) == [[1, 2, 3], [4, 5, 6]]
@@ -191,19 +197,17 @@ def test_the_list_of_who_is_invited_goes_over(world: World) -> None:
     season_id = played_out(world, bots=3)
     world.author("ada")
     with world.db.transaction() as session:
-        service.invite_to_season(session, world.boss, season_id, "ada")
+        invite_to_season(session, world.boss, season_id, "ada")
     with world.db.transaction() as session:
-        made = service.create_season(
-            session, world.boss, name="next", previous_id=season_id, admission=Admission.INVITED
-        )
-        assert service.invited_to_season(session, world.boss, made.id) == ["ada"]
+        made = create_season(session, world.boss, name="next", previous_id=season_id, admission=Admission.INVITED)
+        assert invited_to_season(session, world.boss, made.id) == ["ada"]
 
 
 def close(world: World, season_id: int) -> None:
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
     with world.db.transaction() as session:
-        assert service.publish(session, season_id)
+        assert publish(session, season_id)
 
 
 def entered(world: World, *gate: GateTerms) -> tuple[int, Person, int]:
@@ -211,13 +215,13 @@ def entered(world: World, *gate: GateTerms) -> tuple[int, Person, int]:
     season_id = world.season(0)
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id, None, *gate)
+        enter(session, owner, season_id, bot_id, None, *gate)
     return season_id, owner, bot_id
 
 
 def entry_of(world: World, season_id: int, bot_id: int) -> EntryInfo:
     with world.db.reading() as session:
-        return service.entry_info(session, season_id, bot_id)
+        return entry_info(session, season_id, bot_id)
 
 
 def test_who_follows_begins_with_the_newest_version(world: World) -> None:
@@ -238,7 +242,7 @@ def test_a_gate_is_kept_and_nothing_passes_it_between_two_seasons(world: World, 
     assert world.finish(job)  # each wins once
     world.tick()
     with world.db.reading() as session:
-        (failed,) = service.challenges(session, owner, season_id, bot_id)
+        (failed,) = challenges(session, owner, season_id, bot_id)
     assert failed.state is ChallengeState.FAILED
     close(world, season_id)
     world.build(world.upload(owner, bot_id))
@@ -247,14 +251,14 @@ def test_a_gate_is_kept_and_nothing_passes_it_between_two_seasons(world: World, 
     entry = entry_of(world, following_id, bot_id)
     assert (entry.version, entry.gated, entry.challenger) == (1 if gates else 3, True, None)
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, following_id, SeasonState.OPEN)
+        set_season_state(session, world.boss, following_id, SeasonState.OPEN)
     entry = entry_of(world, following_id, bot_id)
     assert (entry.version, entry.challenger) == ((1, 3) if gates else (3, None))
 
 
 def upload(world: World, owner: Person, bot_id: int, language: str) -> None:
     with world.db.transaction() as session:
-        version_id = service.add_version(session, owner, bot_id, Upload("bot", 10, token_hex(32), language, "main")).id
+        version_id = add_version(session, owner, bot_id, Upload("bot", 10, token_hex(32), language, "main")).id
     world.build(version_id)
 
 
@@ -266,18 +270,18 @@ def test_a_season_of_fewer_languages_takes_over_what_is_in_them(world: World, nu
     for other in ("python", "c"):
         owner = world.author()
         with world.db.transaction() as session:
-            bot_id = service.create_bot(session, owner, GAME, "bot").id
+            bot_id = create_bot(session, owner, GAME, "bot").id
         for language in ("c", other, "c"):
             upload(world, owner, bot_id, language)
         with world.db.transaction() as session:
-            service.enter(session, owner, season_id, bot_id, number)
+            enter(session, owner, season_id, bot_id, number)
         bots.append(bot_id)
     close(world, season_id)
     following_id = following(world, season_id, languages=["python"]).id
     assert divisions(world, following_id) == [bots[:1]]
     assert entry_of(world, following_id, bots[0]).version == 2
     with world.db.reading() as session:
-        noted = {entry.action: json.loads(entry.data) for entry in service.audit_log(session)}
+        noted = {entry.action: json.loads(entry.data) for entry in audit_log(session)}
     assert noted["entries-carried-over"] == {"from": season_id, "divisions": {"1": bots[:1]}, "left_out": bots[1:]}
 
 
@@ -285,7 +289,7 @@ def test_what_failed_at_its_gate_is_not_taken_over_for_its_language_either(world
     season_id, owner, bot_id = entered(world)  # version 1 is in Python
     upload(world, owner, bot_id, "c")
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id, None, GateTerms(games=2))
+        enter(session, owner, season_id, bot_id, None, GateTerms(games=2))
     world.build(world.upload(owner, bot_id))
     job = world.claim(world.tick()[0])
     assert job is not None
@@ -299,10 +303,10 @@ def test_what_failed_at_its_gate_is_not_taken_over_for_its_language_either(world
 def test_who_left_is_not_taken_over(world: World) -> None:
     season_id = world.season(3)
     with world.db.transaction() as session:
-        service.disqualify(session, world.boss, season_id, 2, "caught")
-        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+        disqualify(session, world.boss, season_id, 2, "caught")
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
     with world.db.transaction() as session:
-        service.publish(session, season_id)
+        publish(session, season_id)
     assert divisions(world, following(world, season_id).id) == [[1, 3]]
 
 
@@ -318,7 +322,7 @@ def test_a_season_that_continues_another_is_of_its_game_and_has_its_divisions(wo
     season_id = played_out(world)
     for wrong in ({"game": "betris-large"}, {"divisions": [("Only", None)]}):
         with pytest.raises(errors.BadSetting), world.db.transaction() as session:
-            service.create_season(session, world.boss, name="next", previous_id=season_id, **wrong)
+            create_season(session, world.boss, name="next", previous_id=season_id, **wrong)
 
 
 @pytest.mark.parametrize(
@@ -348,14 +352,14 @@ def test_a_bot_that_came_too_late_to_play_stays_in_its_division(world: World) ->
     assign(world, season_id, 1, 1, 2)
     with world.db.transaction() as session:
         for bot_id in (3, 4):
-            service.disqualify(session, world.boss, season_id, bot_id, "not here yet")
+            disqualify(session, world.boss, season_id, bot_id, "not here yet")
     world.play_all()
     with world.db.transaction() as session:
         for bot_id in (3, 4):
-            service.reinstate(session, world.boss, season_id, bot_id, "here")
-        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+            reinstate(session, world.boss, season_id, bot_id, "here")
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
     with world.db.transaction() as session:
-        assert service.publish(session, season_id)
-        ranks = [row["rank"] for row in service.leaderboard(session, season_id).standings["rows"]]
+        assert publish(session, season_id)
+        ranks = [row["rank"] for row in leaderboard(session, season_id).standings["rows"]]
     assert ranks == [1, 1, None, None]
     assert divisions(world, following(world, season_id).id) == [[1, 2], [3, 4]]

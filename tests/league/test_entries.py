@@ -9,11 +9,22 @@ from typing import Unpack
 import pytest
 from sqlmodel import Session
 
-from league import errors, service
+from league import errors
 from league.jobs import BuildOutcome
-from league.service.bots import Upload
-from league.service.seasons import SeasonSettings
-from league.service.users import Person
+from league.service.bots.bots import Upload, add_version, create_bot
+from league.service.course.states import set_season_state
+from league.service.ground.audit import audit_log
+from league.service.jobs.builds import claim_build, finish_build
+from league.service.people.person import Person
+from league.service.people.teams import create_team, invite_to_team, join_team
+from league.service.rankings.standings import leaderboard, refit
+from league.service.seasons import entries as league_entries
+from league.service.seasons.absence import withdraw
+from league.service.seasons.admission import invite_to_season, invited_to_season, uninvite_from_season
+from league.service.seasons.bot_changes import change_bot
+from league.service.seasons.entries import entries_named, entry_info, let_in
+from league.service.seasons.gates import GateTerms
+from league.service.seasons.seasons import SeasonSettings, create_season, edit_season
 from league.states import Admission, SeasonState
 from tests.league.world import GAME, World
 
@@ -21,27 +32,27 @@ from tests.league.world import GAME, World
 def enter(world: World, who: Person, season_id: int, bot_id: int, number: int | None = None) -> int:
     """The version that then plays."""
     with world.db.transaction() as session:
-        return service.enter(session, who, season_id, bot_id, number).version
+        return league_entries.enter(session, who, season_id, bot_id, number).version
 
 
 def in_language(world: World, owner: Person, bot_id: int, language: str) -> None:
     """Another version of the bot, ready."""
     with world.db.transaction() as session:
-        version = service.add_version(session, owner, bot_id, Upload("bot", 10, token_hex(32), language, "main"))
+        version = add_version(session, owner, bot_id, Upload("bot", 10, token_hex(32), language, "main"))
     world.build(version.id)
 
 
 def invite(world: World, season_id: int, name: str) -> list[str]:
     with world.db.transaction() as session:
-        return service.invite_to_season(session, world.boss, season_id, name)
+        return invite_to_season(session, world.boss, season_id, name)
 
 
 def team(world: World, captain: Person, name: str, *members: Person) -> int:
     with world.db.transaction() as session:
-        team_id = service.create_team(session, captain, name).id
+        team_id = create_team(session, captain, name).id
         for member in members:
-            service.invite_to_team(session, captain, team_id, member.name)
-            service.join_team(session, member, team_id)
+            invite_to_team(session, captain, team_id, member.name)
+            join_team(session, member, team_id)
     return team_id
 
 
@@ -49,7 +60,7 @@ def team_bot(world: World, member: Person, team_id: int) -> int:
     """A bot of the team with a version that is ready."""
     _, bot_id = world.bot(owner=member)
     with world.db.transaction() as session:
-        service.change_bot(session, member, bot_id, team_id=team_id)
+        change_bot(session, member, bot_id, team_id=team_id)
     return bot_id
 
 
@@ -62,7 +73,7 @@ def test_an_author_has_only_so_many_entries(world: World) -> None:
     with pytest.raises(errors.TooMany, match="alone and in teams; ada has as many"):
         enter(world, owner, season_id, second)
     with world.db.transaction() as session:
-        service.withdraw(session, owner, season_id, first)
+        withdraw(session, owner, season_id, first)
     with pytest.raises(errors.TooMany):
         enter(world, owner, season_id, second)
 
@@ -99,14 +110,14 @@ def test_who_has_entries_enough_joins_no_team_with_more(world: World) -> None:
 
     def join(who: Person) -> None:
         with world.db.transaction() as session:
-            service.invite_to_team(session, bob, team_id, who.name)
-            service.join_team(session, who, team_id)
+            invite_to_team(session, bob, team_id, who.name)
+            join_team(session, who, team_id)
 
     with pytest.raises(errors.TooMany, match=r"season 1 .* ada has as many"):
         join(ada)
     join(eve)
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
     join(ada)
 
 
@@ -119,13 +130,13 @@ def test_who_joins_a_team_while_its_bot_enters_is_counted(world: World, first: s
     team_id = team(world, bob, "one")
     shared = team_bot(world, bob, team_id)
     with world.db.transaction() as session:
-        service.invite_to_team(session, bob, team_id, ada.name)
+        invite_to_team(session, bob, team_id, ada.name)
 
     def enters(session: Session) -> object:
-        return service.enter(session, bob, season_id, shared)
+        return league_entries.enter(session, bob, season_id, shared)
 
     def joins(session: Session) -> object:
-        return service.join_team(session, ada, team_id)
+        return join_team(session, ada, team_id)
 
     with pytest.raises(errors.TooMany):
         world.at_once(*((enters, joins) if first == "the bot enters" else (joins, enters)))
@@ -137,7 +148,7 @@ def test_a_season_for_teams_admits_only_bots_of_teams(world: World) -> None:
     with pytest.raises(errors.NotAdmitted, match="teams"):
         enter(world, owner, season_id, bot_id)
     with world.db.transaction() as session:
-        service.change_bot(session, owner, bot_id, team_id=service.create_team(session, owner, "lovelace").id)
+        change_bot(session, owner, bot_id, team_id=create_team(session, owner, "lovelace").id)
     enter(world, owner, season_id, bot_id)
 
 
@@ -149,7 +160,7 @@ def test_only_who_is_on_the_list_enters_an_invitational(world: World) -> None:
     assert invite(world, season_id, "ADA") == ["ada"]
     enter(world, owner, season_id, bot_id)
     with world.db.transaction() as session:
-        assert service.uninvite_from_season(session, world.boss, season_id, "ada") == []
+        assert uninvite_from_season(session, world.boss, season_id, "ada") == []
     enter(world, owner, season_id, bot_id, 1)  # who is in, stays in
 
 
@@ -157,9 +168,9 @@ def test_the_list_is_the_organisers(world: World) -> None:
     season_id = world.season(0)
     ada = world.author("ada")
     with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
-        service.invite_to_season(session, ada, season_id, "ada")
+        invite_to_season(session, ada, season_id, "ada")
     with pytest.raises(errors.NotAllowed), world.db.reading() as session:
-        service.invited_to_season(session, ada, season_id)
+        invited_to_season(session, ada, season_id)
     with pytest.raises(errors.NotFound):
         invite(world, season_id, "nobody")
 
@@ -171,7 +182,7 @@ def test_organisers_enter_whom_they_like(world: World) -> None:
         enter(world, owner, season_id, bot_id)
     enter(world, world.boss, season_id, bot_id)
     with world.db.reading() as session:
-        noted = service.audit_log(session, subject=f"season/{season_id}")[0]
+        noted = audit_log(session, subject=f"season/{season_id}")[0]
     assert (noted.actor, noted.action) == ("boss", "entered")
 
 
@@ -194,7 +205,7 @@ def test_a_new_version_in_another_language_does_not_take_over(world: World) -> N
     for language, plays in (("c", 1), ("python", 3)):
         in_language(world, owner, bot_id, language)
         with world.db.reading() as session:
-            assert service.entry_info(session, season_id, bot_id).version == plays
+            assert entry_info(session, season_id, bot_id).version == plays
 
 
 @pytest.mark.parametrize(
@@ -212,7 +223,7 @@ def test_a_rule_that_comes_later_ends_no_entry(
     owner, bot_id = world.bot()
     enter(world, owner, season_id, bot_id)
     with world.db.transaction() as session:
-        service.edit_season(session, world.boss, season_id, **settings)
+        edit_season(session, world.boss, season_id, **settings)
     enter(world, owner, season_id, bot_id, 1)
     with pytest.raises(refusal):
         enter(world, owner, season_id, world.bot(owner=owner)[1])
@@ -222,14 +233,14 @@ def test_entries_are_shown_with_their_team(world: World) -> None:
     season_id = world.season(1)
     owner = world.author("ada")
     with world.db.transaction() as session:
-        team_id = service.create_team(session, owner, "lovelace").id
-        bot_id = service.create_bot(session, owner, GAME, "shared", team_id).id
+        team_id = create_team(session, owner, "lovelace").id
+        bot_id = create_bot(session, owner, GAME, "shared", team_id).id
     world.build(world.upload(owner, bot_id))
     enter(world, owner, season_id, bot_id)
     with world.db.transaction() as session:
-        assert [entry.team for entry in service.entries(session, season_id)] == [None, "lovelace"]
-        service.refit(session, season_id)
-        rows = service.leaderboard(session, season_id).standings["rows"]
+        assert [entry.team for entry in league_entries.entries(session, season_id)] == [None, "lovelace"]
+        refit(session, season_id)
+        rows = leaderboard(session, season_id).standings["rows"]
     assert {row["bot_id"]: row["team"] for row in rows} == {1: None, bot_id: "lovelace"}
 
 
@@ -244,7 +255,7 @@ def test_entries_are_found_by_the_names_of_bot_author_and_team(world: World) -> 
 
     def found(named: str, skip: int = 0) -> tuple[list[int], int]:
         with world.db.reading() as session:
-            entries, in_all = service.entries_named(session, season_id, named, skip=skip, limit=2)
+            entries, in_all = entries_named(session, season_id, named, skip=skip, limit=2)
         return [entry.bot_id for entry in entries], in_all
 
     assert found("") == (sorted(own + team_bots)[:2], 3)
@@ -261,7 +272,7 @@ def test_an_organiser_lets_in_who_is_not_in_yet(world: World) -> None:
     owner, bot_id = world.bot()
     for who, refusal in ((owner, errors.NotAllowed), (world.boss, None), (world.boss, errors.WrongState)):
         with world.db.transaction() as session, pytest.raises(refusal) if refusal else nullcontext():
-            assert service.let_in(session, who, season_id, bot_id).follows
+            assert let_in(session, who, season_id, bot_id).follows
 
 
 def test_an_organiser_chooses_nothing_for_the_bot_of_another(world: World) -> None:
@@ -271,7 +282,7 @@ def test_an_organiser_chooses_nothing_for_the_bot_of_another(world: World) -> No
     with pytest.raises(errors.WrongState, match="its version is its author"):
         enter(world, world.boss, season_id, bot_id, 1)
     with pytest.raises(errors.WrongState, match="its gate is its author"), world.db.transaction() as session:
-        service.enter(session, world.boss, season_id, bot_id, gate="none")
+        league_entries.enter(session, world.boss, season_id, bot_id, gate="none")
     assert enter(world, world.boss, season_id, bot_id) == 2
     for number in (1, None):
         with pytest.raises(errors.WrongState, match="its author chooses the version"):
@@ -300,7 +311,7 @@ def test_who_has_chosen_a_version_chooses_again_after_a_pause(world: World) -> N
 
 def test_before_a_season_opens_versions_are_chosen_freely(world: World) -> None:
     with world.db.transaction() as session:
-        season_id = service.create_season(session, world.boss, game=GAME, name="soon").id
+        season_id = create_season(session, world.boss, game=GAME, name="soon").id
     owner, bot_id = world.bot()
     world.build(world.upload(owner, bot_id))
     assert [enter(world, owner, season_id, bot_id, number) for number in (2, 1, 2)] == [2, 1, 2]
@@ -309,19 +320,19 @@ def test_before_a_season_opens_versions_are_chosen_freely(world: World) -> None:
 def test_what_changes_nothing_is_not_noted(world: World) -> None:
     season_id = world.season(0)
     owner, bot_id = world.bot()
-    terms = service.GateTerms(games=10)
+    terms = GateTerms(games=10)
 
     def notes() -> int:
         with world.db.reading() as session:
-            return len(service.audit_log(session, subject=f"season/{season_id}"))
+            return len(audit_log(session, subject=f"season/{season_id}"))
 
     before = notes()
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id, gate=terms)
+        league_entries.enter(session, owner, season_id, bot_id, gate=terms)
     for _ in range(3):
         enter(world, owner, season_id, bot_id)
         with world.db.transaction() as session:
-            service.enter(session, owner, season_id, bot_id, gate=terms)
+            league_entries.enter(session, owner, season_id, bot_id, gate=terms)
     assert notes() == before + 1
     enter(world, owner, season_id, bot_id, 1)
     assert notes() == before + 2, "it does not follow any more"
@@ -332,11 +343,11 @@ def test_nobody_enters_while_a_season_freezes(world: World) -> None:
     season_id = world.season(0)
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
+        set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
         with pytest.raises(errors.WrongState):
-            service.enter(session, owner, season_id, bot_id)
+            league_entries.enter(session, owner, season_id, bot_id)
     with world.db.reading() as session:
-        assert service.entries(session, season_id) == []
+        assert league_entries.entries(session, season_id) == []
 
 
 def frozen(world: World, **settings: Unpack[SeasonSettings]) -> tuple[int, Person, int]:
@@ -350,12 +361,12 @@ def frozen(world: World, **settings: Unpack[SeasonSettings]) -> tuple[int, Perso
 
 def turn(world: World, season_id: int, state: SeasonState) -> None:
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, state)
+        set_season_state(session, world.boss, season_id, state)
 
 
 def plays(world: World, season_id: int, bot_id: int) -> int:
     with world.db.reading() as session:
-        return service.entry_info(session, season_id, bot_id).version
+        return entry_info(session, season_id, bot_id).version
 
 
 def test_a_season_that_thaws_takes_what_became_ready_while_it_was_frozen(world: World) -> None:
@@ -390,14 +401,14 @@ def test_a_version_that_becomes_ready_while_its_season_thaws_plays(world: World,
     season_id, owner, bot_id = frozen(world)
     version_id = world.upload(owner, bot_id)
     with world.db.transaction() as session:
-        job = service.claim_build(session, version_id, "builder")
+        job = claim_build(session, version_id, "builder")
         assert job is not None
 
     def thaw(session: Session) -> None:
-        service.set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+        set_season_state(session, world.boss, season_id, SeasonState.OPEN)
 
     def build(session: Session) -> None:
-        assert service.finish_build(session, job, BuildOutcome("b" * 64, "", ""))
+        assert finish_build(session, job, BuildOutcome("b" * 64, "", ""))
 
     world.at_once(*((thaw, build) if first == "thaw" else (build, thaw)))
     assert plays(world, season_id, bot_id) == 2
@@ -409,14 +420,14 @@ def test_a_version_that_becomes_ready_while_its_bot_enters_plays(world: World, f
     owner, bot_id = world.bot()
     version_id = world.upload(owner, bot_id)
     with world.db.transaction() as session:
-        job = service.claim_build(session, version_id, "builder")
+        job = claim_build(session, version_id, "builder")
         assert job is not None
 
     def entry(session: Session) -> None:
-        service.enter(session, owner, season_id, bot_id)
+        league_entries.enter(session, owner, season_id, bot_id)
 
     def build(session: Session) -> None:
-        assert service.finish_build(session, job, BuildOutcome("b" * 64, "", ""))
+        assert finish_build(session, job, BuildOutcome("b" * 64, "", ""))
 
     world.at_once(*((entry, build) if first == "entry" else (build, entry)))
     assert plays(world, season_id, bot_id) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from league import service
+from league.service.bots.environments import confirm_environment, environment, installed_languages, record_environment
 from tests.league.world import START, World
 
 IMAGE = "deadheat/judge:core"
@@ -17,14 +17,14 @@ def document(*languages: str) -> dict[str, Any]:
 
 def record(world: World, fingerprint: str, image: str, *languages: str) -> None:
     with world.db.transaction() as session:
-        service.record_environment(session, fingerprint, image, document(*languages), "w1")
+        record_environment(session, fingerprint, image, document(*languages), "w1")
 
 
 def test_nobody_knows_what_no_worker_has_seen(world: World) -> None:
     with world.db.transaction() as session:
-        assert not service.confirm_environment(session, "f1")
-        assert service.environment(session) is None
-        assert service.installed_languages(session) is None
+        assert not confirm_environment(session, "f1")
+        assert environment(session) is None
+        assert installed_languages(session) is None
 
 
 def test_the_description_found_true_last_is_the_one_that_counts(world: World) -> None:
@@ -32,11 +32,11 @@ def test_the_description_found_true_last_is_the_one_that_counts(world: World) ->
     world.clock.turn(10)
     record(world, "f2", IMAGE, "python", "java")
     with world.db.transaction() as session:
-        assert service.installed_languages(session) == {"python", "java"}
+        assert installed_languages(session) == {"python", "java"}
     world.clock.turn(10)
     with world.db.transaction() as session:
-        assert service.confirm_environment(session, "f1")
-        found = service.environment(session)
+        assert confirm_environment(session, "f1")
+        found = environment(session)
     assert found is not None
     assert found.document == document("python")
     assert found.described_at == START + timedelta(seconds=20)
@@ -46,10 +46,10 @@ def test_two_workers_that_find_the_same_at_once_are_both_content(world: World) -
     record(world, "f1", IMAGE, "python")
     record(world, "f1", IMAGE, "python")
     with world.db.reading() as session:
-        assert service.installed_languages(session) == {"python"}
+        assert installed_languages(session) == {"python"}
 
 
 def test_another_image_is_another_matter(world: World) -> None:
     record(world, "f1", "deadheat/judge:full", "python", "java")
     with world.db.reading() as session:
-        assert service.environment(session) is None
+        assert environment(session) is None

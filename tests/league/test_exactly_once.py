@@ -12,11 +12,21 @@ import pytest
 from sqlalchemy import event
 from sqlmodel import col, select
 
-from league import service
 from league.jobs import BuildOutcome, Failure, SeriesJob
-from league.service import exhibitions
-from league.service.builds import FAILURES_TOLD
-from league.service.play import BLAMELESS, BROKEN_HOST, HANDED_BACK
+from league.service.bots.bots import create_bot
+from league.service.jobs import exhibitions
+from league.service.jobs import sweep as league_sweep
+from league.service.jobs.builds import FAILURES_TOLD, claim_build, finish_build, release_build, renew_build
+from league.service.jobs.sweep import Swept
+from league.service.series.carrying_out import (
+    BLAMELESS,
+    BROKEN_HOST,
+    HANDED_BACK,
+    finish_series,
+    release_series,
+    renew_series,
+)
+from league.service.series.hosts import due_check, record_check
 from league.states import Fitness, MatchState, SeriesState, VersionState
 from league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
 from tests.league.world import World, won
@@ -91,7 +101,7 @@ def test_writers_of_many_connections_never_find_the_database_locked(world: World
             job = world.claim(series_id, "w", db)
             assert job is not None
             with db.transaction() as session:
-                assert service.renew_series(session, job)
+                assert renew_series(session, job)
             finished.append(world.finish(job, db=db))
         db.close()
 
@@ -140,14 +150,14 @@ def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
     paused = world.claim(series_id, "paused")
     assert paused is not None
     with world.db.transaction() as session:
-        assert service.renew_series(session, paused)
+        assert renew_series(session, paused)
     world.clock.turn(world.settings.lease_seconds + 1)
     sweep(world)
     with world.db.transaction() as session:
-        assert not service.renew_series(session, paused)
+        assert not renew_series(session, paused)
     assert world.claim(series_id, "w2") is not None
     with world.db.transaction() as session:
-        service.release_series(session, paused, "paused", Failure("worker-stopped"))
+        release_series(session, paused, "paused", Failure("worker-stopped"))
     assert state(world, series_id) is SeriesState.RUNNING
 
 
@@ -160,19 +170,19 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     with world.db.transaction() as session:
         exhibition_id = exhibitions.take_seat(session, owner, bot_id)
 
-    def swept() -> service.Swept:
+    def swept() -> Swept:
         with world.db.transaction() as session:
-            return service.sweep(session)
+            return league_sweep.sweep(session)
 
     event.listen(world.db.engine, "before_cursor_execute", lambda *what: asked.append(str(what[2])))
-    assert swept() == service.Swept([], [], [])
+    assert swept() == Swept([], [], [])
     assert [statement.split()[0] for statement in asked if not statement.startswith("BEGIN")] == ["SELECT"]
     world.clock.turn(world.settings.requeue_seconds + 1)
     found = swept()
     assert (found.build_ids, found.exhibition_ids) == ([version_id], [exhibition_id])
     assert causes(world, series_id) == ["lease-expired"]
     world.clock.turn(world.settings.retry_seconds + 1)
-    assert swept() == service.Swept([], [series_id], [])
+    assert swept() == Swept([], [series_id], [])
 
 
 def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
@@ -182,7 +192,7 @@ def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
     for _ in range(5):
         world.clock.turn(world.settings.lease_seconds * 0.8)
         with world.db.transaction() as session:
-            assert service.renew_series(session, job)
+            assert renew_series(session, job)
         sweep(world)
     assert state(world, series_id) is SeriesState.RUNNING
     assert world.finish(job)
@@ -205,7 +215,7 @@ def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World
 
     def finish_without_power() -> None:
         with world.db.transaction() as session:
-            assert service.finish_series(session, job, "w1", [won(match) for match in job.matches])
+            assert finish_series(session, job, "w1", [won(match) for match in job.matches])
             raise RuntimeError("the power went")
 
     with pytest.raises(RuntimeError, match="power"):
@@ -224,7 +234,7 @@ def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(
         assert job is not None
         assert job.attempt == number
         with world.db.transaction() as session:
-            service.release_series(session, job, "w1", Failure("dirty-box", "something stayed", {"try": number}))
+            release_series(session, job, "w1", Failure("dirty-box", "something stayed", {"try": number}))
     assert state(world, series_id) is SeriesState.ABANDONED
     assert world.claim(series_id) is None
     assert causes(world, series_id) == ["dirty-box"] * world.settings.series_attempts
@@ -242,8 +252,8 @@ def test_a_series_waits_out_what_is_no_fault_of_its_own(world: World, cause: str
         assert job is not None
         assert job.attempt == number
         with world.db.transaction() as session:
-            service.release_series(session, job, "w1", Failure(cause, "it is away"))
-            service.record_check(session, world.host, {}, (), 0)  # it has come back
+            release_series(session, job, "w1", Failure(cause, "it is away"))
+            record_check(session, world.host, {}, (), 0)  # it has come back
         with world.db.reading() as session:
             pause = session.get_one(Series, series_id).nudge_at - world.clock.now
         assert pause <= timedelta(minutes=1)
@@ -258,11 +268,11 @@ def test_a_machine_that_cannot_even_try_is_given_nothing_until_it_was_checked(wo
     job = world.claim(first)
     assert job is not None
     with world.db.transaction() as session:
-        service.release_series(session, job, "w1", Failure(cause, "nothing starts"))
-        assert service.due_check(session, world.host) is Fitness.UNCHECKED
+        release_series(session, job, "w1", Failure(cause, "nothing starts"))
+        assert due_check(session, world.host) is Fitness.UNCHECKED
     assert world.claim(second) is None
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, (), 0)
+        record_check(session, world.host, {}, (), 0)
     assert world.claim(second) is not None
 
 
@@ -272,7 +282,7 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
         job = world.claim(series_id)
         assert job is not None
         with world.db.transaction() as session:
-            service.release_series(session, job, "w1", Failure("dirty-box"))
+            release_series(session, job, "w1", Failure("dirty-box"))
         world.clock.turn(world.settings.retry_seconds * number - 1)
         assert sweep(world).series_ids == []
         world.clock.turn(1)
@@ -282,18 +292,18 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
 def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
     version_id = uploaded(world)
     with world.db.transaction() as session:
-        job = service.claim_build(session, version_id, "w1")
+        job = claim_build(session, version_id, "w1")
         assert job is not None
-        assert service.claim_build(session, version_id, "w2") is None
+        assert claim_build(session, version_id, "w2") is None
     world.clock.turn(world.settings.lease_seconds + 1)
     sweep(world)
     with world.db.transaction() as session:
-        again = service.claim_build(session, version_id, "w2")
+        again = claim_build(session, version_id, "w2")
         assert again is not None
-        assert not service.finish_build(session, job, BuildOutcome(None, "late", ""))
-        assert not service.renew_build(session, job)
-        assert service.renew_build(session, again)
-        assert service.finish_build(session, again, BuildOutcome("e" * 64, "", ""))
+        assert not finish_build(session, job, BuildOutcome(None, "late", ""))
+        assert not renew_build(session, job)
+        assert renew_build(session, again)
+        assert finish_build(session, again, BuildOutcome("e" * 64, "", ""))
     with world.db.reading() as session:
         version = session.get_one(BotVersion, version_id)
     assert (version.state, version.program_sha256) == (VersionState.READY, "e" * 64)
@@ -304,9 +314,9 @@ def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer
     pauses, reason = [], ""
     for _ in range(FAILURES_TOLD + 8):
         with world.db.transaction() as session:
-            job = service.claim_build(session, version_id, "w1")
+            job = claim_build(session, version_id, "w1")
             assert job is not None
-            service.release_build(session, job, "no-engine", "no engine answers")
+            release_build(session, job, "no-engine", "no engine answers")
         with world.db.reading() as session:
             version = session.get_one(BotVersion, version_id)
         assert version.state is VersionState.UPLOADED
@@ -316,9 +326,9 @@ def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer
     assert pauses[-1] == 3600
     assert reason == "Our own failure at attempt 13, which is tried again: A machine's container engine did not answer."
     with world.db.transaction() as session:
-        job = service.claim_build(session, version_id, "w1")
+        job = claim_build(session, version_id, "w1")
         assert job is not None
-        assert service.finish_build(session, job, BuildOutcome("e" * 64, "", "", "f" * 64))
+        assert finish_build(session, job, BuildOutcome("e" * 64, "", "", "f" * 64))
     with world.db.reading() as session:
         version = session.get_one(BotVersion, version_id)
     assert (version.state, version.reason, version.trial_sha256) == (VersionState.READY, "", "f" * 64)
@@ -344,9 +354,9 @@ def test_a_long_cause_of_a_failed_build_is_cut_like_every_other(world: World) ->
 
 def fail_build(world: World, version_id: int, cause: str) -> None:
     with world.db.transaction() as session:
-        job = service.claim_build(session, version_id, "w1")
+        job = claim_build(session, version_id, "w1")
         assert job is not None
-        service.release_build(session, job, cause, "why")
+        release_build(session, job, cause, "why")
 
 
 def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World) -> None:
@@ -361,15 +371,15 @@ def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World)
     assert pauses == [5, 0, 0, 10]
 
 
-def sweep(world: World) -> service.Swept:
+def sweep(world: World) -> Swept:
     with world.db.transaction() as session:
-        return service.sweep(session)
+        return league_sweep.sweep(session)
 
 
 def uploaded(world: World) -> int:
     owner = world.author()
     with world.db.transaction() as session:
-        bot_id = service.create_bot(session, owner, "yacht-auction", "late").id
+        bot_id = create_bot(session, owner, "yacht-auction", "late").id
     return world.upload(owner, bot_id)
 
 

@@ -8,14 +8,20 @@ from pathlib import Path
 import pytest
 
 from engine.core import Fault, Reply, Result
-from league import service
 from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
 from league.jobs import ExhibitionJob, Host
-from league.service import exhibiting, exhibitions
-from league.service.exhibitions import Table
-from league.service.news import ready_bots
-from league.service.users import Person
-from league.service.workers import turn_away_exhibition
+from league.service.bots.bots import create_bot
+from league.service.course.states import set_season_state
+from league.service.jobs import exhibiting, exhibitions
+from league.service.jobs.exhibitions import Table
+from league.service.jobs.sweep import sweep
+from league.service.people.person import Person
+from league.service.seasons.bot_changes import change_bot
+from league.service.seasons.entries import enter
+from league.service.seasons.gates import GateTerms
+from league.service.seasons.seasons import create_season
+from league.service.series.hosts import record_check, turn_away_exhibition
+from league.service.views.news import ready_bots
 from league.states import ExhibitionState, SeasonState
 from tests.league.world import GAME, World, settings
 
@@ -77,7 +83,7 @@ def wait(world: World, job: ExhibitionJob, seconds: float) -> None:
 
 def swept(world: World) -> list[int]:
     with world.db.transaction() as session:
-        return service.sweep(session).exhibition_ids
+        return sweep(session).exhibition_ids
 
 
 def test_a_person_is_asked_answers_and_is_heard(world: World) -> None:
@@ -147,35 +153,35 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
 
     assert version() is None, "it is in no season"
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id, 1)
+        enter(session, owner, season_id, bot_id, 1)
     world.build(world.upload(owner, bot_id))
     assert version() == 1, "the newer one has not played"
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id, 2)
+        enter(session, owner, season_id, bot_id, 2)
     assert version() == 2
     world.play_all()
     world.clock.turn(world.settings.rejoin_seconds)
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id, 1)
+        enter(session, owner, season_id, bot_id, 1)
     assert version() == 2, "it has played"
     for plays_people, found in ((False, None), (True, 2)):
         with world.db.transaction() as session:
-            service.change_bot(session, owner, bot_id, plays_people=plays_people)
+            change_bot(session, owner, bot_id, plays_people=plays_people)
         assert version() == found
     with pytest.raises(NotFound), world.db.transaction() as session:
-        service.change_bot(session, world.boss, bot_id, plays_people=False)
+        change_bot(session, world.boss, bot_id, plays_people=False)
 
 
 def test_who_only_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) -> None:
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        season_id = service.create_season(session, world.boss, game=GAME, name="soon", series_length=2).id
-        service.enter(session, owner, season_id, bot_id, gate=service.GateTerms(games=100))
+        season_id = create_season(session, world.boss, game=GAME, name="soon", series_length=2).id
+        enter(session, owner, season_id, bot_id, gate=GateTerms(games=100))
     person = world.author()
     with pytest.raises(WrongState):
         sit(world, person, bot_id)
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+        set_season_state(session, world.boss, season_id, SeasonState.OPEN)
     world.build(world.upload(owner, bot_id))
     (series_id,) = world.tick()
     job = world.claim(series_id)
@@ -233,7 +239,7 @@ def test_only_against_bots_that_can_play_and_as_many_as_the_game_seats(world: Wo
     with pytest.raises(NotFound):
         sit(world, person, 99)
     with world.db.transaction() as session:
-        empty = service.create_bot(session, owner, "liars-dice", "empty").id
+        empty = create_bot(session, owner, "liars-dice", "empty").id
     with pytest.raises(WrongState, match="this bot has none"):
         sit(world, person, empty)
     for opponents in (0, 6):
@@ -412,7 +418,7 @@ def test_an_unfit_machine_takes_none(world: World) -> None:
     _, bot_id = world.playing_bot()
     exhibition_id = sit(world, world.author(), bot_id)
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, ("it is too busy",), 60)
+        record_check(session, world.host, {}, ("it is too busy",), 60)
         assert exhibiting.claim_exhibition(session, exhibition_id, "w1", world.host) is None
 
 
@@ -421,7 +427,7 @@ def test_a_machine_that_cannot_even_try_is_given_no_more_until_it_has_been_check
     with world.db.transaction() as session:
         exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "no-engine", world.host)
         assert exhibiting.claim_exhibition(session, job.exhibition_id, "w1", world.host) is None
-        service.record_check(session, world.host, {}, (), 60)
+        record_check(session, world.host, {}, (), 60)
     assert claim(world, job.exhibition_id).attempt == 2
 
 
@@ -429,16 +435,16 @@ def test_a_match_that_was_turned_away_is_told_of_as_soon_as_a_machine_is_fit(wor
     _, bot_id = world.playing_bot()
     exhibition_id = sit(world, world.author(), bot_id)
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, ("it is too busy",), 60)
+        record_check(session, world.host, {}, ("it is too busy",), 60)
         assert not turn_away_exhibition(session, exhibition_id, world.host), "nobody is there who could be told"
     assert swept(world) == []
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, (), 60)
+        record_check(session, world.host, {}, (), 60)
         assert not turn_away_exhibition(session, exhibition_id, world.host), "it may play it itself"
         assert turn_away_exhibition(session, exhibition_id, Host("other", "boot"))
     assert swept(world) == [], "the machine that was told has the time to take it"
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, (), 60)
+        record_check(session, world.host, {}, (), 60)
     assert swept(world) == [exhibition_id]
 
 

@@ -7,27 +7,28 @@ from collections.abc import Iterator
 import pytest
 from sqlmodel import select
 
-from league import service
 from league.jobs import BuildJob, BuildOutcome
-from league.service.users import Person
+from league.service.bots.bots import create_bot
+from league.service.jobs.builds import claim_next_build, finish_build, release_build
+from league.service.people.person import Person
 from league.tables import BotVersion
 from tests.league.world import World
 
 
 def upload(world: World, owner: Person, count: int) -> list[int]:
     with world.db.transaction() as session:
-        bot_id = service.create_bot(session, owner, "yacht-auction", f"bot{world.clock.now:%H%M%S}").id
+        bot_id = create_bot(session, owner, "yacht-auction", f"bot{world.clock.now:%H%M%S}").id
     return [world.upload(owner, bot_id) for _ in range(count)]
 
 
 def claim(world: World, nudged_id: int, worker: str = "w1") -> BuildJob | None:
     with world.db.transaction() as session:
-        return service.claim_next_build(session, nudged_id, worker)
+        return claim_next_build(session, nudged_id, worker)
 
 
 def finish(world: World, job: BuildJob) -> None:
     with world.db.transaction() as session:
-        assert service.finish_build(session, job, BuildOutcome("b" * 64, "", ""))
+        assert finish_build(session, job, BuildOutcome("b" * 64, "", ""))
 
 
 def built(world: World, nudges: Iterator[int], count: int) -> list[int]:
@@ -90,7 +91,7 @@ def test_what_we_failed_at_waits_for_its_own_message(world: World) -> None:
     job = claim(world, failed[0])
     assert job is not None and job.version_id == failed[0]
     with world.db.transaction() as session:
-        service.release_build(session, job, "no-engine", "no engine answers")
+        release_build(session, job, "no-engine", "no engine answers")
     assert built(world, iter(fresh), 1) == fresh
     assert claim(world, fresh[0]) is None
     job = claim(world, failed[0])

@@ -11,15 +11,25 @@ from typing import Any, Unpack
 import pytest
 from sqlmodel import col, select
 
-from league import service
 from league.jobs import SeriesJob
 from league.pairing import Round, swiss
 from league.ratings import Prior, RatingConfig, rate
-from league.service.finals import tables
-from league.service.finals_played import swiss_rounds
-from league.service.ranking import ranking
-from league.service.results import season_log
-from league.service.seasons import SeasonSettings
+from league.service.course.finals import tables
+from league.service.course.finals_played import finals_progress, swiss_rounds
+from league.service.course.states import set_season_state
+from league.service.ground.audit import first_broken
+from league.service.rankings import standings
+from league.service.rankings.publishing import publish, seasons_to_publish
+from league.service.rankings.ranking import ranking
+from league.service.rankings.recount import recount
+from league.service.rankings.results import season_log
+from league.service.rankings.standings import leaderboard
+from league.service.rulings.rulings import rejudge_match
+from league.service.seasons import absence
+from league.service.seasons.divisions import assign_division
+from league.service.seasons.entries import enter, entries
+from league.service.seasons.seasons import SeasonSettings, create_season, season_info
+from league.service.views.matches import matches
 from league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
 from league.tables import Match, Participant, RatingSnapshot, Series
 from tests.league.world import GAME, World, abandoned, won
@@ -36,13 +46,13 @@ def season(world: World, bots: int, game: str = GAME, **settings: Unpack[SeasonS
 
 def begin_finals(world: World, season_id: int) -> None:
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.FINALS)
+        set_season_state(session, world.boss, season_id, SeasonState.FINALS)
 
 
 def refit(world: World, season_id: int) -> None:
     world.clock.turn(world.settings.refit_seconds)
     with world.db.transaction() as session:
-        service.refit(session, season_id)
+        standings.refit(session, season_id)
 
 
 def finish(world: World, job: SeriesJob, strength: Sequence[int]) -> None:
@@ -72,18 +82,18 @@ def play(world: World, season_id: int, strength: Sequence[int]) -> None:
 
 def state(world: World, season_id: int) -> SeasonState:
     with world.db.reading() as session:
-        return service.season_info(session, season_id).state
+        return season_info(session, season_id).state
 
 
 def rows(world: World, season_id: int) -> list[dict[str, Any]]:
     with world.db.reading() as session:
-        found: list[dict[str, Any]] = service.leaderboard(session, season_id).standings["rows"]
+        found: list[dict[str, Any]] = leaderboard(session, season_id).standings["rows"]
     return found
 
 
 def seeds(world: World, season_id: int) -> dict[int, int | None]:
     with world.db.reading() as session:
-        return {entry.version_id: entry.finals_seed for entry in service.entries(session, season_id)}
+        return {entry.version_id: entry.finals_seed for entry in entries(session, season_id)}
 
 
 def pairings(world: World, season_id: int) -> list[tuple[int | None, frozenset[int]]]:
@@ -116,13 +126,13 @@ def test_a_season_from_its_ladder_to_its_published_standings(world: World) -> No
     )
     assert {number for number, _ in met} == {1, 2, 3}
     with world.db.transaction() as session:
-        assert service.seasons_to_publish(session) == [season_id]
+        assert seasons_to_publish(session) == [season_id]
     with world.db.transaction() as session:
-        assert service.publish(session, season_id)
+        assert publish(session, season_id)
     with world.db.reading() as session:
-        board = service.leaderboard(session, season_id)
-        assert service.season_info(session, season_id).log_sha256 == board.log_sha256
-        assert service.first_broken(session) is None
+        board = leaderboard(session, season_id)
+        assert season_info(session, season_id).log_sha256 == board.log_sha256
+        assert first_broken(session) is None
     assert board.final
     assert [(row["version_id"], row["rank"], row["finalist"]) for row in board.standings["rows"]] == [
         (3, 1, True),
@@ -199,7 +209,7 @@ def test_sitting_out_is_worth_as_much_as_winning_every_game_that_a_round_has(
         paired.append(dict(points))
         return swiss(field, points, *others)
 
-    monkeypatch.setattr("league.service.finals.swiss", noting)
+    monkeypatch.setattr("league.service.course.finals.swiss", noting)
     begin_finals(world, season_id)
     play(world, season_id, range(3))
     assert sorted(paired[1].values()) == [0, 2, 2]
@@ -259,7 +269,7 @@ def test_finals_that_do_not_close_the_season_wait_for_the_organiser(world: World
     play(world, season_id, (1, 2))
     assert state(world, season_id) is SeasonState.FINALS
     with world.db.reading() as session:
-        assert service.season_info(session, season_id).finals_done_at is not None
+        assert season_info(session, season_id).finals_done_at is not None
     assert world.tick() == []
 
 
@@ -276,7 +286,7 @@ def test_who_has_not_played_does_not_take_a_finalists_place(world: World) -> Non
     play(world, season_id, (2, 1))
     owner, late = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, late)
+        enter(session, owner, season_id, late)
     begin_finals(world, season_id)
     refit(world, season_id)
     world.tick()
@@ -309,7 +319,7 @@ def test_finalists_that_we_let_down_in_finals_of_their_own_come_after_those_who_
     found = rows(world, season_id)
     assert [(row["version_id"], row["rank"], row["games"]) for row in found] == [(3, 1, 2), (2, 2, 2), (1, 3, 40)]
     with world.db.reading() as session:
-        assert service.recount(session, season_id).same
+        assert recount(session, season_id).same
 
 
 def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world: World) -> None:
@@ -321,7 +331,7 @@ def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world:
     begin_finals(world, season_id)
     play(world, season_id, (2, 3, 1))
     with world.db.transaction() as session:
-        assert service.publish(session, season_id)
+        assert publish(session, season_id)
     before = {row["bot_id"]: row for row in rows(world, season_id)}
     with world.db.reading() as session:
         alike = ranking(session, season_id)
@@ -329,7 +339,7 @@ def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world:
     assert {row["bot_id"]: row for row in alike.standings["rows"]} == before
     expected = {int(entry.player): (entry.elo, entry.se) for entry in everything.entries}
     with world.db.transaction() as session:
-        following = service.create_season(session, world.boss, name="next", previous_id=season_id).id
+        following = create_season(session, world.boss, name="next", previous_id=season_id).id
     refit(world, following)
     carried = {row["bot_id"]: (row["prior_elo"], row["prior_sd"]) for row in rows(world, following)}
     for bot_id, (elo, sd) in carried.items():
@@ -362,7 +372,7 @@ def test_each_division_has_finals_of_its_own(world: World) -> None:
     )
     with world.db.transaction() as session:
         for bot_id in (1, 2, 3):
-            service.assign_division(session, world.boss, season_id, bot_id, 1)
+            assign_division(session, world.boss, season_id, bot_id, 1)
     play(world, season_id, (1, 2, 3, 4, 5, 6))
     begin_finals(world, season_id)
     play(world, season_id, (1, 2, 3, 4, 5, 6))
@@ -378,7 +388,7 @@ def test_a_finalist_that_is_disqualified_is_not_paired_any_more(world: World) ->
     refit(world, season_id)
     made = world.tick()
     with world.db.transaction() as session:
-        service.disqualify(session, world.boss, season_id, 4, "caught")
+        absence.disqualify(session, world.boss, season_id, 4, "caught")
     for series_id in made:
         job = world.claim(series_id)
         if job is not None:
@@ -393,8 +403,8 @@ def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> N
     begin_finals(world, season_id)
     play(world, season_id, (3, 2, 1))
     with world.db.transaction() as session:
-        match = service.matches(session, season_id=season_id)[0]
-        again = service.rejudge_match(session, world.boss, match.id, "the host was overloaded")
+        match = matches(session, season_id=season_id)[0]
+        again = rejudge_match(session, world.boss, match.id, "the host was overloaded")
     with world.db.reading() as session:
         before, after = (session.get_one(Match, match_id).series_id for match_id in (match.id, again))
         one, other = session.get_one(Series, before), session.get_one(Series, after)
@@ -404,7 +414,7 @@ def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> N
 
 def disqualify(world: World, season_id: int, bot_id: int) -> None:
     with world.db.transaction() as session:
-        service.disqualify(session, world.boss, season_id, bot_id, "caught")
+        absence.disqualify(session, world.boss, season_id, bot_id, "caught")
 
 
 @pytest.mark.parametrize(("bots", "rounds"), [(5, 3), (6, 3), (8, 5), (4, 3)])
@@ -479,7 +489,7 @@ def test_games_that_we_fail_to_play_cost_the_finals_budget_nothing(world: World)
             else:
                 finish(world, job, (1, 1))
     with world.db.reading() as session:
-        (found,) = service.finals_progress(session, season_id)
+        (found,) = finals_progress(session, season_id)
         counted = session.exec(
             select(Match.state)
             .join(Series, col(Series.id) == Match.series_id)
@@ -511,7 +521,7 @@ def test_how_far_the_finals_are_is_told(world: World) -> None:
         with world.db.reading() as session:
             return [
                 (one.round, one.rounds, one.finished, one.series, one.extra_games + one.extra_left)
-                for one in service.finals_progress(session, season_id)
+                for one in finals_progress(session, season_id)
             ]
 
     play(world, season_id, range(4))
@@ -527,7 +537,7 @@ def test_how_far_the_finals_are_is_told(world: World) -> None:
     assert told() == [(3, 3, 2, 6, 4)]
     disqualify(world, season_id, 4)
     with world.db.reading() as session:
-        left = service.finals_progress(session, season_id)[0]
+        left = finals_progress(session, season_id)[0]
     assert (left.finalists, left.rounds) == (3, 3)
     for series_id in made[2:]:
         job = world.claim(series_id)
@@ -545,7 +555,7 @@ def test_how_far_a_swiss_is_is_told(world: World) -> None:
     for number in range(1, 4):
         made = world.tick()
         with world.db.reading() as session:
-            (found,) = service.finals_progress(session, season_id)
+            (found,) = finals_progress(session, season_id)
         assert (found.round, found.rounds, found.finished, found.series) == (number, 3, 4 * (number - 1), 12)
         for series_id in made:
             job = world.claim(series_id)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from sqlmodel import col, select
 
-from league import service
 from league.jobs import Latency
-from league.response_times import DOUBLINGS, LAST, PER_DOUBLING, bars, bucket, edge, percentile
-from league.service.history import MOST_POINTS, history, span
-from league.service.response_times import command_times, latency_by_version
+from league.service.rankings.history import MOST_POINTS, history, span
+from league.service.rankings.standings import refit
+from league.service.series.response_times import command_times, latency_by_version
 from league.tables import RatingPoint, RatingSnapshot
+from league.time_buckets import DOUBLINGS, LAST, PER_DOUBLING, bars, bucket, edge, percentile
 from tests.league.world import World, settings, won
 
 MS = 1_000_000
@@ -34,7 +34,7 @@ def rank_again(world: World, season_id: int, seconds: float) -> None:
     assert world.finish(job)
     world.clock.turn(seconds)
     with world.db.transaction() as session:
-        assert service.refit(session, season_id)
+        assert refit(session, season_id)
 
 
 def test_each_ranking_is_a_point_of_each_bots_history(world: World) -> None:

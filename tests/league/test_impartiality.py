@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from league import service
 from league.errors import OwnMatch
-from league.service.users import Person
+from league.service.course.states import set_season_state
+from league.service.ground.audit import audit_log
+from league.service.people.person import Person
+from league.service.people.teams import create_team, invite_to_team, join_team
+from league.service.rulings.appeals import open_appeal, rule
+from league.service.rulings.operators import set_role
+from league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from league.service.seasons.bot_changes import change_bot
+from league.service.seasons.entries import enter
 from league.states import Role, SeasonState
 from league.words import Remedy
 from tests.league.world import World
@@ -28,27 +35,27 @@ class Judged:
             self.bots.append(bot_id)
             if teamed and owner is self.author:
                 with world.db.transaction() as session:
-                    self.team = service.create_team(session, owner, "us").id
-                    service.change_bot(session, owner, bot_id, team_id=self.team)
+                    self.team = create_team(session, owner, "us").id
+                    change_bot(session, owner, bot_id, team_id=self.team)
             with world.db.transaction() as session:
-                service.enter(session, owner, self.season, bot_id)
+                enter(session, owner, self.season, bot_id)
         (series_id,) = world.tick()
         job = world.claim(series_id)
         assert job is not None
         assert world.finish(job)
         self.match = job.matches[0].match_id
         with world.db.transaction() as session:
-            self.appeal = service.open_appeal(session, self.author, self.match, "no", {"verified": True}).id
+            self.appeal = open_appeal(session, self.author, self.match, "no", {"verified": True}).id
 
     def organiser(self, name: str = "carol") -> Person:
         person = self.world.author(name)
         with self.world.db.transaction() as session:
-            service.set_role(session, name, Role.ORGANISER)
+            set_role(session, name, Role.ORGANISER)
         return Person(person.id, name, Role.ORGANISER)
 
     def said(self) -> list[dict[str, Any]]:
         with self.world.db.reading() as session:
-            log = service.audit_log(session, subject=f"match/{self.match}")
+            log = audit_log(session, subject=f"match/{self.match}")
         return [json.loads(entry.data) for entry in log]
 
 
@@ -61,23 +68,23 @@ def test_another_organiser_decides(judged: Judged) -> None:
     world, match = judged.world, judged.match
     other = judged.organiser()
     before = judged.said()
-    for ruling in (service.void_match, service.restore_match, service.rejudge_match):
+    for ruling in (void_match, restore_match, rejudge_match):
         with pytest.raises(OwnMatch, match="another organiser"), world.db.transaction() as session:
             ruling(session, judged.boss, match, "mine")
     for uphold in (True, False):
         with pytest.raises(OwnMatch), world.db.transaction() as session:
-            service.rule(session, judged.boss, judged.appeal, uphold=uphold, ruling="mine")
+            rule(session, judged.boss, judged.appeal, uphold=uphold, ruling="mine")
     assert judged.said() == before, "what is refused leaves nothing behind"
     with world.db.transaction() as session:
-        service.rule(session, other, judged.appeal, uphold=True, ruling="right", remedy=Remedy.VOID)
+        rule(session, other, judged.appeal, uphold=True, ruling="right", remedy=Remedy.VOID)
     voided, ruled, _ = judged.said()
     assert (voided["own_bot"], ruled["own_bot"]) == (False, False)
 
 
 def test_the_only_organiser_decides_and_everyone_is_told(judged: Judged) -> None:
     with judged.world.db.transaction() as session:
-        service.rule(session, judged.boss, judged.appeal, uphold=False, ruling="no")
-        assert service.void_match(session, judged.boss, judged.match, "mine")
+        rule(session, judged.boss, judged.appeal, uphold=False, ruling="no")
+        assert void_match(session, judged.boss, judged.match, "mine")
     for record in judged.said()[:2]:
         assert record["own_bot"] is True
         assert record["remark"] == "a bot of theirs plays in it, and no other organiser is without one"
@@ -87,20 +94,20 @@ def test_who_is_in_a_team_that_plays_in_it_is_no_other_organiser(world: World) -
     judged = Judged(world, teamed=True)
     mate = judged.organiser("mate")
     with world.db.transaction() as session:
-        service.invite_to_team(session, judged.author, judged.team, "mate")
-        service.join_team(session, mate, judged.team)
+        invite_to_team(session, judged.author, judged.team, "mate")
+        join_team(session, mate, judged.team)
     with world.db.transaction() as session:
-        assert service.void_match(session, judged.boss, judged.match, "nobody else could")
+        assert void_match(session, judged.boss, judged.match, "nobody else could")
     with world.db.transaction() as session:
-        assert service.restore_match(session, mate, judged.match, "nor here")
+        assert restore_match(session, mate, judged.match, "nor here")
     judged.organiser("neutral")
     with pytest.raises(OwnMatch), world.db.transaction() as session:
-        service.void_match(session, mate, judged.match, "now there is one")
+        void_match(session, mate, judged.match, "now there is one")
 
 
 def test_who_has_no_bot_in_it_is_not_asked_for_another(judged: Judged) -> None:
     other = judged.organiser()
     with judged.world.db.transaction() as session:
-        assert service.void_match(session, other, judged.match, "fair")
-        service.set_season_state(session, judged.boss, judged.season, SeasonState.FROZEN)
+        assert void_match(session, other, judged.match, "fair")
+        set_season_state(session, judged.boss, judged.season, SeasonState.FROZEN)
     assert judged.said()[0]["own_bot"] is False

@@ -7,12 +7,13 @@ import pytest
 from engine.core import Reply
 from engine.games import GAMES
 from engine.unfinished import unfinished
-from league import service
 from league.errors import NotFound
 from league.jobs import Failure, SeriesJob
-from league.service import live
-from league.service.live import Watched
-from league.service.news import running_series
+from league.service.jobs.sweep import sweep
+from league.service.series import live
+from league.service.series.carrying_out import release_series
+from league.service.series.live import Watched
+from league.service.views.news import running_series
 from league.states import MatchState, SeriesState
 from tests.league.world import World, void
 
@@ -85,11 +86,11 @@ def test_nothing_is_left_of_a_series_that_waits_again(world: World, how: str) ->
     assert show(world, job, READY)
     if how == "given back":
         with world.db.transaction() as session:
-            service.release_series(session, job, "w1", Failure("container-died", "it went away"))
+            release_series(session, job, "w1", Failure("container-died", "it went away"))
     else:
         world.clock.turn(world.settings.lease_seconds + 1)
         with world.db.transaction() as session:
-            service.sweep(session)
+            sweep(session)
     seen = watch(world, job.matches[0].match_id)
     assert (seen.match, seen.series) == (None, SeriesState.QUEUED)
     again = world.claim(job.series_id)

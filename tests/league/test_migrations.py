@@ -8,7 +8,7 @@ from sqlalchemy import text
 from sqlmodel import select
 
 from league.database import Database
-from league.service.response_times import command_times
+from league.service.series.response_times import command_times
 from league.states import Admission, FinalsFormat, Purpose, Ranks, SeasonState
 from league.tables import BotVersion, Division, Entry, Match, Participant, RatingSnapshot, Season, Series
 

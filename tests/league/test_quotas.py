@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session
 
-from league import errors, service
-from league.service.bots import Upload
-from league.service.users import Person
+from league import errors
+from league.service.bots import bots as league_bots
+from league.service.bots.bots import Upload, create_bot, may_upload
+from league.service.course.states import set_season_state
+from league.service.people.person import Person
+from league.service.people.teams import create_team, invite_to_team, join_team
+from league.service.seasons.entries import enter
 from league.states import SeasonState
 from league.tables import Season
 from tests.league.world import GAME, SHA, World, settings
@@ -55,11 +59,11 @@ def test_a_bot_has_only_so_many_versions_a_day(world: World) -> None:
 def test_the_quota_is_asked_before_a_byte_is_received(world: World) -> None:
     owner, bot_id = world.bot()
     with world.db.reading() as session:
-        service.may_upload(session, owner, bot_id)
+        may_upload(session, owner, bot_id)
     world.upload(owner, bot_id)
     world.upload(owner, bot_id)
     with pytest.raises(errors.OverQuota), world.db.reading() as session:
-        service.may_upload(session, owner, bot_id)
+        may_upload(session, owner, bot_id)
 
 
 def test_a_season_may_be_stricter_for_those_who_take_part(world: World) -> None:
@@ -71,7 +75,7 @@ def test_a_season_may_be_stricter_for_those_who_take_part(world: World) -> None:
     outside = world.author()
     _, other = world.bot(owner=outside)
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
+        enter(session, owner, season_id, bot_id)
     with pytest.raises(errors.OverQuota, match="versions of one bot for season 1: the limit is 1 a day") as refused:
         world.upload(owner, bot_id)
     assert refused.value.retry_after_seconds == 24 * 3600
@@ -86,13 +90,13 @@ def test_a_season_that_takes_no_more_versions_asks_for_no_quota(world: World) ->
         session.get_one(Season, season_id).versions_per_day = 1
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
-        service.set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
+        enter(session, owner, season_id, bot_id)
+        set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
     world.upload(owner, bot_id)
 
 
 def add_version(who: Person, bot_id: int) -> Callable[[Session], object]:
-    return lambda session: service.add_version(session, who, bot_id, Upload("bot.py", 10, SHA, "python", "main.py"))
+    return lambda session: league_bots.add_version(session, who, bot_id, Upload("bot.py", 10, SHA, "python", "main.py"))
 
 
 def test_an_author_who_uploads_for_two_bots_at_once_is_over_the_quota(world: World) -> None:
@@ -105,10 +109,10 @@ def test_an_author_who_uploads_for_two_bots_at_once_is_over_the_quota(world: Wor
 def test_two_members_who_upload_one_bot_at_once_are_over_its_quota(world: World) -> None:
     ada, bob = world.author(), world.author()
     with world.db.transaction() as session:
-        team_id = service.create_team(session, ada, "lovelace").id
-        service.invite_to_team(session, ada, team_id, bob.name)
-        service.join_team(session, bob, team_id)
-        bot_id = service.create_bot(session, ada, GAME, "shared", team_id).id
+        team_id = create_team(session, ada, "lovelace").id
+        invite_to_team(session, ada, team_id, bob.name)
+        join_team(session, bob, team_id)
+        bot_id = create_bot(session, ada, GAME, "shared", team_id).id
     for _ in range(3):
         world.upload(ada, bot_id)
     world.clock.turn(3600)

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from league import errors, service
-from league.comparison import Recount
+from league import errors
 from league.database import Database
-from league.fairness import MOST_DIFFERENCES
+from league.service.rankings import recount as league_recount
+from league.service.rulings.rulings import restore_match, void_match
+from league.service.seasons.seasons import edit_season
 from league.states import FinalsLog
 from league.tables import Match, Participant, RatingSnapshot
+from league.verification.comparison import Recount
+from league.verification.fairness import MOST_DIFFERENCES
 from tests.league.test_standings import play, refit
 from tests.league.world import World
 
@@ -29,7 +32,7 @@ def season_id(world: World) -> int:
 
 def recount(world: World, season_id: int) -> Recount:
     with world.db.reading() as session:
-        return service.recount(session, season_id)
+        return league_recount.recount(session, season_id)
 
 
 def tamper(world: World, **changed: Any) -> None:
@@ -90,7 +93,7 @@ def test_a_log_that_has_grown_is_a_difference_that_is_expected(world: World) -> 
 
 def test_a_setting_that_ranks_otherwise_makes_another_ranking_due(world: World, season_id: int) -> None:
     with world.db.transaction() as session:
-        service.edit_season(session, world.boss, season_id, finals_log=FinalsLog.FINALS)
+        edit_season(session, world.boss, season_id, finals_log=FinalsLog.FINALS)
     found = recount(world, season_id)
     assert (found.same, found.refit_due) == (False, True)
     assert refit(world, season_id)
@@ -103,10 +106,10 @@ def test_voiding_and_restoring_a_match_is_the_identity(world: World, season_id: 
     with world.db.reading() as session:
         match_id = session.exec(select(Match.id).limit(1)).one()
     with world.db.transaction() as session:
-        service.void_match(session, world.boss, match_id, "a test")
+        void_match(session, world.boss, match_id, "a test")
     assert not recount(world, season_id).same
     with world.db.transaction() as session:
-        service.restore_match(session, world.boss, match_id, "a test")
+        restore_match(session, world.boss, match_id, "a test")
     assert recount(world, season_id).same
     assert stored(world) == before
 
@@ -122,7 +125,7 @@ def test_it_is_recomputed_as_it_was_configured(world: World, season_id: int) -> 
     """The deployment's settings may have changed since; the stored ranking follows from its own."""
     other = Database(world.settings.model_copy(update={"version_sd_elo": 60.0}), world.clock)
     with other.reading() as session:
-        assert service.recount(session, season_id).same
+        assert league_recount.recount(session, season_id).same
     other.close()
 
 

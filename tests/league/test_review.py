@@ -9,8 +9,8 @@ import pytest
 
 from engine.transcript import Transcript, decode, encode
 from league.blobs import Blobs
-from league.review import review
-from league.service.matches import AttemptInfo, MatchDetail
+from league.service.views.matches import AttemptInfo, MatchDetail
+from league.verification.review import review
 from tests.engine.busy import on_a_busy_host
 from tests.league.told import labelled, told
 from tests.league.world import START

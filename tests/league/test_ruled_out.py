@@ -13,11 +13,17 @@ import pytest
 from sqlmodel import Session
 
 from engine.core import Result
-from league import service
-from league.backup import back_up, named_blobs
 from league.blobs import Blobs
-from league.service import exhibiting, exhibitions
+from league.service.ground.audit import audit_log, first_broken
+from league.service.jobs import exhibiting, exhibitions
+from league.service.jobs.sweep import sweep
+from league.service.rulings import appeals as league_appeals
+from league.service.rulings.rulings import rejudge_match, void_match
+from league.service.seasons.entries import enter
+from league.service.seasons.seasons import create_season
+from league.service.views.matches import matches
 from league.states import FinalsFormat, SeasonState
+from league.storage.backup import back_up, named_blobs
 from league.tables import Season, VoidedMatch
 from league.words import Remedy
 from tests.league.test_rulings import Ranked, ranked
@@ -31,23 +37,23 @@ def test_the_finals_begin_after_what_was_ordered_to_be_repeated(world: World) ->
     season_id = world.season(3, finals=FinalsFormat.ROUND_ROBIN, finals_games=2, finals_at=START + timedelta(hours=1))
     world.play_all()
     with world.db.transaction() as session:
-        match_id = service.matches(session, season_id=season_id)[0].id
-        service.rejudge_match(session, world.boss, match_id, "the judge was wrong")
+        match_id = matches(session, season_id=season_id)[0].id
+        rejudge_match(session, world.boss, match_id, "the judge was wrong")
     world.clock.turn(3700)
     world.tick()
     with world.db.reading() as session:
         assert session.get_one(Season, season_id).state is SeasonState.FINALS
         assert session.get(VoidedMatch, match_id) is not None
-        assert "match-restored" not in {entry.action for entry in service.audit_log(session)}
+        assert "match-restored" not in {entry.action for entry in audit_log(session)}
 
 
 def test_what_was_voided_stays_so_when_its_later_repetition_is_lost(ranked: Ranked) -> None:
     match_id = ranked.matches()[0]
-    ranked.rule(service.void_match, match_id, "collusion")
+    ranked.rule(void_match, match_id, "collusion")
     without = ranked.table()[0]
-    ranked.rule(service.rejudge_match, match_id, "let us see")
+    ranked.rule(rejudge_match, match_id, "let us see")
     with ranked.world.db.transaction() as session:
-        (series_id,) = service.sweep(session).series_ids
+        (series_id,) = sweep(session).series_ids
     job = ranked.world.claim(series_id)
     assert job is not None
     assert ranked.world.finish(job, [abandoned(match) for match in job.matches])
@@ -58,7 +64,7 @@ def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypa
     season_id = season(world)
     appeal_id = appeal(world, season_id)
     owner, bot_id = world.bot()
-    appeals = sys.modules["league.service.appeals"]
+    appeals = sys.modules["league.service.rulings.appeals"]
     void, noted, failed = appeals.rulings.void_match, threading.Event(), list[str]()
 
     def slowly(session: Session, *arguments: object) -> object:
@@ -81,28 +87,28 @@ def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypa
         return thread
 
     def rule(session: Session) -> None:
-        service.rule(session, world.boss, appeal_id, uphold=True, ruling="so it was", remedy=Remedy.VOID)
+        league_appeals.rule(session, world.boss, appeal_id, uphold=True, ruling="so it was", remedy=Remedy.VOID)
 
     ruling = together("rule", rule)
     assert noted.wait(30)
-    entering = together("enter", lambda session: service.enter(session, owner, season_id, bot_id))
+    entering = together("enter", lambda session: enter(session, owner, season_id, bot_id))
     ruling.join()
     entering.join()
     assert failed == []
     with world.db.reading() as session:
-        assert service.first_broken(session) is None
+        assert first_broken(session) is None
 
 
 def test_a_transaction_that_is_undone_leaves_no_record(world: World) -> None:
     def told() -> int:
         with world.db.reading() as session:
-            return len(service.audit_log(session))
+            return len(audit_log(session))
 
     before = told()
 
     def fail() -> None:
         with world.db.transaction() as session:
-            service.create_season(session, world.boss, game="yacht-auction", name="never")
+            create_season(session, world.boss, game="yacht-auction", name="never")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -110,8 +116,8 @@ def test_a_transaction_that_is_undone_leaves_no_record(world: World) -> None:
     world.season(0)
     assert told() > before
     with world.db.reading() as session:
-        assert "never" not in str(service.audit_log(session))
-        assert service.first_broken(session) is None
+        assert "never" not in str(audit_log(session))
+        assert first_broken(session) is None
 
 
 def test_a_back_up_has_what_people_played(world: World, tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from league import service
-from league.service.honesty import honesty
+from league.service.rankings import recount as league_recount
+from league.service.rankings.honesty import honesty
+from league.service.rankings.standings import leaderboard, refit
 from tests.league.world import World, abandoned, won
 
 
@@ -20,10 +21,10 @@ def test_the_rules_that_were_played_are_told_with_the_season_and_its_rankings(wo
         assert world.finish(job, [replace(won(match), rules_version=version) for match in job.matches])
         world.clock.turn(60)
     with world.db.transaction() as session:
-        assert service.refit(session, season_id)
+        assert refit(session, season_id)
         found = {row.season_id: row.rules for row in honesty(session)}
-        board = service.leaderboard(session, season_id)
-        recount = service.recount(session, season_id)
+        board = leaderboard(session, season_id)
+        recount = league_recount.recount(session, season_id)
     assert [version for version, _ in found[season_id]] == [1, 2]
     assert found[season_id][0][1] == began
     assert found[other] == ()

@@ -11,10 +11,18 @@ import pytest
 from sqlmodel import col, select
 
 from engine.chance import commitment
-from league import service
 from league.errors import NotAllowed, NotFound, WrongState
 from league.jobs import SeriesJob
-from league.service.users import Person
+from league.service.course.states import set_season_state
+from league.service.ground.audit import audit_log, first_broken
+from league.service.jobs.sweep import sweep
+from league.service.people.person import Person
+from league.service.rankings.standings import leaderboard, refit
+from league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from league.service.seasons import entries
+from league.service.seasons.absence import disqualify, reinstate, take_out
+from league.service.views import matches as league_matches
+from league.service.views.matches import match_detail
 from league.states import FinalsFormat, MatchState, SeasonState
 from league.tables import AuditRecord, Match, Participant
 from tests.league.world import World, abandoned, forfeited, won
@@ -37,16 +45,16 @@ class Ranked:
     def enter(self) -> None:
         owner, bot_id = self.world.bot()
         with self.world.db.transaction() as session:
-            service.enter(session, owner, self.season, bot_id)
+            entries.enter(session, owner, self.season, bot_id)
         self.owners.append((owner, bot_id))
 
     def table(self) -> tuple[str | None, list[tuple[object, ...]]]:
         """The ranking after a refit: its log's hash, and rows."""
         self.world.clock.turn(60)
         with self.world.db.transaction() as session:
-            service.refit(session, self.season)
+            refit(session, self.season)
         with self.world.db.reading() as session:
-            board = service.leaderboard(session, self.season)
+            board = leaderboard(session, self.season)
         rows = board.standings["rows"]
         return board.log_sha256, [(row["bot_id"], row["elo"], row["se"], row["games"], row["rank"]) for row in rows]
 
@@ -74,39 +82,39 @@ def ranked(world: World) -> Ranked:
 
 def test_voiding_changes_the_ranking_and_restoring_is_the_identity(ranked: Ranked) -> None:
     match_id = ranked.matches()[0]
-    ranked.rule(service.void_match, match_id, "a cosmic ray")
-    ranked.rule(service.void_match, match_id, "twice is once")
+    ranked.rule(void_match, match_id, "a cosmic ray")
+    ranked.rule(void_match, match_id, "twice is once")
     changed = ranked.table()
     assert changed != ranked.first
     assert ranked.games() == 11
-    ranked.rule(service.restore_match, match_id, "it was none")
+    ranked.rule(restore_match, match_id, "it was none")
     assert ranked.table() == ranked.first
 
 
 def test_a_disqualified_bot_and_all_its_matches_do_not_count_until_it_is_reinstated(ranked: Ranked) -> None:
     bot_id = ranked.owners[0][1]
-    ranked.rule(service.disqualify, ranked.season, bot_id, "two bots of one author that help each other")
+    ranked.rule(disqualify, ranked.season, bot_id, "two bots of one author that help each other")
     _, rows = ranked.table()
     assert [row[0] for row in rows if row[4] is not None] == sorted(
         (bot for _, bot in ranked.owners[1:]), key=[row[0] for row in rows].index
     )
     assert ranked.games() == 4
-    ranked.rule(service.reinstate, ranked.season, bot_id, "it was a mistake")
+    ranked.rule(reinstate, ranked.season, bot_id, "it was a mistake")
     assert ranked.table() == ranked.first
 
 
 def test_a_rejudged_match_is_played_again_in_the_same_seats_with_dice_of_its_own(ranked: Ranked) -> None:
     world, match_id = ranked.world, ranked.matches()[0]
-    again = ranked.rule(service.rejudge_match, match_id, "the host was overloaded")
+    again = ranked.rule(rejudge_match, match_id, "the host was overloaded")
     assert ranked.games() == 11, "neither counts while the second is not played"
     with world.db.transaction() as session:
-        (series_id,) = service.sweep(session).series_ids
+        (series_id,) = sweep(session).series_ids
     job = world.claim(series_id)
     assert job is not None
     with world.db.reading() as session:
         old, new = session.get_one(Match, match_id), session.get_one(Match, again)
         assert old.seed != new.seed and new.commitment == commitment(new.seed)
-        assert service.match_detail(session, again).match.seed is None
+        assert match_detail(session, again).match.seed is None
         assert old.state is MatchState.DONE, "a result is never overwritten"
         seats: dict[int, list[tuple[int, int]]] = {match_id: [], again: []}
         for row in session.exec(select(Participant).where(col(Participant.match_id).in_(list(seats)))):
@@ -115,15 +123,15 @@ def test_a_rejudged_match_is_played_again_in_the_same_seats_with_dice_of_its_own
     assert world.finish(job, [won(job.matches[0], winner=1)])
     assert ranked.games() == 12
     with pytest.raises(WrongState, match="played again"):
-        ranked.rule(service.restore_match, match_id, "back")
+        ranked.rule(restore_match, match_id, "back")
     with pytest.raises(WrongState, match="played again"):
-        ranked.rule(service.rejudge_match, match_id, "again")
-    ranked.rule(service.void_match, again, "the first one was right")
-    ranked.rule(service.restore_match, match_id, "the first one was right")
+        ranked.rule(rejudge_match, match_id, "again")
+    ranked.rule(void_match, again, "the first one was right")
+    ranked.rule(restore_match, match_id, "the first one was right")
     assert ranked.table() == ranked.first
 
 
-@pytest.mark.parametrize("ruling", [service.void_match, service.restore_match, service.rejudge_match])
+@pytest.mark.parametrize("ruling", [void_match, restore_match, rejudge_match])
 def test_only_organisers_rule_and_only_on_finished_matches(ranked: Ranked, ruling: Ruling) -> None:
     author = ranked.owners[0][0]
     with pytest.raises(NotAllowed):
@@ -139,25 +147,25 @@ def test_only_organisers_rule_and_only_on_finished_matches(ranked: Ranked, rulin
 def test_nothing_is_ruled_on_once_the_season_is_closed(ranked: Ranked) -> None:
     match_id = ranked.matches()[0]
     with ranked.world.db.transaction() as session:
-        service.set_season_state(session, ranked.world.boss, ranked.season, SeasonState.CLOSED)
-    for ruling in (service.void_match, service.rejudge_match):
+        set_season_state(session, ranked.world.boss, ranked.season, SeasonState.CLOSED)
+    for ruling in (void_match, rejudge_match):
         with pytest.raises(WrongState, match="closed"):
             ranked.rule(ruling, match_id, "late")
     with pytest.raises(WrongState, match="closed"):
-        ranked.rule(service.disqualify, ranked.season, ranked.owners[0][1], "late")
+        ranked.rule(disqualify, ranked.season, ranked.owners[0][1], "late")
 
 
 def test_every_ruling_is_in_the_audit_log_with_its_reason(ranked: Ranked) -> None:
     world, match_id = ranked.world, ranked.matches()[0]
     bot_id = ranked.owners[0][1]
-    ranked.rule(service.void_match, match_id, "one")
-    ranked.rule(service.restore_match, match_id, "two")
-    ranked.rule(service.disqualify, ranked.season, bot_id, "three")
-    ranked.rule(service.reinstate, ranked.season, bot_id, "four")
+    ranked.rule(void_match, match_id, "one")
+    ranked.rule(restore_match, match_id, "two")
+    ranked.rule(disqualify, ranked.season, bot_id, "three")
+    ranked.rule(reinstate, ranked.season, bot_id, "four")
     with world.db.reading() as session:
         rows = session.exec(select(AuditRecord).order_by(col(AuditRecord.id).desc()).limit(4)).all()[::-1]
-        assert service.first_broken(session) is None
-        about = service.audit_log(session, subject=f"match/{match_id}")
+        assert first_broken(session) is None
+        about = audit_log(session, subject=f"match/{match_id}")
     said = [(row.action, json.loads(row.data)["reason"]) for row in rows]
     assert said == [
         ("match-voided", "one"),
@@ -175,37 +183,37 @@ def test_a_forfeit_that_is_voided_is_no_timeout_of_the_season(world: World) -> N
     assert job is not None
     assert world.finish(job, [forfeited(job.matches[0], 0)])
     with world.db.transaction() as session:
-        service.refit(session, season)
-        assert service.leaderboard(session, season).standings["totals"]["timeouts"] == 1
-        service.void_match(session, world.boss, job.matches[0].match_id, "the host's fault after all")
+        refit(session, season)
+        assert leaderboard(session, season).standings["totals"]["timeouts"] == 1
+        void_match(session, world.boss, job.matches[0].match_id, "the host's fault after all")
     world.clock.turn(60)
     with world.db.transaction() as session:
-        service.refit(session, season)
-        assert service.leaderboard(session, season).standings["totals"]["timeouts"] == 0
+        refit(session, season)
+        assert leaderboard(session, season).standings["totals"]["timeouts"] == 0
 
 
 def test_one_match_never_counts_twice_however_it_was_rejudged(ranked: Ranked) -> None:
     def play() -> None:
         ranked.world.clock.turn(120)
         with ranked.world.db.transaction() as session:
-            (series_id,) = service.sweep(session).series_ids
+            (series_id,) = sweep(session).series_ids
         job = ranked.world.claim(series_id)
         assert job is not None
         assert ranked.world.finish(job)
 
     first = ranked.matches()[0]
-    second = ranked.rule(service.rejudge_match, first, "one")
+    second = ranked.rule(rejudge_match, first, "one")
     play()
-    ranked.rule(service.void_match, second, "two")
-    ranked.rule(service.restore_match, first, "three")
+    ranked.rule(void_match, second, "two")
+    ranked.rule(restore_match, first, "three")
     with pytest.raises(WrongState, match=f"match {first}"):
-        ranked.rule(service.restore_match, second, "four")
+        ranked.rule(restore_match, second, "four")
     assert ranked.table() == ranked.first
-    ranked.rule(service.void_match, first, "five")
-    ranked.rule(service.restore_match, second, "six")
-    third = ranked.rule(service.rejudge_match, second, "seven")
+    ranked.rule(void_match, first, "five")
+    ranked.rule(restore_match, second, "six")
+    third = ranked.rule(rejudge_match, second, "seven")
     with pytest.raises(WrongState, match=f"match {third}"):
-        ranked.rule(service.restore_match, first, "while the third is on its way")
+        ranked.rule(restore_match, first, "while the third is on its way")
     play()
     assert ranked.games() == 12
 
@@ -213,38 +221,38 @@ def test_one_match_never_counts_twice_however_it_was_rejudged(ranked: Ranked) ->
 @pytest.mark.parametrize("lost", ["void", "withdrawn", "closed"])
 def test_a_match_whose_repetition_is_never_played_counts_again(ranked: Ranked, lost: str) -> None:
     world, match_id = ranked.world, ranked.matches()[0]
-    again = ranked.rule(service.rejudge_match, match_id, "the host was overloaded")
+    again = ranked.rule(rejudge_match, match_id, "the host was overloaded")
     if lost == "void":
         with world.db.transaction() as session:
-            (series_id,) = service.sweep(session).series_ids
+            (series_id,) = sweep(session).series_ids
         job = world.claim(series_id)
         assert job is not None
         assert world.finish(job, [abandoned(match) for match in job.matches])
     elif lost == "withdrawn":
         with world.db.reading() as session:
             bot_id = session.exec(select(Participant.bot_id).where(Participant.match_id == again)).first()
-        ranked.rule(service.take_out, ranked.season, bot_id, "it stops its host")
+        ranked.rule(take_out, ranked.season, bot_id, "it stops its host")
     else:
         with world.db.transaction() as session:
-            service.set_season_state(session, world.boss, ranked.season, SeasonState.CLOSED, force=True)
+            set_season_state(session, world.boss, ranked.season, SeasonState.CLOSED, force=True)
     assert ranked.table()[0] == ranked.first[0]
     with world.db.reading() as session:
-        newest = service.audit_log(session, subject=f"match/{match_id}", limit=1)
+        newest = audit_log(session, subject=f"match/{match_id}", limit=1)
     assert [(entry.actor, entry.action) for entry in newest] == [("system", "match-restored")]
 
 
 def test_a_double_forfeit_that_is_not_rated_still_reaches_the_totals(world: World) -> None:
     season = world.season(2, series_length=1, games_per_pair=1)
     with world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
     (series_id,) = world.tick()
     job = world.claim(series_id)
     assert job is not None
     assert world.finish(job, [forfeited(job.matches[0], 0, 1)])
     world.clock.turn(60)
     with world.db.transaction() as session:
-        assert service.refit(session, season)
-        totals = service.leaderboard(session, season).standings["totals"]
+        assert refit(session, season)
+        totals = leaderboard(session, season).standings["totals"]
     assert (totals["rated"], totals["matches"], totals["timeouts"]) == (0, 1, 2)
     assert totals["causes"] == {"referee-late": 1}
 
@@ -257,17 +265,17 @@ def test_a_match_that_we_failed_to_play_is_played_again(world: World) -> None:
     lost, kept = job.matches
     assert world.finish(job, [abandoned(lost), won(kept)])
     with world.db.transaction() as session:
-        again = service.rejudge_match(session, world.boss, lost.match_id, "the engine is up again")
+        again = rejudge_match(session, world.boss, lost.match_id, "the engine is up again")
     with pytest.raises(WrongState, match=f"played again as match {again}"), world.db.transaction() as session:
-        service.rejudge_match(session, world.boss, lost.match_id, "and once more")
+        rejudge_match(session, world.boss, lost.match_id, "and once more")
     (repeated,) = waiting(world)
     assert repeated.matches == (replace(lost, match_id=again, seed=repeated.matches[0].seed),)
     assert repeated.matches[0].seed != lost.seed
     assert world.finish(repeated)
     with world.db.transaction() as session:
-        assert service.refit(session, season)
-        assert service.leaderboard(session, season).standings["totals"]["rated"] == 2
-        assert service.match_detail(session, again).match.repeats_id == lost.match_id
+        assert refit(session, season)
+        assert leaderboard(session, season).standings["totals"]["rated"] == 2
+        assert match_detail(session, again).match.repeats_id == lost.match_id
 
 
 def test_if_it_fails_again_it_can_be_tried_again(world: World) -> None:
@@ -278,11 +286,11 @@ def test_if_it_fails_again_it_can_be_tried_again(world: World) -> None:
     assert world.finish(job, [abandoned(job.matches[0])])
     for _ in range(2):
         with world.db.transaction() as session:
-            service.rejudge_match(session, world.boss, job.matches[0].match_id, "try")
+            rejudge_match(session, world.boss, job.matches[0].match_id, "try")
         (repeated,) = waiting(world)
         assert world.finish(repeated, [abandoned(repeated.matches[0])])
     with world.db.reading() as session:
-        noted = [entry.action for entry in service.audit_log(session, subject=f"match/{job.matches[0].match_id}")]
+        noted = [entry.action for entry in audit_log(session, subject=f"match/{job.matches[0].match_id}")]
     assert [action for action in noted if action == "match-rejudged"] == ["match-rejudged"] * 2
 
 
@@ -290,15 +298,15 @@ def test_what_was_dropped_before_anybody_began_it_is_not_rejudged(world: World) 
     season = world.season(2, finals=FinalsFormat.SWISS)
     world.tick()
     with world.db.transaction() as session:
-        dropped = service.matches(session, season_id=season)[0].id
-        service.set_season_state(session, world.boss, season, SeasonState.FINALS)
+        dropped = league_matches.matches(session, season_id=season)[0].id
+        set_season_state(session, world.boss, season, SeasonState.FINALS)
     with pytest.raises(WrongState, match="dropped before it was begun"), world.db.transaction() as session:
-        service.rejudge_match(session, world.boss, dropped, "but we want it")
+        rejudge_match(session, world.boss, dropped, "but we want it")
 
 
 def waiting(world: World) -> list[SeriesJob]:
     """What the sweeper enqueues, claimed."""
     with world.db.transaction() as session:
-        found = service.sweep(session).series_ids
+        found = sweep(session).series_ids
     jobs = [world.claim(series_id) for series_id in found]
     return [job for job in jobs if job is not None]

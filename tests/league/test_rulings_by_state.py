@@ -10,9 +10,18 @@ from typing import Any
 import pytest
 from sqlmodel import col, func, select
 
-from league import service
 from league.errors import LeagueError, WrongState
-from league.service.users import Person
+from league.service.course.states import set_season_state
+from league.service.jobs.sweep import sweep
+from league.service.people.person import Person
+from league.service.rankings.publishing import publish
+from league.service.rankings.standings import leaderboard, refit
+from league.service.rulings import appeals
+from league.service.rulings.appeals import appealable, open_appeal
+from league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from league.service.seasons.absence import disqualify, reinstate
+from league.service.seasons.entries import enter
+from league.service.views.matches import match_detail, matches
 from league.states import AppealState, FinalsFormat, MatchState, Purpose, SeasonState
 from league.tables import AbsentEntry, Appeal, AuditRecord, Match, Series, VoidedMatch
 from league.words import Remedy
@@ -32,14 +41,14 @@ class Court:
             owner, bot_id = world.bot()
             self.owners.append(owner)
             with world.db.transaction() as session:
-                service.enter(session, owner, self.season, bot_id)
+                enter(session, owner, self.season, bot_id)
         world.play_all()
         with world.db.transaction() as session:
-            self.match = service.matches(session, bot_id=1)[-1].id
-            self.appeal = service.open_appeal(session, self.owners[0], self.match, "no", {"verified": True}).id
+            self.match = matches(session, bot_id=1)[-1].id
+            self.appeal = open_appeal(session, self.owners[0], self.match, "no", {"verified": True}).id
         self.ranked()
         if state is not SeasonState.OPEN:
-            self.rule(service.set_season_state, self.season, state, force=True)
+            self.rule(set_season_state, self.season, state, force=True)
         world.clock.turn(60)
 
     def rule(self, ruling: Callable[..., Any], /, *arguments: object, **named: object) -> Any:
@@ -66,14 +75,14 @@ class Court:
         """Each bot's games after a refit, None where it is not ranked."""
         self.world.clock.turn(60)
         with self.world.db.transaction() as session:
-            service.refit(session, self.season)
+            refit(session, self.season)
         with self.world.db.reading() as session:
-            rows = service.leaderboard(session, self.season).standings["rows"]
+            rows = leaderboard(session, self.season).standings["rows"]
         return {row["bot_id"]: row["games"] for row in rows if row["rank"] is not None}
 
     def play_again(self) -> None:
         with self.world.db.transaction() as session:
-            found = service.sweep(session).series_ids
+            found = sweep(session).series_ids
         for series_id in found:
             job = self.world.claim(series_id)
             assert job is not None
@@ -87,58 +96,58 @@ def court(world: World, request: pytest.FixtureRequest) -> Court:
 
 def test_a_match_is_voided_restored_and_rejudged_while_the_season_goes_on(court: Court) -> None:
     before = court.ranked()
-    assert court.rule(service.void_match, court.match, "x")
+    assert court.rule(void_match, court.match, "x")
     assert sum(court.ranked().values()) == sum(before.values()) - 2
-    assert court.rule(service.restore_match, court.match, "x")
+    assert court.rule(restore_match, court.match, "x")
     assert court.ranked() == before
-    court.rule(service.rejudge_match, court.match, "x")
+    court.rule(rejudge_match, court.match, "x")
     court.play_again()
     assert court.ranked() == before, "the repetition counts in its place, in the finals too"
 
 
 def test_a_bot_is_disqualified_and_reinstated_while_the_season_goes_on(court: Court) -> None:
     before = court.ranked()
-    court.rule(service.disqualify, court.season, 1, "x")
+    court.rule(disqualify, court.season, 1, "x")
     assert court.ranked() == {2: 2, 3: 2}
-    court.rule(service.reinstate, court.season, 1, "x")
+    court.rule(reinstate, court.season, 1, "x")
     assert court.ranked() == before
 
 
 @pytest.mark.parametrize("remedy", list(Remedy))
 def test_an_appeal_is_upheld_while_the_season_goes_on(court: Court, remedy: Remedy) -> None:
-    ruled = court.rule(service.rule, court.appeal, uphold=True, ruling="right", remedy=remedy)
+    ruled = court.rule(appeals.rule, court.appeal, uphold=True, ruling="right", remedy=remedy)
     assert ruled.state is AppealState.UPHELD
     with court.world.db.reading() as session:
-        why = service.match_detail(session, court.match).match.uncounted
+        why = match_detail(session, court.match).match.uncounted
     assert (why is None) == (remedy is Remedy.NONE)
-    assert court.refused(service.rule, court.appeal, uphold=False, ruling="twice").code == "wrong-state"
+    assert court.refused(appeals.rule, court.appeal, uphold=False, ruling="twice").code == "wrong-state"
 
 
 def test_a_closed_season_takes_no_ruling_and_says_so(world: World) -> None:
     court = Court(world, SeasonState.CLOSED)
     with world.db.transaction() as session:
-        assert service.publish(session, court.season)
+        assert publish(session, court.season)
     standings = published(court)
     refusals = [
-        court.refused(service.void_match, court.match, "x"),
-        court.refused(service.restore_match, court.match, "x"),
-        court.refused(service.rejudge_match, court.match, "x"),
-        court.refused(service.disqualify, court.season, 1, "x"),
-        court.refused(service.reinstate, court.season, 1, "x"),
-        court.refused(service.rule, court.appeal, uphold=True, ruling="x", remedy=Remedy.VOID),
-        court.refused(service.rule, court.appeal, uphold=True, ruling="x", remedy=Remedy.REJUDGE),
+        court.refused(void_match, court.match, "x"),
+        court.refused(restore_match, court.match, "x"),
+        court.refused(rejudge_match, court.match, "x"),
+        court.refused(disqualify, court.season, 1, "x"),
+        court.refused(reinstate, court.season, 1, "x"),
+        court.refused(appeals.rule, court.appeal, uphold=True, ruling="x", remedy=Remedy.VOID),
+        court.refused(appeals.rule, court.appeal, uphold=True, ruling="x", remedy=Remedy.REJUDGE),
     ]
     assert all(str(refusal).startswith("The season is closed; ") for refusal in refusals)
     with pytest.raises(WrongState, match="season is closed"), world.db.reading() as session:
-        service.appealable(session, court.owners[0], court.match)
-    ruled = court.rule(service.rule, court.appeal, uphold=False, ruling="too late, and wrong")
+        appealable(session, court.owners[0], court.match)
+    ruled = court.rule(appeals.rule, court.appeal, uphold=False, ruling="too late, and wrong")
     assert ruled.state is AppealState.REJECTED, "an appeal that was open is still answered"
     assert published(court) == standings
 
 
 def published(court: Court) -> tuple[str | None, Any]:
     with court.world.db.reading() as session:
-        board = service.leaderboard(session, court.season)
+        board = leaderboard(session, court.season)
     return board.log_sha256, board.standings
 
 
@@ -146,17 +155,17 @@ def test_a_match_that_is_not_done_is_neither_ruled_on_nor_appealed_against(world
     court = Court(world, SeasonState.OPEN)
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, court.season, bot_id)
+        enter(session, owner, court.season, bot_id)
     running, *_ = world.tick()
     assert world.claim(running) is not None
     with world.db.reading() as session:
         waiting = session.exec(select(Match.series_id, Match.id).where(Match.state == MatchState.SCHEDULED)).all()
     assert {series_id == running for series_id, _ in waiting} == {True, False}, "one is played, others wait"
     for _, match_id in waiting:
-        for ruling in (service.void_match, service.restore_match, service.rejudge_match):
+        for ruling in (void_match, restore_match, rejudge_match):
             assert str(court.refused(ruling, match_id, "x")) == "The match is not over yet; organisers rule on results."
         with pytest.raises(WrongState, match="The match is not over yet; an appeal"), world.db.reading() as session:
-            service.appealable(session, owner, match_id)
+            appealable(session, owner, match_id)
 
 
 def test_a_match_of_the_finals_is_voided_and_rejudged(world: World) -> None:
@@ -169,9 +178,9 @@ def test_a_match_of_the_finals_is_voided_and_rejudged(world: World) -> None:
     assert world.finish(job)
     match_id = job.matches[0].match_id
     before = court.ranked()
-    assert court.rule(service.void_match, match_id, "x")
+    assert court.rule(void_match, match_id, "x")
     assert sum(court.ranked().values()) == sum(before.values()) - 2
-    court.rule(service.rejudge_match, match_id, "x")
+    court.rule(rejudge_match, match_id, "x")
     with world.db.reading() as session:
         again = session.exec(select(Series).order_by(col(Series.id).desc()).limit(1)).one()
     assert again.purpose is Purpose.FINALS

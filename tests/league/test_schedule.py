@@ -11,11 +11,19 @@ import pytest
 from sqlalchemy import event
 from sqlmodel import Session, col, select
 
-from league import service
 from league.database import Database
 from league.jobs import Failure, SeriesJob
-from league.service.planning import add_series
-from league.service.users import Person
+from league.service.course.states import set_season_state
+from league.service.people.person import Person
+from league.service.rankings import standings
+from league.service.rankings.standings import leaderboard
+from league.service.rulings.rulings import rejudge_match, void_match
+from league.service.seasons.absence import disqualify, reinstate, take_out
+from league.service.seasons.entries import enter
+from league.service.seasons.seasons import create_season
+from league.service.series.carrying_out import release_series
+from league.service.series.planning import add_series
+from league.service.views import matches as league_matches
 from league.states import MatchState, Purpose, SeasonState, SeriesState
 from league.tables import BotVersion, Challenge, Division, Entry, Match, Pair, Participant, Season, Series
 from tests.league.world import GAME, World, abandoned, won
@@ -40,7 +48,7 @@ def a_season(
     """
     world.entropy = random.Random(bots).randbytes
     with world.db.transaction() as session:
-        season_id = service.create_season(
+        season_id = create_season(
             session,
             world.boss,
             game=game,
@@ -51,11 +59,11 @@ def a_season(
         session.get_one(Season, season_id).seats = seats
         for number in range(2, divisions + 1):
             session.add(Division(season_id=season_id, number=number, name=f"Division {number}"))
-        service.set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+        set_season_state(session, world.boss, season_id, SeasonState.OPEN)
     authors = [world.bot(game=game) for _ in range(bots)]
     for place, (owner, bot_id) in enumerate(authors):
         with world.db.transaction() as session:
-            service.enter(session, owner, season_id, bot_id)
+            enter(session, owner, season_id, bot_id)
             entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).one()
             entry.division = 1 + place % divisions
     return season_id, authors
@@ -78,7 +86,7 @@ def play(world: World, series_ids: Sequence[int]) -> None:
 def refit(world: World, season_id: int) -> None:
     world.clock.turn(600)  # whatever finished lately is in this ranking, and no longer looked for beside it
     with world.db.transaction() as session:
-        service.refit(session, season_id)
+        standings.refit(session, season_id)
     world.clock.turn(600)
 
 
@@ -168,7 +176,7 @@ def shown_seeds(world: World) -> set[str]:
     """What anybody may learn of seeds: from matches and, by name, from transcripts."""
     shown = set()
     with world.db.reading() as session:
-        for match in service.matches(session, limit=1000):
+        for match in league_matches.matches(session, limit=1000):
             if match.seed is not None or match.transcript_sha256 is not None:
                 shown.add(session.get_one(Match, match.id).seed.hex())
     return shown
@@ -193,7 +201,7 @@ def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> 
     (job,) = claimed(world, [first])
     check(0)
     with world.db.transaction() as session:
-        service.release_series(session, job, "w1", Failure("dirty-box"))  # given back, to be played from the start
+        release_series(session, job, "w1", Failure("dirty-box"))  # given back, to be played from the start
     check(0)
     for series_id in (first, second):
         (job,) = claimed(world, [series_id])
@@ -206,7 +214,7 @@ def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> 
     assert world.finish(job, [abandoned(match) for match in job.matches])
     (running,) = claimed(world, [another])
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
     assert state_of(world, rest) is SeriesState.ABANDONED
     check(2)
     world.finish(running)
@@ -226,7 +234,7 @@ def test_a_group_with_an_abandoned_match_counts_what_was_played(world: World) ->
     assert world.finish(second)
     refit(world, season_id)
     with world.db.reading() as session:
-        assert service.leaderboard(session, season_id).standings["totals"]["rated"] == 3
+        assert leaderboard(session, season_id).standings["totals"]["rated"] == 3
 
 
 def test_a_challenge_has_fresh_dice_in_every_game(world: World) -> None:
@@ -266,7 +274,7 @@ def test_a_match_that_is_played_again_hides_no_deal_that_was_told(world: World) 
         assert world.finish(job)
     told = shown_seeds(world)
     with world.db.transaction() as session:
-        service.rejudge_match(session, world.boss, jobs[0].matches[0].match_id, "a doubt")
+        rejudge_match(session, world.boss, jobs[0].matches[0].match_id, "a doubt")
     assert shown_seeds(world) == told == {jobs[0].matches[0].seed.hex()}
     assert not secret_seeds(world) & told
 
@@ -277,10 +285,10 @@ def test_a_pair_that_lost_half_a_turn_gets_exactly_its_games(world: World) -> No
     first, _ = world.tick()
     (job,) = claimed(world, [first])
     with world.db.transaction() as session:
-        service.take_out(session, world.boss, season_id, bot_id, "it stops its host")
+        take_out(session, world.boss, season_id, bot_id, "it stops its host")
     assert world.finish(job)
     with world.db.transaction() as session:
-        service.reinstate(session, world.boss, season_id, bot_id, "it does not")
+        reinstate(session, world.boss, season_id, bot_id, "it does not")
     (left,) = claimed(world, world.tick())
     assert [match.seed == job.matches[0].seed for match in left.matches] == [False]
     assert left.matches[0].seats == job.matches[0].seats[::-1]
@@ -321,7 +329,7 @@ def play_tables(world: World, season_id: int, tables: Sequence[tuple[int, ...]],
     play(world, planned)
 
 
-@pytest.mark.parametrize("leave", [service.take_out, service.disqualify])
+@pytest.mark.parametrize("leave", [take_out, disqualify])
 def test_who_leaves_keeps_nobody_from_playing_the_others(
     world: World, leave: Callable[[Session, Person, int, int, str], None]
 ) -> None:
@@ -369,7 +377,7 @@ def test_who_comes_later_is_behind_all_who_were_there(world: World) -> None:
     play(world, tick(world, 5))
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
+        enter(session, owner, season_id, bot_id)
     (series_id,) = tick(world, 1)
     since = waiting(world, season_id)
     assert since[bot_id] == (6 if 5 in versions_of(world, series_id) else 5)
@@ -385,7 +393,7 @@ def test_a_new_version_is_placed_near_its_parent(world: World) -> None:
     version = world.upload(owner, bot_id)
     world.build(version)
     with world.db.reading() as session:
-        rows = service.leaderboard(session, season_id).standings["rows"]
+        rows = leaderboard(session, season_id).standings["rows"]
     best = [row["version_id"] for row in rows if row["version_id"] != 1][:12]
     met = [versions_of(world, series_id) for series_id in tick(world, 2)]
     (opponents,) = [found - {version} for found in met if version in found]
@@ -401,10 +409,10 @@ def test_a_field_that_fell_apart_is_linked_again(world: World) -> None:
         linking = session.exec(select(Participant.match_id).where(Participant.version_id == 3)).all()
     for match_id in linking:
         with world.db.transaction() as session:
-            service.void_match(session, world.boss, match_id, "a test")
+            void_match(session, world.boss, match_id, "a test")
     refit(world, season_id)
     with world.db.reading() as session:
-        rows = service.leaderboard(session, season_id).standings["rows"]
+        rows = leaderboard(session, season_id).standings["rows"]
     assert {row["version_id"]: row["part"] for row in rows} == {1: 1, 2: 1, 3: 3}
     series_ids = tick(world, 2)
     assert any(3 in versions_of(world, series_id) for series_id in series_ids)
@@ -471,7 +479,7 @@ def test_a_frozen_season_settles_and_a_closed_one_rests(world: World) -> None:
     season_id, _ = a_season(world, 3)
     for state, plays in ((SeasonState.FROZEN, True), (SeasonState.CLOSED, False)):
         with world.db.transaction() as session:
-            service.set_season_state(session, world.boss, season_id, state)
+            set_season_state(session, world.boss, season_id, state)
         series_ids = world.tick()
         assert bool(series_ids) is plays
         play(world, series_ids)
@@ -492,7 +500,7 @@ def test_tables_of_four_are_set_and_played(world: World) -> None:
             assert world.finish(job)
     refit(world, season_id)
     with world.db.reading() as session:
-        rows = service.leaderboard(session, season_id).standings["rows"]
+        rows = leaderboard(session, season_id).standings["rows"]
         versions = session.exec(select(BotVersion.id)).all()
     assert {row["part"] for row in rows} == {1}
     assert {row["version_id"] for row in rows if row["games"]} == set(versions)

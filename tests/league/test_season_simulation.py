@@ -12,11 +12,26 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session, col, select
 
-from league import errors, service
+from league import errors
 from league.jobs import Failure, MatchJob, MatchOutcome, SeriesJob
-from league.service.challenges import GateTerms
-from league.service.entries import Gate
-from league.service.users import Person
+from league.service.course.states import set_season_state
+from league.service.ground.audit import first_broken
+from league.service.jobs.sweep import sweep
+from league.service.people.person import Person
+from league.service.rankings.publishing import publish, seasons_to_publish
+from league.service.rankings.standings import leaderboard, refit, seasons_to_refit
+from league.service.rulings.held import decide_match, held_matches, leave_match
+from league.service.rulings.rulings import rejudge_match, void_match
+from league.service.seasons import absence
+from league.service.seasons import entries as league_entries
+from league.service.seasons.absence import reinstate
+from league.service.seasons.divisions import assign_division
+from league.service.seasons.entries import Gate, enter
+from league.service.seasons.gates import GateTerms
+from league.service.seasons.seasons import season_info
+from league.service.series.carrying_out import release_series
+from league.service.series.hosts import record_check
+from league.service.views.matches import matches
 from league.states import UNFINISHED, ChallengeState, FinalsFormat, Purpose, SeasonState
 from league.tables import Challenge, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
 from tests.league.world import World, forfeited, settings, void, won
@@ -45,9 +60,9 @@ class Chaos:
         for number, (owner, bot_id) in enumerate(self.bots):
             gate: Gate = GateTerms(elo1=100, games=20) if number % 2 else "none"
             with world.db.transaction() as session:
-                service.enter(session, owner, self.season, bot_id, None, gate)
+                enter(session, owner, self.season, bot_id, None, gate)
                 if number < 3:
-                    service.assign_division(session, world.boss, self.season, bot_id, 1)
+                    assign_division(session, world.boss, self.season, bot_id, 1)
         self.held: list[SeriesJob] = []
         self.known: list[int] = []
         self.versions_at_freeze: dict[int, int] = {}
@@ -66,7 +81,7 @@ class Chaos:
 
     def versions(self) -> dict[int, int]:
         with self.world.db.reading() as session:
-            return {entry.bot_id: entry.version for entry in service.entries(session, self.season)}
+            return {entry.bot_id: entry.version for entry in league_entries.entries(session, self.season)}
 
     def remember(self) -> None:
         """What plays when the season freezes, and until it ends or thaws."""
@@ -106,54 +121,54 @@ class Chaos:
     def release(self) -> None:
         if self.held:
             with self.world.db.transaction() as session:
-                service.release_series(session, self.chance.choice(self.held), "w", Failure("dirty-box"))
+                release_series(session, self.chance.choice(self.held), "w", Failure("dirty-box"))
 
     def wait(self) -> None:
         """Time passes; the sweeper and the rankings come by."""
         self.world.clock.turn(self.chance.choice([1, 10, 40]))
         with self.world.db.transaction() as session:
-            self.known += service.sweep(session).series_ids
-            service.record_check(session, self.world.host, {}, (), 0)  # the machine's engine is there again
-            due, over = service.seasons_to_refit(session), service.seasons_to_publish(session)
+            self.known += sweep(session).series_ids
+            record_check(session, self.world.host, {}, (), 0)  # the machine's engine is there again
+            due, over = seasons_to_refit(session), seasons_to_publish(session)
         for season_id in due:
             with self.world.db.transaction() as session:
-                service.refit(session, season_id)
+                refit(session, season_id)
         for season_id in over:
             with self.world.db.transaction() as session:
-                service.publish(session, season_id)
+                publish(session, season_id)
 
     def upload(self) -> None:
         owner, bot_id = self.chance.choice(self.bots)
         self.world.build(self.world.upload(owner, bot_id))
 
     def choose(self) -> None:
-        self.try_to(lambda session, owner, bot_id: service.enter(session, owner, self.season, bot_id))
+        self.try_to(lambda session, owner, bot_id: enter(session, owner, self.season, bot_id))
 
     def disqualify(self) -> None:
         if self.chance.random() < 0.7:
             return
-        verb = self.chance.choice([service.disqualify, service.reinstate])
+        verb = self.chance.choice([absence.disqualify, reinstate])
         self.try_to(lambda session, _, bot_id: verb(session, self.world.boss, self.season, bot_id, "chaos"))
 
     def void(self) -> None:
         with self.world.db.reading() as session:
-            done = [match.id for match in service.matches(session, season_id=self.season) if match.finished_at]
+            done = [match.id for match in matches(session, season_id=self.season) if match.finished_at]
         if done:
             match_id = self.chance.choice(done)
-            verb = self.chance.choice([service.void_match, service.rejudge_match])
+            verb = self.chance.choice([void_match, rejudge_match])
             self.try_to(lambda session, *_: verb(session, self.world.boss, match_id, "chaos"))
 
     def answer(self) -> None:
         """An organiser looks at a match at which we failed too often."""
         with self.world.db.reading() as session:
-            found = service.held_matches(session, self.world.boss)
+            found = held_matches(session, self.world.boss)
         if found:
             match_id, loser = self.chance.choice(found).match.id, self.chance.randrange(2)
             verb: Callable[[Session], object] = self.chance.choice(
                 [
-                    lambda session: service.rejudge_match(session, self.world.boss, match_id, "chaos"),
-                    lambda session: service.decide_match(session, self.world.boss, match_id, loser, "chaos"),
-                    lambda session: service.leave_match(session, self.world.boss, match_id, "chaos"),
+                    lambda session: rejudge_match(session, self.world.boss, match_id, "chaos"),
+                    lambda session: decide_match(session, self.world.boss, match_id, loser, "chaos"),
+                    lambda session: leave_match(session, self.world.boss, match_id, "chaos"),
                 ]
             )
             self.try_to(lambda session, *_: verb(session))
@@ -162,7 +177,7 @@ class Chaos:
         """An organiser goes on, or back to open; seldom, or the season would be over at once."""
         if self.chance.random() < 0.3:
             after = self.chance.choice([SeasonState.FROZEN, SeasonState.OPEN, SeasonState.FINALS])
-            self.try_to(lambda session, *_: service.set_season_state(session, self.world.boss, self.season, after))
+            self.try_to(lambda session, *_: set_season_state(session, self.world.boss, self.season, after))
 
     def try_to(self, action: Callable[[Session, Person, int], object]) -> None:
         """What the season's state or rules forbid is refused; nothing else is."""
@@ -179,11 +194,11 @@ class Chaos:
             if self.state() in {SeasonState.OPEN, SeasonState.FROZEN}:
                 after = SeasonState.CLOSED if self.format is FinalsFormat.NONE else SeasonState.FINALS
                 with self.world.db.transaction() as session:
-                    service.set_season_state(session, self.world.boss, self.season, after, force=True)
+                    set_season_state(session, self.world.boss, self.season, after, force=True)
             self.tick()
             self.world.clock.turn(100)
             with self.world.db.transaction() as session:
-                waiting = service.sweep(session).series_ids
+                waiting = sweep(session).series_ids
             for series_id in waiting:
                 job = self.world.claim(series_id)
                 if job is not None:
@@ -192,7 +207,7 @@ class Chaos:
             self.wait()
             self.remember()
             with self.world.db.reading() as session:
-                if service.season_info(session, self.season).published_at is not None:
+                if season_info(session, self.season).published_at is not None:
                     return
         pytest.fail("it never came to its end")
 
@@ -203,11 +218,11 @@ def check(chaos: Chaos) -> None:
         assert session.exec(select(Series.id).where(col(Series.state).in_(UNFINISHED))).all() == []
         assert session.exec(select(Challenge.id).where(Challenge.state == ChallengeState.RUNNING)).all() == []
         assert session.exec(select(RatingSnapshot.id).where(col(RatingSnapshot.final).is_(True))).one()
-        assert service.first_broken(session) is None
+        assert first_broken(session) is None
         at_gates = select(Match.rated).join(Series, col(Series.id) == Match.series_id)
         assert not any(session.exec(at_gates.where(Series.purpose == Purpose.CHALLENGE)).all())
-        entries = {entry.version_id: entry for entry in service.entries(session, chaos.season)}
-        rows = service.leaderboard(session, chaos.season).standings["rows"]
+        entries = {entry.version_id: entry for entry in league_entries.entries(session, chaos.season)}
+        rows = leaderboard(session, chaos.season).standings["rows"]
     meetings = Counter(finals_tables(chaos.world))
     assert set(meetings.values()) <= {1}
     for table in meetings:

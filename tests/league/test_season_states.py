@@ -12,8 +12,24 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, select
 
-from league import errors, service
-from league.service.seasons import CHANGEABLE_UNTIL, SeasonInfo, SeasonSettings
+from league import errors
+from league.service.course.states import set_season_state
+from league.service.ground.audit import audit_log
+from league.service.jobs.sweep import sweep
+from league.service.rankings import publishing, standings
+from league.service.rankings.publishing import seasons_to_publish
+from league.service.rankings.standings import leaderboard, seasons_to_refit
+from league.service.rulings.rulings import void_match
+from league.service.seasons.entries import enter, entries, entry_info
+from league.service.seasons.seasons import (
+    CHANGEABLE_UNTIL,
+    SeasonInfo,
+    SeasonSettings,
+    create_season,
+    edit_season,
+    season_info,
+)
+from league.service.views.matches import matches
 from league.states import Admission, FinalsFormat, Ranks, SeasonState
 from league.tables import RatingSnapshot
 from tests.league.world import GAME, START, World, tick
@@ -23,24 +39,24 @@ S = SeasonState
 
 def create(world: World, name: str = "Winter", game: str = GAME, **settings: object) -> SeasonInfo:
     with world.db.transaction() as session:
-        return service.create_season(session, world.boss, game=game, name=name, **settings)  # type: ignore[arg-type]
+        return create_season(session, world.boss, game=game, name=name, **settings)  # type: ignore[arg-type]
 
 
 def edit(world: World, season_id: int, **settings: object) -> SeasonInfo:
     with world.db.transaction() as session:
-        return service.edit_season(session, world.boss, season_id, **settings)  # type: ignore[arg-type]
+        return edit_season(session, world.boss, season_id, **settings)  # type: ignore[arg-type]
 
 
 def set_state(world: World, season_id: int, *states: SeasonState, force: bool = False) -> SeasonInfo:
     for state in states:
         with world.db.transaction() as session:
-            service.set_season_state(session, world.boss, season_id, state, force=force)
+            set_season_state(session, world.boss, season_id, state, force=force)
     return info(world, season_id)
 
 
 def info(world: World, season_id: int) -> SeasonInfo:
     with world.db.reading() as session:
-        return service.season_info(session, season_id)
+        return season_info(session, season_id)
 
 
 def hours(*numbers: float) -> list[datetime]:
@@ -49,12 +65,12 @@ def hours(*numbers: float) -> list[datetime]:
 
 def over(world: World) -> list[int]:
     with world.db.reading() as session:
-        return service.seasons_to_publish(session)
+        return seasons_to_publish(session)
 
 
 def publish(world: World, season_id: int) -> bool:
     with world.db.transaction() as session:
-        return service.publish(session, season_id)
+        return publishing.publish(session, season_id)
 
 
 WAYS = {
@@ -121,13 +137,13 @@ def test_dates_that_passed_while_nobody_looked_are_made_up_for_in_order(world: W
     world.tick()
     assert info(world, season_id).state is S.CLOSED
     with world.db.reading() as session:
-        noted = [entry.action for entry in service.audit_log(session, subject=f"season/{season_id}")]
+        noted = [entry.action for entry in audit_log(session, subject=f"season/{season_id}")]
     assert noted == ["season-closed", "season-frozen", "season-open", "season-created"]
 
 
 def refit(world: World, season_id: int) -> None:
     with world.db.transaction() as session:
-        service.refit(session, season_id)
+        standings.refit(session, season_id)
 
 
 def test_a_season_that_nobody_opened_does_not_close_by_itself(world: World) -> None:
@@ -157,7 +173,7 @@ def test_a_date_that_is_moved_while_the_scheduler_looks_ends_nothing(world: Worl
     world.clock.turn(3600)
 
     def move(session: Session) -> None:
-        service.edit_season(session, world.boss, season_id, closes_at=hours(5)[0])
+        edit_season(session, world.boss, season_id, closes_at=hours(5)[0])
 
     world.at_once(move, tick)
     assert info(world, season_id).state is S.OPEN
@@ -227,13 +243,13 @@ def test_what_is_set_to_what_it_is_already_is_no_change(world: World) -> None:
     set_state(world, season_id, S.CLOSED)
     edit(world, season_id, games_per_pair=4)
     with world.db.reading() as session:
-        assert service.audit_log(session)[0].action == "season-closed"
+        assert audit_log(session)[0].action == "season-closed"
 
 
 def test_only_an_organiser_edits(world: World) -> None:
     season_id = create(world).id
     with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
-        service.edit_season(session, world.author(), season_id, games_per_pair=1)
+        edit_season(session, world.author(), season_id, games_per_pair=1)
 
 
 def test_edits_are_noted(world: World) -> None:
@@ -241,7 +257,7 @@ def test_edits_are_noted(world: World) -> None:
     edit(world, season_id, name="Spring", closes_at=hours(1)[0])
     assert info(world, season_id).name == "Spring"
     with world.db.reading() as session:
-        noted = service.audit_log(session)[0]
+        noted = audit_log(session)[0]
     assert (noted.action, noted.data) == ("season-edited", '{"closes_at":"2026-01-01T13:00:00+00:00","name":"Spring"}')
 
 
@@ -250,29 +266,29 @@ def test_a_frozen_season_plays_on_but_takes_nobody_and_nothing_new(world: World)
     owner, bot_id = world.bot()
     _, other = world.bot(owner=owner)
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
+        enter(session, owner, season_id, bot_id)
     set_state(world, season_id, S.FROZEN)
     world.build(world.upload(owner, bot_id))
     for entering in (bot_id, other):
         with pytest.raises(errors.WrongState, match="frozen"), world.db.transaction() as session:
-            service.enter(session, owner, season_id, entering)
+            enter(session, owner, season_id, entering)
     assert world.play_all() == 3 * 8
     with world.db.reading() as session:
-        assert {entry.version for entry in service.entries(session, season_id)} == {1}
+        assert {entry.version for entry in entries(session, season_id)} == {1}
 
 
 def test_a_version_that_becomes_ready_while_its_season_freezes_stays_out(world: World) -> None:
     season_id = world.season(0)
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
+        enter(session, owner, season_id, bot_id)
     version_id = world.upload(owner, bot_id)
     freezing = threading.Event()
 
     def freeze() -> None:
         database = world.connect()
         with database.transaction() as session:
-            service.set_season_state(session, world.boss, season_id, S.FROZEN)
+            set_season_state(session, world.boss, season_id, S.FROZEN)
             freezing.set()
             time.sleep(0.3)
 
@@ -282,7 +298,7 @@ def test_a_version_that_becomes_ready_while_its_season_freezes_stays_out(world: 
     world.build(version_id)
     thread.join()
     with world.db.reading() as session:
-        assert service.entry_info(session, season_id, bot_id).version == 1
+        assert entry_info(session, season_id, bot_id).version == 1
 
 
 def played_and_closed(world: World) -> int:
@@ -308,8 +324,8 @@ def test_standings_are_published_when_the_last_series_has_ended(world: World) ->
     assert not publish(world, season_id)
     found = info(world, season_id)
     with world.db.reading() as session:
-        board = service.leaderboard(session, season_id)
-        assert service.audit_log(session)[0].action == "season-published"
+        board = leaderboard(session, season_id)
+        assert audit_log(session)[0].action == "season-published"
     assert board.final
     assert (found.published_at, found.log_sha256) == (world.clock.now, board.log_sha256)
     assert board.standings["totals"]["matches"] == len(job.matches)
@@ -322,7 +338,7 @@ def test_a_series_that_was_lost_after_the_close_is_played_before_the_standings_a
     set_state(world, season_id, S.CLOSED, force=True)
     world.clock.turn(world.settings.lease_seconds + 1)
     with world.db.transaction() as session:
-        service.sweep(session)
+        sweep(session)
     assert over(world) == []
     job = world.claim(first)
     assert job is not None
@@ -365,15 +381,15 @@ def test_nothing_is_ranked_after_the_standings_were_published(world: World) -> N
     publish(world, season_id)
     with world.db.transaction() as session:
         session.exec(text("UPDATE season SET log_serial = log_serial + 1"))  # type: ignore[call-overload]
-        assert service.seasons_to_refit(session) == []
+        assert seasons_to_refit(session) == []
     with world.db.transaction() as session:
-        assert not service.refit(session, season_id)
+        assert not standings.refit(session, season_id)
         assert session.exec(select(RatingSnapshot.final)).all() == [True]
 
 
 def test_no_ruling_reaches_a_closed_season(world: World) -> None:
     season_id = played_and_closed(world)
     with world.db.reading() as session:
-        match_id = service.matches(session, season_id=season_id)[0].id
+        match_id = matches(session, season_id=season_id)[0].id
     with pytest.raises(errors.WrongState), world.db.transaction() as session:
-        service.void_match(session, world.boss, match_id, "too late")
+        void_match(session, world.boss, match_id, "too late")

@@ -10,9 +10,17 @@ import pytest
 from sqlmodel import col, select
 
 from engine.chance import commitment
-from league import errors, service
+from league import errors
 from league.jobs import Host
-from league.service.users import Person
+from league.service.bots.bots import create_bot
+from league.service.course.states import set_season_state
+from league.service.ground.audit import first_broken
+from league.service.people.person import Person
+from league.service.seasons import entries
+from league.service.seasons.seasons import create_season, season_info
+from league.service.series.hosts import host_arrives, record_check
+from league.service.views import matches as league_matches
+from league.service.views.queues import queues
 from league.states import MatchState, SeasonState, SeriesState
 from league.tables import Attempt, BotVersion, Entry, Match, Pair, Participant, Season, Series
 from tests.league.world import GAME, START, World, tick
@@ -44,12 +52,12 @@ def active(world: World, season_id: int, bot_id: int) -> int:
 
 def enter(world: World, owner: Person, season_id: int, bot_id: int, number: int | None = None) -> None:
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id, number)
+        entries.enter(session, owner, season_id, bot_id, number)
 
 
 def set_state(world: World, season_id: int, state: SeasonState, *, force: bool = False) -> None:
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, state, force=force)
+        set_season_state(session, world.boss, season_id, state, force=force)
 
 
 def test_every_pair_plays_its_share_and_no_more(world: World) -> None:
@@ -71,7 +79,7 @@ def test_a_season_says_how_many_matches_are_really_played(
 ) -> None:
     season_id = world.season(3, game=game, seats=seats, series_length=length, games_per_pair=wished)
     with world.db.reading() as session:
-        season = service.season_info(session, season_id)
+        season = season_info(session, season_id)
     assert season.plays.games_per_pair == played
     assert world.play_all() == 3 * played
     assert (f"{played} of each pair, not {wished}" in season.rounded) == (played != wished)
@@ -92,8 +100,8 @@ def test_only_so_many_series_are_open_at_a_time(world: World) -> None:
 def has_slots(world: World, host: Host, slots: int, *reasons: str) -> None:
     """A machine arrives and is checked: unfit where there are reasons."""
     with world.db.transaction() as session:
-        service.host_arrives(session, host, "image")
-        service.record_check(session, host, {"slots": slots}, reasons, 60)
+        host_arrives(session, host, "image")
+        record_check(session, host, {"slots": slots}, reasons, 60)
 
 
 def test_the_bound_of_open_series_follows_the_slots_that_judge(world: World) -> None:
@@ -109,7 +117,7 @@ def test_the_bound_of_open_series_follows_the_slots_that_judge(world: World) -> 
 def test_slots_that_idle_beside_unplayed_matches_are_told(world: World) -> None:
     def told() -> tuple[int, int]:
         with world.db.reading() as session:
-            found = service.queues(session)
+            found = queues(session)
         return found.slots, found.idle_slots
 
     has_slots(world, world.host, 4)
@@ -155,7 +163,7 @@ def test_seeds_are_secret_and_committed_to(world: World) -> None:
     series_id = world.tick()[0]
     with world.db.reading() as session:
         rows = session.exec(select(Match)).all()
-        shown = service.matches(session, season_id=season_id)
+        shown = league_matches.matches(session, season_id=season_id)
     assert len({row.seed for row in rows}) == len(rows)
     assert all(row.commitment == commitment(row.seed) for row in rows)
     assert all(match.seed is None and match.commitment for match in shown)
@@ -163,7 +171,7 @@ def test_seeds_are_secret_and_committed_to(world: World) -> None:
     assert job is not None
     assert world.finish(job)
     with world.db.reading() as session:
-        done = service.matches(session, season_id=season_id, state=MatchState.DONE)
+        done = league_matches.matches(session, season_id=season_id, state=MatchState.DONE)
     assert [match.seed for match in done[::-1]] == [match.seed.hex() for match in job.matches]
 
 
@@ -174,7 +182,7 @@ def test_nothing_is_planned_where_fewer_than_two_can_play(world: World) -> None:
 
 def test_seasons_open_and_close_by_their_dates(world: World) -> None:
     with world.db.transaction() as session:
-        season_id = service.create_season(
+        season_id = create_season(
             session,
             world.boss,
             game=GAME,
@@ -225,9 +233,9 @@ def test_a_closed_season_stays_closed(world: World) -> None:
 def test_only_organisers_run_seasons(world: World) -> None:
     author, season_id = world.author(), world.season(0)
     with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
-        service.set_season_state(session, author, season_id, SeasonState.CLOSED)
+        set_season_state(session, author, season_id, SeasonState.CLOSED)
     with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
-        service.create_season(session, author, game=GAME, name="mine", series_length=1, games_per_pair=None)
+        create_season(session, author, game=GAME, name="mine", series_length=1, games_per_pair=None)
 
 
 def test_two_seasons_have_two_names(world: World) -> None:
@@ -241,7 +249,7 @@ def test_two_seasons_have_two_names(world: World) -> None:
 
 def create(world: World, name: str, game: str = GAME) -> None:
     with world.db.transaction() as session:
-        service.create_season(session, world.boss, game=game, name=name, series_length=1, games_per_pair=None)
+        create_season(session, world.boss, game=game, name=name, series_length=1, games_per_pair=None)
 
 
 def test_a_season_of_an_unknown_game_cannot_be_made(world: World) -> None:
@@ -302,7 +310,7 @@ def test_who_may_not_enter(world: World) -> None:
 def test_a_bot_that_is_not_built_cannot_enter(world: World) -> None:
     season_id, owner = world.season(0), world.author()
     with world.db.transaction() as session:
-        bot_id = service.create_bot(session, owner, GAME, "fresh").id
+        bot_id = create_bot(session, owner, GAME, "fresh").id
     with pytest.raises(errors.NotReady, match="nothing was uploaded"):
         enter(world, owner, season_id, bot_id)
     world.build(world.upload(owner, bot_id), "broken")
@@ -314,4 +322,4 @@ def test_the_ledger_of_decisions_is_a_chain(world: World) -> None:
     season_id = world.season(2)
     set_state(world, season_id, SeasonState.CLOSED)
     with world.db.reading() as session:
-        assert service.first_broken(session) is None
+        assert first_broken(session) is None

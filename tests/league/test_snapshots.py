@@ -8,9 +8,14 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, col, select, update
 
-from league import service
-from league.service.history import history
-from league.service.snapshots import kept
+from league.service.course.states import set_season_state
+from league.service.ground.audit import audit_log
+from league.service.rankings.history import history
+from league.service.rankings.publishing import publish, seasons_to_publish
+from league.service.rankings.recount import recount
+from league.service.rankings.snapshots import kept
+from league.service.rankings.standings import leaderboard, refit
+from league.service.seasons.entries import entries
 from league.states import FinalsFormat, SeasonState
 from league.tables import RatingSnapshot
 from tests.league.world import START, World, settings, won
@@ -51,14 +56,14 @@ def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world:
     world.db = world.connect()
     season_id = world.season(2, series_length=1, games_per_pair=40, finals=FinalsFormat.ROUND_ROBIN)
     with world.db.reading() as session:
-        names = {entry.bot_id for entry in service.entries(session, season_id)}
+        names = {entry.bot_id for entry in entries(session, season_id)}
     for number, series_id in enumerate(world.tick() + world.tick()):
         job = world.claim(series_id)
         assert job is not None
         assert world.finish(job, [won(match, number % 2) for match in job.matches])
         world.clock.turn(60)
         with world.db.transaction() as session:
-            assert service.refit(session, season_id)
+            assert refit(session, season_id)
     with world.db.reading() as session:
         rankings = stored(session, season_id)
         assert len(rankings) == 16
@@ -69,8 +74,8 @@ def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world:
         assert all(ranking.config["method"] for ranking in rankings)
         for bot_id in names:
             assert len(history(session, season_id, bot_id)) == 16
-        assert service.recount(session, season_id).same
-        assert len(service.leaderboard(session, season_id).standings["rows"]) == 2
+        assert recount(session, season_id).same
+        assert len(leaderboard(session, season_id).standings["rows"]) == 2
 
 
 def test_published_standings_and_those_that_chose_the_finalists_are_kept_for_ever(world: World) -> None:
@@ -79,17 +84,17 @@ def test_published_standings_and_those_that_chose_the_finalists_are_kept_for_eve
     season_id = world.season(2, finals=FinalsFormat.ROUND_ROBIN, finals_extra_games=60, finals_games=2)
     world.play_all()
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.FINALS)
+        set_season_state(session, world.boss, season_id, SeasonState.FINALS)
     for _ in range(60):
         world.clock.turn(5)
         with world.db.transaction() as session:
-            service.refit(session, season_id)
-            for over in service.seasons_to_publish(session):
-                service.publish(session, over)
+            refit(session, season_id)
+            for over in seasons_to_publish(session):
+                publish(session, over)
         world.play_all()
     with world.db.reading() as session:
         rankings = stored(session, season_id)
-        chosen = service.audit_log(session, subject=f"season/{season_id}", limit=50)
+        chosen = audit_log(session, subject=f"season/{season_id}", limit=50)
         (finalists,) = [entry.data for entry in chosen if entry.action == "finalists"]
     assert len(rankings) > 5
     assert rankings[-1].final

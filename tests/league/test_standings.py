@@ -9,12 +9,19 @@ import numpy as np
 import pytest
 from sqlmodel import col, select
 
-from league import errors, service
+from league import errors
 from league.jobs import MatchJob, MatchOutcome
 from league.ratings import RatingConfig
 from league.ratings.jsonl import read
-from league.service.history import history
-from league.service.results import season_log
+from league.service.course.states import set_season_state
+from league.service.rankings import standings as league_standings
+from league.service.rankings.history import history
+from league.service.rankings.publishing import publish
+from league.service.rankings.recount import recount
+from league.service.rankings.results import season_log
+from league.service.rankings.standings import leaderboard, newest_snapshot, seasons_to_refit
+from league.service.seasons import entries
+from league.service.seasons.seasons import create_season
 from league.states import Ranks, SeasonState, SeriesState
 from league.tables import Match, Participant, Series
 from tests.league.world import World, abandoned, forfeited, won
@@ -22,17 +29,17 @@ from tests.league.world import World, abandoned, forfeited, won
 
 def refit(world: World, season_id: int) -> bool:
     with world.db.transaction() as session:
-        return service.refit(session, season_id)
+        return league_standings.refit(session, season_id)
 
 
 def due(world: World) -> list[int]:
     with world.db.transaction() as session:
-        return service.seasons_to_refit(session)
+        return seasons_to_refit(session)
 
 
 def standings(world: World, season_id: int) -> dict[str, Any]:
     with world.db.reading() as session:
-        return service.leaderboard(session, season_id).standings
+        return leaderboard(session, season_id).standings
 
 
 def rows(world: World, season_id: int) -> list[dict[str, Any]]:
@@ -84,7 +91,7 @@ def test_a_ranking_is_stored_once_for_each_log(world: World) -> None:
     assert due(world) == [season_id]
     assert refit(world, season_id)
     with world.db.reading() as session:
-        board = service.leaderboard(session, season_id)
+        board = leaderboard(session, season_id)
     assert board.snapshot_id == 2
     assert board.log_sha256 is not None
     assert board.config == RatingConfig().as_json()
@@ -130,7 +137,7 @@ def test_who_has_not_played_comes_last_whatever_is_thought_of_it(world: World) -
     assert found[1]["elo"] < found[2]["elo"]
     assert found[1]["rank_high"] == 2  # nobody without a game can push it down
     with world.db.reading() as session:
-        assert service.recount(session, season_id).same
+        assert recount(session, season_id).same
         assert history(session, season_id, 2)
         assert history(session, season_id, 3) == []
 
@@ -138,14 +145,14 @@ def test_who_has_not_played_comes_last_whatever_is_thought_of_it(world: World) -
 def enter(world: World, season_id: int) -> None:
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
+        entries.enter(session, owner, season_id, bot_id)
 
 
 def resubmit(world: World, season_id: int, *outcomes: int) -> None:
     """Bot 2 joins bot 1, plays as told, and gets a second version."""
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
+        entries.enter(session, owner, season_id, bot_id)
     play(world, *outcomes)
     assert refit(world, season_id)
     world.build(world.upload(owner, bot_id))
@@ -181,7 +188,7 @@ def test_a_newcomer_is_listed_with_all_its_uncertainty(world: World) -> None:
     play(world, *[1] * 30, *[2] * 10)
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
+        entries.enter(session, owner, season_id, bot_id)
     assert refit(world, season_id)
     (new,) = (row for row in rows(world, season_id) if row["bot_id"] == bot_id)
     assert (new["elo"], new["se"], new["games"], new["rank"]) == (1500, pytest.approx(350), 0, None)
@@ -235,8 +242,8 @@ def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: 
     first = found["rows"][0]
     assert first["wins"] + first["draws"] + first["losses"] == first["games"] * (2 if ranks is Ranks.PLACEMENT else 1)
     with world.db.reading() as session:
-        assert service.leaderboard(session, season_id).config["ranks"] == ranks.value
-        assert service.recount(session, season_id).same
+        assert leaderboard(session, season_id).config["ranks"] == ranks.value
+        assert recount(session, season_id).same
         log = season_log(session, season_id)
     (tables,) = log.tables
     assert np.bincount(tables.groups, tables.counts).tolist() == [3] * (log.games // 3)
@@ -268,12 +275,12 @@ def test_a_season_that_continues_another_starts_from_its_ratings(world: World) -
     first = world.season(2, series_length=40, games_per_pair=40)
     play(world, *[1] * 30, *[2] * 10)
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, first, SeasonState.CLOSED)
+        set_season_state(session, world.boss, first, SeasonState.CLOSED)
     with world.db.transaction() as session:
-        assert service.publish(session, first)
+        assert publish(session, first)
     before = {row["bot_id"]: row for row in rows(world, first)}
     with world.db.transaction() as session:
-        second = service.create_season(session, world.boss, name="the next", previous_id=first).id
+        second = create_season(session, world.boss, name="the next", previous_id=first).id
     assert refit(world, second)
     after = {row["bot_id"]: row for row in rows(world, second)}
     assert after.keys() == before.keys()
@@ -285,9 +292,9 @@ def test_a_season_that_continues_another_starts_from_its_ratings(world: World) -
 
 def test_an_unknown_season_has_no_leaderboard(world: World) -> None:
     with pytest.raises(errors.NotFound), world.db.reading() as session:
-        service.leaderboard(session, 99)
+        leaderboard(session, 99)
     with pytest.raises(errors.NotFound), world.db.reading() as session:
-        service.newest_snapshot(session, 99)
+        newest_snapshot(session, 99)
 
 
 def test_a_season_without_a_ranking_has_an_empty_leaderboard(world: World) -> None:

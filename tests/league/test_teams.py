@@ -7,51 +7,65 @@ from functools import partial
 import pytest
 from sqlmodel import Session
 
-from league import errors, service
-from league.service.bots import Upload, own_bot
-from league.service.teams import MAX_MEMBERS, TeamInfo
-from league.service.users import Person
+from league import errors
+from league.service.bots.bots import Upload, add_version, bot_info, bots_of, build_log, create_bot, own_bot
+from league.service.people.person import Person
+from league.service.people.teams import (
+    MAX_MEMBERS,
+    TeamInfo,
+    create_team,
+    hand_over_team,
+    invite_to_team,
+    join_team,
+    leave_team,
+    team_info,
+    teams_of,
+)
+from league.service.people.users import sign_up
+from league.service.seasons.bot_changes import change_bot
+from league.service.seasons.entries import enter
+from league.service.views.matches import endings, matches
 from tests.league.world import GAME, SHA, World
 
 
 def team(world: World, captain: Person, name: str = "lovelace") -> int:
     with world.db.transaction() as session:
-        return service.create_team(session, captain, name).id
+        return create_team(session, captain, name).id
 
 
 def add(world: World, captain: Person, team_id: int, who: Person) -> None:
     with world.db.transaction() as session:
-        service.invite_to_team(session, captain, team_id, who.name)
-        service.join_team(session, who, team_id)
+        invite_to_team(session, captain, team_id, who.name)
+        join_team(session, who, team_id)
 
 
 def shown(world: World, team_id: int, asker: Person | None = None) -> TeamInfo:
     with world.db.reading() as session:
-        return service.team_info(session, team_id, asker)
+        return team_info(session, team_id, asker)
 
 
 def test_who_is_invited_joins_and_may_leave(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = team(world, ada)
     with world.db.transaction() as session:
-        service.invite_to_team(session, ada, team_id, "BOB")
+        invite_to_team(session, ada, team_id, "BOB")
     assert (shown(world, team_id, bob).members, shown(world, team_id, bob).invited) == (("ada",), ("bob",))
     with world.db.transaction() as session:
-        service.join_team(session, bob, team_id)
+        join_team(session, bob, team_id)
     assert shown(world, team_id).members == ("ada", "bob")
     with world.db.transaction() as session:
-        service.leave_team(session, bob, team_id, "bob")
+        leave_team(session, bob, team_id, "bob")
     assert shown(world, team_id).members == ("ada",)
     with world.db.reading() as session:
-        assert [found.id for found in service.teams_of(session, ada)] == [team_id]
-        assert service.teams_of(session, bob) == []
+        assert [found.id for found in teams_of(session, ada)] == [team_id]
+        assert teams_of(session, bob) == []
 
 
 def test_invitations_are_not_told_to_strangers(world: World) -> None:
     ada, bob, eve = world.author("ada"), world.author("bob"), world.author("eve")
     team_id = team(world, ada)
     with world.db.transaction() as session:
-        service.invite_to_team(session, ada, team_id, bob.name)
+        invite_to_team(session, ada, team_id, bob.name)
     assert shown(world, team_id, eve).invited == shown(world, team_id).invited == ()
 
 
@@ -59,7 +73,7 @@ def test_nobody_joins_uninvited(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = team(world, ada)
     with pytest.raises(errors.NotFound, match="Nobody has invited you"), world.db.transaction() as session:
-        service.join_team(session, bob, team_id)
+        join_team(session, bob, team_id)
 
 
 def test_a_team_holds_only_so_many(world: World) -> None:
@@ -68,7 +82,7 @@ def test_a_team_holds_only_so_many(world: World) -> None:
     for number in range(MAX_MEMBERS - 1):
         add(world, ada, team_id, world.author(f"crowd{number}"))
     with pytest.raises(errors.TooMany), world.db.transaction() as session:
-        service.invite_to_team(session, ada, team_id, bob.name)
+        invite_to_team(session, ada, team_id, bob.name)
 
 
 def test_a_teams_affairs_are_its_captains(world: World) -> None:
@@ -76,14 +90,14 @@ def test_a_teams_affairs_are_its_captains(world: World) -> None:
     team_id = team(world, ada)
     add(world, ada, team_id, bob)
     with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
-        service.invite_to_team(session, bob, team_id, "boss")
+        invite_to_team(session, bob, team_id, "boss")
     with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
-        service.leave_team(session, bob, team_id, "ada")
+        leave_team(session, bob, team_id, "ada")
     with pytest.raises(errors.WrongState, match="captain"), world.db.transaction() as session:
-        service.leave_team(session, ada, team_id, "ada")
+        leave_team(session, ada, team_id, "ada")
     with world.db.transaction() as session:
-        service.hand_over_team(session, ada, team_id, "bob")
-        service.leave_team(session, ada, team_id, "ada")
+        hand_over_team(session, ada, team_id, "bob")
+        leave_team(session, ada, team_id, "ada")
     assert (shown(world, team_id).captain, shown(world, team_id).members) == ("bob", ("bob",))
 
 
@@ -94,10 +108,10 @@ def test_a_captain_is_a_member_whoever_acts_at_once(world: World, first: str) ->
     add(world, ada, team_id, bob)
 
     def hand_over(session: Session) -> None:
-        service.hand_over_team(session, ada, team_id, "bob")
+        hand_over_team(session, ada, team_id, "bob")
 
     def leave(session: Session) -> None:
-        service.leave_team(session, bob, team_id, "bob")
+        leave_team(session, bob, team_id, "bob")
 
     with pytest.raises(errors.LeagueError, match="captain" if first == "handed over" else "not a member"):
         world.at_once(*((hand_over, leave) if first == "handed over" else (leave, hand_over)))
@@ -109,13 +123,13 @@ def test_an_invitation_that_is_taken_back_at_once_is_none(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = team(world, ada)
     with world.db.transaction() as session:
-        service.invite_to_team(session, ada, team_id, "bob")
+        invite_to_team(session, ada, team_id, "bob")
 
     def take_back(session: Session) -> None:
-        service.leave_team(session, ada, team_id, "bob")
+        leave_team(session, ada, team_id, "bob")
 
     def join(session: Session) -> None:
-        service.join_team(session, bob, team_id)
+        join_team(session, bob, team_id)
 
     with pytest.raises(errors.NotFound, match="Nobody has invited you"):
         world.at_once(take_back, join)
@@ -128,7 +142,7 @@ def test_two_who_are_invited_at_once_are_both_counted(world: World) -> None:
         world.author(f"crowd{number}")
 
     def invite(session: Session, number: int) -> None:
-        service.invite_to_team(session, ada, team_id, f"crowd{number}")
+        invite_to_team(session, ada, team_id, f"crowd{number}")
 
     with world.db.transaction() as session:
         for number in range(MAX_MEMBERS - 2):
@@ -149,9 +163,9 @@ def test_a_team_bears_no_persons_name_and_nobody_a_teams(world: World) -> None:
     team(world, ada, "lovelace")
     with world.db.transaction() as session:
         with pytest.raises(errors.NameTaken, match="user"):
-            service.create_team(session, mallory, "ADA")
+            create_team(session, mallory, "ADA")
         with pytest.raises(errors.NameTaken, match="team"):
-            service.sign_up(session, "Lovelace", "a long enough password")
+            sign_up(session, "Lovelace", "a long enough password")
 
 
 def test_a_teams_bot_is_every_members_and_no_former_members(world: World) -> None:
@@ -160,17 +174,17 @@ def test_a_teams_bot_is_every_members_and_no_former_members(world: World) -> Non
     add(world, ada, team_id, bob)
     _, bot_id = world.bot("shared", owner=bob)
     with world.db.transaction() as session:
-        service.change_bot(session, bob, bot_id, team_id=team_id)
-        version = service.add_version(session, ada, bot_id, Upload("bot.py", 10, SHA, "python", "main.py"))
+        change_bot(session, bob, bot_id, team_id=team_id)
+        version = add_version(session, ada, bot_id, Upload("bot.py", 10, SHA, "python", "main.py"))
         assert version.number == 2
-        assert [bot.team for bot in service.bots_of(session, ada)] == ["lovelace"]
-        service.build_log(session, ada, bot_id, 1)
-        service.leave_team(session, bob, team_id, "bob")
+        assert [bot.team for bot in bots_of(session, ada)] == ["lovelace"]
+        build_log(session, ada, bot_id, 1)
+        leave_team(session, bob, team_id, "bob")
     with world.db.reading() as session:
         with pytest.raises(errors.NotFound):
             own_bot(session, bob, bot_id)
-        assert service.bots_of(session, bob) == []
-        assert service.bot_info(session, bot_id).author == "bob"
+        assert bots_of(session, bob) == []
+        assert bot_info(session, bot_id).author == "bob"
 
 
 def test_the_stderr_of_a_teams_bot_is_its_members_and_nobody_elses(world: World) -> None:
@@ -179,17 +193,17 @@ def test_the_stderr_of_a_teams_bot_is_its_members_and_nobody_elses(world: World)
     add(world, ada, team_id, bob)
     _, bot_id = world.bot("shared", owner=ada)
     with world.db.transaction() as session:
-        service.change_bot(session, ada, bot_id, team_id=team_id)
+        change_bot(session, ada, bot_id, team_id=team_id)
     season_id = world.season(1)
     with world.db.transaction() as session:
-        service.enter(session, bob, season_id, bot_id)
+        enter(session, bob, season_id, bot_id)
     world.play_all()
     with world.db.reading() as session:
-        match_id = service.matches(session, bot_id=bot_id)[0].id
-        assert [ending.bot for ending in service.endings(session, ada, match_id)] == ["shared"]
-        assert service.endings(session, bob, match_id) == service.endings(session, ada, match_id)
+        match_id = matches(session, bot_id=bot_id)[0].id
+        assert [ending.bot for ending in endings(session, ada, match_id)] == ["shared"]
+        assert endings(session, bob, match_id) == endings(session, ada, match_id)
         with pytest.raises(errors.NotFound):
-            service.endings(session, eve, match_id)
+            endings(session, eve, match_id)
 
 
 def test_a_bot_changes_hands_only_between_seasons(world: World) -> None:
@@ -198,9 +212,9 @@ def test_a_bot_changes_hands_only_between_seasons(world: World) -> None:
     _, bot_id = world.bot(owner=ada)
     season_id = world.season(0)
     with world.db.transaction() as session:
-        service.enter(session, ada, season_id, bot_id)
+        enter(session, ada, season_id, bot_id)
     with pytest.raises(errors.WrongState, match="season"), world.db.transaction() as session:
-        service.change_bot(session, ada, bot_id, team_id=team_id)
+        change_bot(session, ada, bot_id, team_id=team_id)
 
 
 def test_a_bot_is_given_only_to_a_team_that_one_is_in(world: World) -> None:
@@ -208,9 +222,9 @@ def test_a_bot_is_given_only_to_a_team_that_one_is_in(world: World) -> None:
     team_id = team(world, ada)
     _, bot_id = world.bot(owner=bob)
     with pytest.raises(errors.NotFound, match="You are not in a team"), world.db.transaction() as session:
-        service.change_bot(session, bob, bot_id, team_id=team_id)
+        change_bot(session, bob, bot_id, team_id=team_id)
     with pytest.raises(errors.NotFound, match="You are not in a team"), world.db.transaction() as session:
-        service.create_bot(session, bob, GAME, "intruder", team_id)
+        create_bot(session, bob, GAME, "intruder", team_id)
 
 
 def test_only_the_captain_gives_a_teams_bot_back(world: World) -> None:
@@ -218,11 +232,11 @@ def test_only_the_captain_gives_a_teams_bot_back(world: World) -> None:
     team_id = team(world, ada)
     add(world, ada, team_id, bob)
     with world.db.transaction() as session:
-        bot_id = service.create_bot(session, bob, GAME, "shared", team_id).id
+        bot_id = create_bot(session, bob, GAME, "shared", team_id).id
     with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
-        service.change_bot(session, bob, bot_id, team_id=None)
+        change_bot(session, bob, bot_id, team_id=None)
     with world.db.transaction() as session:
-        assert service.change_bot(session, ada, bot_id, team_id=None).team is None
+        assert change_bot(session, ada, bot_id, team_id=None).team is None
     with world.db.reading() as session:
         assert own_bot(session, bob, bot_id).id == bot_id
 
@@ -232,6 +246,6 @@ def test_a_team_has_one_bot_of_a_name(world: World) -> None:
     team_id = team(world, ada)
     add(world, ada, team_id, bob)
     with world.db.transaction() as session:
-        service.create_bot(session, ada, GAME, "shared", team_id)
+        create_bot(session, ada, GAME, "shared", team_id)
     with pytest.raises(errors.NameTaken), world.db.transaction() as session:
-        service.create_bot(session, bob, GAME, "Shared", team_id)
+        create_bot(session, bob, GAME, "Shared", team_id)

@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 from sqlmodel import select
 
-from league import service
 from league.jobs import AttemptRecord, Failure, MatchOutcome
-from league.service.builds import release_build
-from league.service.play import BLAMELESS
-from league.service.sweep import LEASE_EXPIRED
-from league.service.told import (
+from league.service.bots.bots import build_log
+from league.service.ground.causes import (
     HOST_UNFIT,
     OUR_WORDS,
     SENTENCES,
@@ -24,8 +21,12 @@ from league.service.told import (
     told_findings,
     told_reasons,
 )
-from league.service.uncounted import DROPPED
-from league.service.workers import unfit_reasons
+from league.service.jobs.builds import claim_build, release_build
+from league.service.jobs.sweep import LEASE_EXPIRED
+from league.service.series.carrying_out import BLAMELESS, release_series
+from league.service.series.hosts import hosts, record_check, unfit_reasons
+from league.service.views.matches import match_detail
+from league.service.views.uncounted import DROPPED
 from league.tables import Attempt, BotVersion
 from tests.league.world import World, settings
 
@@ -99,9 +100,9 @@ def test_an_attempt_is_told_without_inner_words_and_the_ledger_has_them(world: W
     void = AttemptRecord(1, 2, "engine", INNER, {"stolen_ns": 5})
     with world.db.transaction() as session:
         tried = [MatchOutcome(match, None, None, (), (), (), (void,))]
-        service.release_series(session, job, "w3.example:41", Failure("OperationalError", INNER), tried)
+        release_series(session, job, "w3.example:41", Failure("OperationalError", INNER), tried)
     with world.db.reading() as session:
-        shown = service.match_detail(session, match).attempts
+        shown = match_detail(session, match).attempts
         kept = session.exec(select(Attempt.detail).where(Attempt.series_id == series)).all()
     assert {attempt.detail for attempt in shown} == {UNKNOWN, SENTENCES["engine"]}
     assert [attempt.evidence for attempt in shown if attempt.match_id] == [{"stolen_ns": 5}]
@@ -110,10 +111,10 @@ def test_an_attempt_is_told_without_inner_words_and_the_ledger_has_them(world: W
 
 def test_a_machine_that_could_not_be_checked_says_why_to_operators_alone(world: World) -> None:
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
+        record_check(session, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
     with world.db.reading() as session:
         reasons = unfit_reasons(session, world.host)
-        assert service.hosts(session)[0].reasons == reasons == (f"It could not be checked: {INNER}", "No clock.")
+        assert hosts(session)[0].reasons == reasons == (f"It could not be checked: {INNER}", "No clock.")
     assert told_reasons(reasons) == ("It could not be checked.", "No clock.")
     assert told_reasons([]) == ()
 
@@ -123,11 +124,11 @@ def test_why_an_unfit_machine_judged_is_told_without_inner_words_and_the_ledger_
     world.season(games_per_pair=2)
     (series,) = world.tick()
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
+        record_check(session, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
     job = world.claim(series)
     assert job is not None and world.finish(job)
     with world.db.reading() as session:
-        (shown,) = service.match_detail(session, job.matches[0].match_id).attempts
+        (shown,) = match_detail(session, job.matches[0].match_id).attempts
         kept = session.exec(select(Attempt.evidence).where(Attempt.match_id == job.matches[0].match_id)).one()
     assert shown.evidence == {HOST_UNFIT: ["It could not be checked.", "No clock."]}
     assert kept == {HOST_UNFIT: [f"It could not be checked: {INNER}", "No clock."]}
@@ -147,11 +148,11 @@ def test_an_author_is_told_of_a_failed_build_without_inner_words(world: World) -
     owner, bot_id = world.bot()
     version_id = world.upload(owner, bot_id)
     with world.db.transaction() as session:
-        job = service.claim_build(session, version_id, "w3.example:41")
+        job = claim_build(session, version_id, "w3.example:41")
         assert job is not None
         release_build(session, job, "OperationalError", INNER)
     with world.db.reading() as session:
         version = session.get_one(BotVersion, version_id)
-        _, tries = service.build_log(session, owner, bot_id, version.number)
+        _, tries = build_log(session, owner, bot_id, version.number)
     assert version.reason.endswith(UNKNOWN)
     assert [tried.detail for tried in tries] == [UNKNOWN]

@@ -6,11 +6,13 @@ from collections import deque
 
 from sqlmodel import select
 
-from league import service
 from league.database import now
 from league.jobs import Failure, Host, SeriesJob
-from league.service.planning import add_series
-from league.service.turns import HEAD_STARTS
+from league.service.rankings.standings import refit
+from league.service.seasons.entries import enter, entry_info
+from league.service.series.carrying_out import release_series
+from league.service.series.planning import add_series
+from league.service.series.turns import HEAD_STARTS, claim_next_series
 from league.states import Precedence, SeriesState
 from league.tables import Season, Series
 from tests.league.world import World
@@ -20,7 +22,7 @@ MINUTE = 60
 
 def claim(world: World, nudged_id: int) -> SeriesJob | None:
     with world.db.transaction() as session:
-        return service.claim_next_series(session, nudged_id, "w1", world.host)
+        return claim_next_series(session, nudged_id, "w1", world.host)
 
 
 def play(world: World, nudged_id: int) -> int:
@@ -43,12 +45,12 @@ def test_a_newcomers_first_match_is_played_before_a_backlog(world: World) -> Non
     for series_id in world.tick():
         play(world, series_id)
     with world.db.transaction() as session:
-        assert service.refit(session, season_id)  # all have been placed
+        assert refit(session, season_id)  # all have been placed
     messages = deque(world.tick())
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
-        newcomer = service.entry_info(session, season_id, bot_id)
+        enter(session, owner, season_id, bot_id)
+        newcomer = entry_info(session, season_id, bot_id)
     seated: list[bool] = []
     while not any(seated):
         assert len(seated) < 4, "its series is planned as soon as there is room, and then it is next"
@@ -93,7 +95,7 @@ def test_a_series_that_we_failed_at_waits_for_its_own_message(world: World) -> N
     job = claim(world, failed)
     assert job is not None
     with world.db.transaction() as session:
-        service.release_series(session, job, "w1", Failure("dirty-box", "why"))
+        release_series(session, job, "w1", Failure("dirty-box", "why"))
         assert session.get_one(Series, failed).state is SeriesState.QUEUED
         assert session.get_one(Series, failed).nudge_at > now(session)
     assert play(world, other) == other

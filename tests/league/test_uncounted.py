@@ -8,9 +8,14 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from league import service
-from league.service.counting import counts
-from league.service.matches import MatchDetail
+from league.service.bots.bots import bot_info
+from league.service.course.states import set_season_state
+from league.service.ground.counting import counts
+from league.service.jobs.sweep import sweep
+from league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from league.service.seasons.absence import disqualify
+from league.service.seasons.seasons import season_progress
+from league.service.views.matches import MatchDetail, match_detail, matches
 from league.states import MatchState, SeasonState
 from league.tables import Match, Participant
 from league.words import Uncounting
@@ -28,7 +33,7 @@ def season(world: World) -> int:
 
 def detail(world: World, match_id: int) -> MatchDetail:
     with world.db.reading() as session:
-        return service.match_detail(session, match_id)
+        return match_detail(session, match_id)
 
 
 def rule(world: World, ruling: Callable[..., Any], *arguments: object) -> Any:
@@ -39,29 +44,29 @@ def rule(world: World, ruling: Callable[..., Any], *arguments: object) -> Any:
 def agrees(world: World, season_id: int) -> None:
     """What people are told and what is ranked are the same matches."""
     with world.db.reading() as session:
-        told = service.matches(session, season_id=season_id, state=MatchState.DONE, limit=1000)
+        told = matches(session, season_id=season_id, state=MatchState.DONE, limit=1000)
         ranked = set(session.exec(select(Match.id).where(*counts(season_id))))
-        progress = service.season_progress(session, season_id)
+        progress = season_progress(session, season_id)
     assert {match.id for match in told if match.uncounted is None} == ranked
     assert (progress.done, progress.counting) == (len(told), len(ranked))
     assert len(told) > len(ranked), "some do not count"
 
 
 def test_a_voided_match_says_so_until_it_is_restored(world: World, season: int) -> None:
-    assert rule(world, service.void_match, 1, "a cosmic ray")
-    assert not rule(world, service.void_match, 1, "another one"), "it was void already"
+    assert rule(world, void_match, 1, "a cosmic ray")
+    assert not rule(world, void_match, 1, "another one"), "it was void already"
     why = detail(world, 1).match.uncounted
     assert why is not None
     assert why.cause is Uncounting.VOIDED
     assert why.sentence.endswith("a cosmic ray")
     agrees(world, season)
-    assert rule(world, service.restore_match, 1, "it was none")
-    assert not rule(world, service.restore_match, 1, "it was none"), "it counted already"
+    assert rule(world, restore_match, 1, "it was none")
+    assert not rule(world, restore_match, 1, "it was none"), "it counted already"
     assert detail(world, 1).match.uncounted is None
 
 
 def test_a_rejudged_match_leads_to_the_one_in_its_place_and_back(world: World, season: int) -> None:
-    second = rule(world, service.rejudge_match, 1, "the host was late")
+    second = rule(world, rejudge_match, 1, "the host was late")
     why = detail(world, 1).match.uncounted
     assert why is not None
     assert (why.cause, why.rejudged_id) == (Uncounting.REJUDGED, second)
@@ -69,11 +74,11 @@ def test_a_rejudged_match_leads_to_the_one_in_its_place_and_back(world: World, s
     assert detail(world, second).match.uncounted is None, "it is not played yet: nothing is said of it"
     world.clock.turn(60)
     with world.db.transaction() as session:
-        (series_id,) = service.sweep(session).series_ids
+        (series_id,) = sweep(session).series_ids
     job = world.claim(series_id)
     assert job is not None
     assert world.finish(job)
-    third = rule(world, service.rejudge_match, second, "late again")
+    third = rule(world, rejudge_match, second, "late again")
     for match_id, later in ((1, second), (second, third)):
         told = detail(world, match_id).match.uncounted
         assert told is not None
@@ -83,11 +88,11 @@ def test_a_rejudged_match_leads_to_the_one_in_its_place_and_back(world: World, s
 
 def test_matches_of_a_disqualified_bot_name_it(world: World, season: int) -> None:
     with world.db.reading() as session:
-        name = service.bot_info(session, 1).name
-    rule(world, service.disqualify, season, 1, "it helps another bot")
+        name = bot_info(session, 1).name
+    rule(world, disqualify, season, 1, "it helps another bot")
     with world.db.reading() as session:
         played = set(session.exec(select(Participant.match_id).where(Participant.bot_id == 1)))
-        told = service.matches(session, season_id=season, state=MatchState.DONE, limit=100)
+        told = matches(session, season_id=season, state=MatchState.DONE, limit=100)
     for match in told:
         assert (match.uncounted is not None) == (match.id in played)
         if match.uncounted is not None:
@@ -124,13 +129,13 @@ def test_a_match_that_was_not_played_says_why_not(world: World) -> None:
         job = world.claim(series_id) if series_id == 1 else None
         if job is not None:
             assert world.finish(job, [abandoned(job.matches[0])])
-    rule(world, service.disqualify, second, 3, "it cheats")
+    rule(world, disqualify, second, 3, "it cheats")
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, third, SeasonState.CLOSED, force=True)
+        set_season_state(session, world.boss, third, SeasonState.CLOSED, force=True)
     with world.db.reading() as session:
-        ids = {match.season_id: match.id for match in service.matches(session, state=MatchState.ABANDONED)}
+        ids = {match.season_id: match.id for match in matches(session, state=MatchState.ABANDONED)}
     assert detail(world, ids[first]).not_played == "The service failed at every attempt, the last time by host-unknown."
-    again = rule(world, service.rejudge_match, ids[first], "the host is well again")
+    again = rule(world, rejudge_match, ids[first], "the host is well again")
     assert detail(world, ids[first]).not_played.endswith(f"It is played again as match {again}.")
     assert detail(world, again).match.repeats_id == ids[first]
     assert detail(world, ids[second]).not_played == "A bot of this series was taken out."

@@ -11,9 +11,18 @@ from typing import Any, Unpack
 import pytest
 from sqlmodel import select
 
-from league import errors, service
-from league.service.seasons import SeasonSettings
-from league.service.users import Person
+from league import errors
+from league.service.course import states
+from league.service.course.open_matters import season_unfinished
+from league.service.course.states import set_season_state
+from league.service.ground.audit import audit_log
+from league.service.jobs.sweep import sweep
+from league.service.people.person import Person
+from league.service.rankings.standings import refit
+from league.service.rulings import appeals
+from league.service.rulings.appeals import open_appeal
+from league.service.seasons.seasons import SeasonSettings, create_season, edit_season
+from league.service.views.matches import matches
 from league.states import FinalsFormat, SeasonState
 from league.tables import Season, User
 from league.words import Remedy
@@ -38,35 +47,35 @@ def state(world: World, season_id: int) -> SeasonState:
 
 def waits_for(world: World, season_id: int) -> list[str]:
     with world.db.reading() as session:
-        return service.waits_for(session, season_id)
+        return states.waits_for(session, season_id)
 
 
 def appeal(world: World, season_id: int) -> int:
     """The author of the first bot appeals against its newest match."""
     with world.db.transaction() as session:
-        match = service.matches(session, season_id=season_id)[0]
+        match = matches(session, season_id=season_id)[0]
         user = session.exec(select(User).where(User.name == match.seats[0].author)).one()
         owner = Person(user.id, user.name, user.role)
-        return service.open_appeal(session, owner, match.id, "It was late by a hair.", {"verified": True}).id
+        return open_appeal(session, owner, match.id, "It was late by a hair.", {"verified": True}).id
 
 
 def rule(world: World, appeal_id: int, remedy: Remedy = Remedy.NONE) -> None:
     with world.db.transaction() as session:
-        service.rule(
+        appeals.rule(
             session, world.boss, appeal_id, uphold=remedy is not Remedy.NONE, ruling="looked at", remedy=remedy
         )
 
 
 def newest_record(world: World, season_id: int) -> tuple[str, str, dict[str, Any]]:
     with world.db.reading() as session:
-        found = service.audit_log(session, subject=f"season/{season_id}", limit=1)[0]
+        found = audit_log(session, subject=f"season/{season_id}", limit=1)[0]
     return found.actor, found.action, json.loads(found.data)
 
 
 def play_waiting(world: World) -> None:
     """What the sweeper enqueues."""
     with world.db.transaction() as session:
-        waiting = service.sweep(session).series_ids
+        waiting = sweep(session).series_ids
     for series_id in waiting:
         job = world.claim(series_id)
         assert job is not None
@@ -75,7 +84,7 @@ def play_waiting(world: World) -> None:
 
 def move_close(world: World, season_id: int, closes_at: datetime) -> None:
     with world.db.transaction() as session:
-        service.edit_season(session, world.boss, season_id, closes_at=closes_at)
+        edit_season(session, world.boss, season_id, closes_at=closes_at)
 
 
 def test_a_date_waits_for_an_open_appeal_and_nothing_new_is_played_meanwhile(world: World) -> None:
@@ -84,7 +93,7 @@ def test_a_date_waits_for_an_open_appeal_and_nothing_new_is_played_meanwhile(wor
     assert waits_for(world, season_id) == []  # it is not due to close
     world.clock.turn(2 * HOUR)
     with world.db.transaction() as session:
-        service.edit_season(session, world.boss, season_id, games_per_pair=40)
+        edit_season(session, world.boss, season_id, games_per_pair=40)
     assert world.tick() == []
     assert state(world, season_id) is SeasonState.FROZEN
     assert waits_for(world, season_id) == ["1 open appeal"]
@@ -102,9 +111,9 @@ def test_an_appeal_that_is_being_opened_holds_the_season_too(world: World) -> No
     def open_slowly() -> None:
         database = world.connect()
         with database.transaction() as session:
-            match = service.matches(session, season_id=season_id)[0]
+            match = matches(session, season_id=season_id)[0]
             user = session.exec(select(User).where(User.name == match.seats[0].author)).one()
-            service.open_appeal(session, Person(user.id, user.name, user.role), match.id, "no", {"verified": True})
+            open_appeal(session, Person(user.id, user.name, user.role), match.id, "no", {"verified": True})
             opening.set()
             time.sleep(0.3)
 
@@ -136,9 +145,9 @@ def test_a_date_does_not_cut_finals_off(world: World) -> None:
     assert state(world, season_id) is SeasonState.FROZEN
     assert waits_for(world, season_id) == ["finals that are not over"]  # which nobody has begun
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.FINALS)
+        set_season_state(session, world.boss, season_id, SeasonState.FINALS)
     with world.db.transaction() as session:
-        service.refit(session, season_id)
+        refit(session, season_id)
     made = world.tick()
     assert (len(made), state(world, season_id)) == (3, SeasonState.FINALS)
     for series_id in made:
@@ -154,9 +163,9 @@ def test_the_end_of_the_finals_waits_for_an_appeal_too(world: World) -> None:
     world.play_all()
     opened = appeal(world, season_id)
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.FINALS)
+        set_season_state(session, world.boss, season_id, SeasonState.FINALS)
     with world.db.transaction() as session:
-        service.refit(session, season_id)
+        refit(session, season_id)
     world.play_all()
     assert state(world, season_id) is SeasonState.FINALS
     assert waits_for(world, season_id) == ["1 open appeal"]
@@ -180,17 +189,17 @@ def test_by_hand_a_close_that_cuts_something_off_must_be_meant(world: World) -> 
     world.play_all()
     appeal(world, season_id)
     with world.db.transaction() as session:
-        service.edit_season(session, world.boss, season_id, games_per_pair=6)
+        edit_season(session, world.boss, season_id, games_per_pair=6)
     world.tick()
     said = (
         "Season 1 has 1 open appeal, 2 matches still to be played and finals that are not over. "
         "`force` closes it all the same."
     )
     with pytest.raises(errors.Unsettled) as refused, world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
     assert str(refused.value) == said
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
     noted = {"before": "open", "open_appeals": 1, "unplayed_matches": 2, "finals_cut_off": True}
     assert newest_record(world, season_id) == ("boss", "season-closed", noted)
 
@@ -200,7 +209,7 @@ def test_what_runs_needs_no_force_for_it_counts(world: World) -> None:
     (series_id,) = world.tick()
     assert world.claim(series_id) is not None
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
     assert newest_record(world, season_id)[2] == {"before": "open"}
 
 
@@ -210,16 +219,16 @@ def test_a_season_past_its_close_is_not_thawed_before_the_date_has_moved(world: 
     world.clock.turn(2 * HOUR)
     world.tick()
     with pytest.raises(errors.BadSetting, match="closes_at: it has passed"), world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+        set_season_state(session, world.boss, season_id, SeasonState.OPEN)
     move_close(world, season_id, START + timedelta(hours=9))
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+        set_season_state(session, world.boss, season_id, SeasonState.OPEN)
     world.tick()
     assert state(world, season_id) is SeasonState.OPEN
 
 
 def test_a_season_that_has_not_begun_has_nothing_open(world: World) -> None:
     with world.db.transaction() as session:
-        made = service.create_season(session, world.boss, game="yacht-auction", name="w", finals=FinalsFormat.SWISS)
-        assert not service.season_unfinished(session, made.id).anything
-        service.set_season_state(session, world.boss, made.id, SeasonState.CLOSED)
+        made = create_season(session, world.boss, game="yacht-auction", name="w", finals=FinalsFormat.SWISS)
+        assert not season_unfinished(session, made.id).anything
+        set_season_state(session, world.boss, made.id, SeasonState.CLOSED)

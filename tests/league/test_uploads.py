@@ -10,7 +10,7 @@ import pytest
 
 from league.blobs import Blobs
 from league.errors import BadUpload
-from league.service.bots import Upload
+from league.service.bots.bots import Upload
 from league.uploads import accept
 from tests.league.world import settings
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from sqlmodel import Session, select
 
-from league import errors, service
-from league.service.access import MAX_TOKENS, Issued
-from league.service.users import Person
+from league import errors
+from league.service.people.access import MAX_TOKENS, Issued, authenticate, issue_token, revoke, tokens
+from league.service.people.person import Person
+from league.service.people.teams import create_team
+from league.service.people.users import check_password, sign_up
+from league.service.rulings.operators import ensure_organiser
 from league.states import Role
 from league.tables import Token, User
 from tests.league.world import World
@@ -17,12 +20,12 @@ PASSWORD = "a long enough password"
 
 def issue(world: World, person: Person) -> Issued:
     with world.db.transaction() as session:
-        return service.issue_token(session, person.id, "test")
+        return issue_token(session, person.id, "test")
 
 
 def whose(world: World, secret: str) -> Person:
     with world.db.reading() as session:
-        return service.authenticate(session, secret)
+        return authenticate(session, secret)
 
 
 @pytest.mark.usefixtures("real_passwords")
@@ -47,10 +50,10 @@ def test_a_name_is_taken_whatever_its_case(world: World) -> None:
 def test_name_and_password_belong_together(world: World) -> None:
     world.author("ada")
     with world.db.reading() as session:
-        assert service.check_password(session, "ADA", PASSWORD).name == "ada"
+        assert check_password(session, "ADA", PASSWORD).name == "ada"
         for name, password in (("ada", "wrong password"), ("bob", PASSWORD), ("boss", ""), ("ada", "")):
             with pytest.raises(errors.WrongCredentials):
-                service.check_password(session, name, password)
+                check_password(session, name, password)
 
 
 def test_a_token_is_its_owners(world: World) -> None:
@@ -74,14 +77,14 @@ def test_a_token_can_be_revoked_by_its_owner_only(world: World) -> None:
     ada = world.author("ada")
     token = issue(world, ada)
     with pytest.raises(errors.NotFound), world.db.transaction() as session:
-        service.revoke(session, world.boss.id, token.id)
+        revoke(session, world.boss.id, token.id)
     with world.db.transaction() as session:
-        service.revoke(session, ada.id, token.id)
-        service.revoke(session, ada.id, token.id)
+        revoke(session, ada.id, token.id)
+        revoke(session, ada.id, token.id)
     with pytest.raises(errors.BadToken, match="revoked"):
         whose(world, token.secret)
     with world.db.reading() as session:
-        assert [info.revoked_at for info in service.tokens(session, ada.id)] == [world.clock.now]
+        assert [info.revoked_at for info in tokens(session, ada.id)] == [world.clock.now]
 
 
 def test_nobody_has_more_than_so_many_tokens(world: World) -> None:
@@ -94,9 +97,9 @@ def test_nobody_has_more_than_so_many_tokens(world: World) -> None:
 
 def test_the_organiser_is_made_once_and_gets_a_fresh_token(world: World) -> None:
     with world.db.transaction() as session:
-        first = service.ensure_organiser(session, "chief")
+        first = ensure_organiser(session, "chief")
     with world.db.transaction() as session:
-        second = service.ensure_organiser(session, "chief")
+        second = ensure_organiser(session, "chief")
     assert whose(world, second).role is Role.ORGANISER
     with pytest.raises(errors.BadToken):
         whose(world, first)
@@ -105,7 +108,7 @@ def test_the_organiser_is_made_once_and_gets_a_fresh_token(world: World) -> None
 def test_an_author_can_become_the_organiser(world: World) -> None:
     ada = world.author("ada")
     with world.db.transaction() as session:
-        secret = service.ensure_organiser(session, "ada")
+        secret = ensure_organiser(session, "ada")
     assert whose(world, secret) == Person(ada.id, "ada", Role.ORGANISER)
 
 
@@ -114,9 +117,9 @@ def test_an_author_can_become_the_organiser(world: World) -> None:
 )
 def test_nobody_takes_a_name_that_stands_for_the_service(world: World, name: str) -> None:
     with pytest.raises(errors.NameTaken, match=f"The name '{name}' is reserved"), world.db.transaction() as session:
-        service.sign_up(session, name, "a long enough password")
+        sign_up(session, name, "a long enough password")
     with pytest.raises(errors.NameTaken, match="reserved"), world.db.transaction() as session:
-        service.create_team(session, world.boss, name)
+        create_team(session, world.boss, name)
 
 
 @pytest.mark.parametrize("first", ["user", "team"])
@@ -124,10 +127,10 @@ def test_a_user_and_a_team_who_come_at_once_do_not_get_one_name(world: World, fi
     ada = world.author()
 
     def signs_up(session: Session) -> object:
-        return service.sign_up(session, "Lovelace", "a long enough password")
+        return sign_up(session, "Lovelace", "a long enough password")
 
     def founds(session: Session) -> object:
-        return service.create_team(session, ada, "lovelace")
+        return create_team(session, ada, "lovelace")
 
     with pytest.raises(errors.NameTaken, match=first):
         world.at_once(*((signs_up, founds) if first == "user" else (founds, signs_up)))

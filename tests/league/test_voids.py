@@ -5,11 +5,20 @@ from __future__ import annotations
 import pytest
 from sqlmodel import select
 
-from league import service
 from league.errors import BadSetting, NotAllowed, Unsettled, WrongState
 from league.jobs import Failure, Host, SeriesJob
-from league.service import voids
-from league.service.voids import Share, VersionVoids, excesses
+from league.service.course.states import set_season_state
+from league.service.ground.audit import audit_log
+from league.service.jobs.sweep import sweep
+from league.service.rankings.publishing import seasons_to_publish
+from league.service.rankings.standings import leaderboard, refit
+from league.service.rulings.held import decide_match, held_matches, leave_match
+from league.service.rulings.rulings import rejudge_match, void_match
+from league.service.series.carrying_out import claim_series, finish_series
+from league.service.series.hosts import due_check, host_arrives, host_seen, record_check, turn_away
+from league.service.views import voids
+from league.service.views.matches import match_detail
+from league.service.views.voids import Share, VersionVoids, excesses, season_voids
 from league.states import Fitness, MatchState, SeasonState, SeriesState
 from league.tables import Attempt, Match, Participant, Series, WorkerHost
 from tests.league.world import World, void, won
@@ -36,9 +45,9 @@ def states(world: World) -> list[MatchState]:
 
 def claim(world: World, series_id: int, host: Host) -> SeriesJob | None:
     with world.db.transaction() as session:
-        job = service.claim_series(session, series_id, f"{host.name}:1", host)
+        job = claim_series(session, series_id, f"{host.name}:1", host)
         if job is None:
-            service.turn_away(session, series_id, host)
+            turn_away(session, series_id, host)
     return job
 
 
@@ -59,8 +68,8 @@ def held(world: World, length: int = 1) -> int:
 
 def arrive(world: World, host: Host) -> None:
     with world.db.transaction() as session:
-        service.host_arrives(session, host, "image")
-        service.record_check(session, host, {}, (), 0)
+        host_arrives(session, host, "image")
+        record_check(session, host, {}, (), 0)
 
 
 def test_what_was_played_before_a_void_match_counts_and_the_rest_is_played_with_other_dice(world: World) -> None:
@@ -74,15 +83,15 @@ def test_what_was_played_before_a_void_match_counts_and_the_rest_is_played_with_
     assert world.finish(again)
     assert states(world) == ["done"] * 3
     with world.db.reading() as session:
-        lines = service.match_detail(session, second.match_id).attempts
+        lines = match_detail(session, second.match_id).attempts
     assert [(line.cause, line.seed_number) for line in lines] == [("host-memory", 1), ("played", 2)]
 
 
 def test_a_failure_of_the_whole_series_changes_the_dice_of_every_match_that_is_left(world: World) -> None:
     job = begun(world)
     with world.db.transaction() as session:
-        assert service.finish_series(session, job, "w1", [won(job.matches[0])], Failure("engine", "it went away"))
-        service.record_check(session, world.host, {}, (), 0)
+        assert finish_series(session, job, "w1", [won(job.matches[0])], Failure("engine", "it went away"))
+        record_check(session, world.host, {}, (), 0)
     again = world.claim(job.series_id)
     assert again is not None
     assert [match.attempt for match in again.matches] == [2, 2]
@@ -108,7 +117,7 @@ def test_where_no_other_machine_takes_it_the_same_one_plays_it(world: World, sec
     assert due_in(world, job.series_id) == (0 if seconds else world.settings.retry_seconds)
     world.clock.turn(seconds)
     with world.db.transaction() as session:
-        service.host_seen(session, OTHER)
+        host_seen(session, OTHER)
     assert claim(world, job.series_id, world.host) is not None
 
 
@@ -121,10 +130,10 @@ def test_a_machine_on_which_a_watch_ended_is_unfit_until_its_check_passes_and_it
     assert world.claim(first) is None
     with world.db.transaction() as session:
         assert session.get_one(WorkerHost, world.host.name).fitness is Fitness.UNFIT
-        assert service.due_check(session, world.host) is Fitness.UNFIT
+        assert due_check(session, world.host) is Fitness.UNFIT
     assert world.finish(beside), "no verdict was wrong"
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, (), 0)
+        record_check(session, world.host, {}, (), 0)
     assert world.claim(first) is not None
 
 
@@ -153,21 +162,21 @@ def test_so_is_the_fifth_void_attempt_of_whatever_seats(world: World) -> None:
 def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World) -> None:
     match_id = held(world)
     with world.db.reading() as session:
-        (found,) = service.held_matches(session, world.boss)
+        (found,) = held_matches(session, world.boss)
     assert found.match.id == match_id
     assert [(line.cause, line.seat, line.seed_number) for line in found.attempts] == [
         ("host-memory", 0, 1),
         ("host-memory", 0, 2),
     ]
     with pytest.raises(NotAllowed), world.db.reading() as session:
-        service.held_matches(session, world.author())
+        held_matches(session, world.author())
 
 
 def test_played_again_it_is_another_match_with_dice_of_its_own(world: World) -> None:
     match_id = held(world)
     with world.db.transaction() as session:
-        again = service.rejudge_match(session, world.boss, match_id, "the machine was full")
-        (series_id,) = service.sweep(session).series_ids
+        again = rejudge_match(session, world.boss, match_id, "the machine was full")
+        (series_id,) = sweep(session).series_ids
     job = world.claim(series_id)
     assert job is not None
     assert [(match.match_id, match.attempt) for match in job.matches] == [(again, 1)]
@@ -179,28 +188,28 @@ def test_played_again_it_is_another_match_with_dice_of_its_own(world: World) -> 
 def test_decided_against_a_seat_it_counts_like_a_forfeit(world: World) -> None:
     match_id = held(world)
     with pytest.raises(BadSetting), world.db.transaction() as session:
-        service.decide_match(session, world.boss, match_id, 2, "no such seat")
+        decide_match(session, world.boss, match_id, 2, "no such seat")
     with world.db.transaction() as session:
-        service.decide_match(session, world.boss, match_id, 0, "its children fill the machine")
+        decide_match(session, world.boss, match_id, 0, "its children fill the machine")
     (match,) = matches(world)
     assert (match.state, match.rated, match.transcript_sha256) == (MatchState.DECIDED, True, None)
     with world.db.transaction() as session:
         ranks = session.exec(select(Participant.rank, Participant.points).order_by("seat")).all()
         assert list(ranks) == [(2, None), (1, None)]
-        assert service.refit(session, match.season_id)
-        assert service.leaderboard(session, match.season_id).standings["totals"]["rated"] == 1
-        assert service.void_match(session, world.boss, match_id, "too harsh")
+        assert refit(session, match.season_id)
+        assert leaderboard(session, match.season_id).standings["totals"]["rated"] == 1
+        assert void_match(session, world.boss, match_id, "too harsh")
     with pytest.raises(WrongState), world.db.transaction() as session:
-        service.leave_match(session, world.boss, match_id, "it is decided")
+        leave_match(session, world.boss, match_id, "it is decided")
 
 
 def test_left_unplayed_it_counts_for_nobody_and_the_reason_stands_in_the_audit_log(world: World) -> None:
     match_id = held(world)
     with world.db.transaction() as session:
-        service.leave_match(session, world.boss, match_id, "nobody can tell")
+        leave_match(session, world.boss, match_id, "nobody can tell")
     assert states(world) == ["abandoned"]
     with world.db.reading() as session:
-        left, was_held = service.audit_log(session, subject=f"match/{match_id}")
+        left, was_held = audit_log(session, subject=f"match/{match_id}")
     assert (left.action, was_held.action) == ("match-left", "match-held")
     assert "nobody can tell" in left.data
 
@@ -209,9 +218,9 @@ def test_a_season_does_not_close_silently_over_a_held_match(world: World) -> Non
     held(world)
     (match,) = matches(world)
     with pytest.raises(Unsettled, match="1 match held for an organiser"), world.db.transaction() as session:
-        service.set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED)
+        set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED)
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED, force=True)
+        set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED, force=True)
     assert states(world) == ["abandoned"]
 
 
@@ -222,12 +231,12 @@ def test_nothing_is_published_while_a_match_of_a_closed_season_is_held(world: Wo
     assert again is not None
     (match,) = matches(world)
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED, force=True)
+        set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED, force=True)
     assert world.finish(again, [void(again.matches[0], seat=0)])
     with world.db.transaction() as session:
-        assert service.seasons_to_publish(session) == []
-        service.decide_match(session, world.boss, match.id, 0, "its own doing")
-        assert service.seasons_to_publish(session) == [match.season_id]
+        assert seasons_to_publish(session) == []
+        decide_match(session, world.boss, match.id, 0, "its own doing")
+        assert seasons_to_publish(session) == [match.season_id]
 
 
 def test_the_series_of_a_held_match_is_over(world: World) -> None:
@@ -280,9 +289,9 @@ def test_void_attempts_are_counted_by_the_version_that_was_to_answer(world: Worl
     first, second = job.matches
     with world.db.transaction() as session:
         outcomes = [won(first), void(second, seat=1)]
-        assert service.finish_series(session, job, f"{world.host.name}:7", outcomes)
+        assert finish_series(session, job, f"{world.host.name}:7", outcomes)
     with world.db.reading() as session:
-        (found,) = service.season_voids(session, world.boss, 1)
+        (found,) = season_voids(session, world.boss, 1)
     excess = found.excess
     assert (excess.version_id, excess.attempts, excess.voids) == (second.seats[1], 2, 1)
     assert (excess.by_machine, found.match_ids) == ({1: 1}, (second.match_id,))
@@ -293,18 +302,18 @@ def failed(world: World, cause: str) -> list[VersionVoids]:
     job: SeriesJob | None = begun(world, 3)
     assert job is not None
     with world.db.transaction() as session:
-        assert service.finish_series(
+        assert finish_series(
             session, job, f"{world.host.name}:7", [won(job.matches[0])], Failure(cause, "it went away")
         )
     for _ in range(2):
         with world.db.transaction() as session:
-            service.record_check(session, world.host, {}, (), 0)
+            record_check(session, world.host, {}, (), 0)
         job = world.claim(job.series_id)
         assert job is not None
         with world.db.transaction() as session:
-            assert service.finish_series(session, job, f"{world.host.name}:8", [], Failure(cause, "it went away"))
+            assert finish_series(session, job, f"{world.host.name}:8", [], Failure(cause, "it went away"))
     with world.db.reading() as session:
-        return service.season_voids(session, world.boss, 1)
+        return season_voids(session, world.boss, 1)
 
 
 @pytest.mark.parametrize("cause", ["engine", "container-died", "lease-expired"])
@@ -325,7 +334,7 @@ def test_only_the_newest_attempts_are_looked_at(world: World, monkeypatch: pytes
     assert failed(world, "engine") != []
     monkeypatch.setattr(voids, "NEWEST", 1)
     with world.db.reading() as session:
-        assert len(service.season_voids(session, world.boss, 1)) == 2
+        assert len(season_voids(session, world.boss, 1)) == 2
         session.add(Attempt(version_id=1, attempt=1, cause="played", finished_at=world.clock.now))
         session.flush()
-        assert service.season_voids(session, world.boss, 1) == []
+        assert season_voids(session, world.boss, 1) == []

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from league import service
 from league.errors import NotFound
-from league.service.users import Person
-from league.service.waiting import NOT_LATELY, NOTHING_PLAYED, Waiting, waiting
+from league.service.course.states import set_season_state
+from league.service.people.person import Person
+from league.service.seasons import entries
+from league.service.seasons.absence import withdraw
+from league.service.views.waiting import NOT_LATELY, NOTHING_PLAYED, Waiting, waiting
 from league.states import Precedence, SeasonState
 from league.tables import Series
 from tests.league.world import World
@@ -24,7 +26,7 @@ class Newcomer:
     def enter(self) -> tuple[Person, int]:
         owner, bot_id = self.world.bot()
         with self.world.db.transaction() as session:
-            service.enter(session, owner, self.season, bot_id)
+            entries.enter(session, owner, self.season, bot_id)
         return owner, bot_id
 
     def waits(self, version: int | None = None) -> Waiting:
@@ -83,8 +85,8 @@ def test_what_waits_for_nothing_says_why(newcomer: Newcomer) -> None:
     with pytest.raises(NotFound):
         newcomer.waits(version=3)
     with world.db.transaction() as session:
-        service.withdraw(session, newcomer.owner, season, newcomer.bot)
+        withdraw(session, newcomer.owner, season, newcomer.bot)
     assert newcomer.waits().over and "withdrawn" in newcomer.waits().sentence
     with world.db.transaction() as session:
-        service.set_season_state(session, world.boss, season, SeasonState.CLOSED, force=True)
+        set_season_state(session, world.boss, season, SeasonState.CLOSED, force=True)
     assert newcomer.waits().over and "closed" in newcomer.waits().sentence

@@ -5,9 +5,24 @@ from __future__ import annotations
 import pytest
 from sqlmodel import col, select
 
-from league import service
 from league.jobs import Failure, Host, SeriesJob
-from league.service.workers import FORGET_DAYS, HostInfo, unfit_reasons
+from league.service.bots.bots import versions_of
+from league.service.jobs.sweep import sweep
+from league.service.series.carrying_out import claim_series, release_series
+from league.service.series.hosts import (
+    FORGET_DAYS,
+    HostInfo,
+    due_check,
+    host_arrives,
+    host_seen,
+    hosts,
+    record_canary,
+    record_check,
+    take_canary,
+    turn_away,
+    unfit_reasons,
+)
+from league.service.views.matches import match_detail
 from league.states import Fitness, MatchState, SeriesState
 from league.tables import Attempt, Match, Series
 from tests.league.world import World, forfeited, settings, void, won
@@ -26,24 +41,24 @@ def series(world: World) -> int:
 def arrive(world: World, host: Host, *reasons: str, checked: bool = True) -> None:
     """A machine starts and is checked: unfit where there are reasons."""
     with world.db.transaction() as session:
-        service.host_arrives(session, host, "image")
+        host_arrives(session, host, "image")
         if checked:
-            service.record_check(session, host, {}, reasons, 60)
+            record_check(session, host, {}, reasons, 60)
 
 
 def claim(world: World, series: int, host: Host) -> SeriesJob | None:
     with world.db.transaction() as session:
-        return service.claim_series(session, series, "w", host)
+        return claim_series(session, series, "w", host)
 
 
 def info(world: World, host: Host) -> HostInfo:
     with world.db.reading() as session:
-        return next(found for found in service.hosts(session) if found.name == host.name)
+        return next(found for found in hosts(session) if found.name == host.name)
 
 
 def canary(world: World, host: Host, *wrong: dict[str, object], voids: int = 0, end: bool = True) -> None:
     with world.db.transaction() as session:
-        service.record_canary(session, host, voids, list(wrong) if end else None, 3)
+        record_canary(session, host, voids, list(wrong) if end else None, 3)
 
 
 def ledger(world: World, series: int) -> list[tuple[str, bool, dict[str, object]]]:
@@ -79,7 +94,7 @@ def test_an_unfit_machine_still_builds(world: World) -> None:
     arrive(world, world.host, "Too much noise.")
     owner, bot = world.bot()  # uploads and builds
     with world.db.reading() as session:
-        assert [version.state for version in service.versions_of(session, owner, bot)] == ["ready"]
+        assert [version.state for version in versions_of(session, owner, bot)] == ["ready"]
 
 
 def test_a_machine_whose_keeper_fell_silent_gets_no_series_until_it_is_heard_of(world: World, series: int) -> None:
@@ -88,7 +103,7 @@ def test_a_machine_whose_keeper_fell_silent_gets_no_series_until_it_is_heard_of(
     assert claim(world, series, OTHER) is None
     assert not info(world, OTHER).judges
     with world.db.transaction() as session:
-        assert service.host_seen(session, OTHER)
+        assert host_seen(session, OTHER)
     assert claim(world, series, OTHER) is not None
 
 
@@ -97,7 +112,7 @@ def test_what_was_known_before_a_reboot_is_known_no_more(world: World, series: i
     rebooted = Host(OTHER.name, "another boot")
     assert claim(world, series, rebooted) is None
     with world.db.transaction() as session:
-        assert not service.host_seen(session, rebooted)
+        assert not host_seen(session, rebooted)
     world.clock.turn(world.settings.lease_seconds + 1)
     arrive(world, rebooted)
     assert claim(world, series, OTHER) is None
@@ -117,31 +132,31 @@ def test_a_series_that_is_turned_away_is_told_of_again_only_where_somebody_may_p
 ) -> None:
     arrive(world, OTHER, "Too much noise.")
     with world.db.transaction() as session:
-        assert service.turn_away(session, series, OTHER)  # the world's own machine is fit
-        assert not service.turn_away(session, series, world.host)  # it may play; somebody was quicker
+        assert turn_away(session, series, OTHER)  # the world's own machine is fit
+        assert not turn_away(session, series, world.host)  # it may play; somebody was quicker
     arrive(world, world.host, "Too much noise as well.")
     with world.db.transaction() as session:
-        assert not service.turn_away(session, series, OTHER)  # else one message would go round for ever
+        assert not turn_away(session, series, OTHER)  # else one message would go round for ever
     arrive(world, world.host)
     assert claim(world, series, world.host) is not None
     with world.db.transaction() as session:
-        assert not service.turn_away(session, series, OTHER)  # it does not wait
+        assert not turn_away(session, series, OTHER)  # it does not wait
 
 
 def test_waiting_series_are_told_of_as_soon_as_a_machine_is_fit(world: World, series: int) -> None:
     arrive(world, world.host, "Too much noise.")
     with world.db.transaction() as session:
-        assert service.sweep(session).series_ids == []  # told of a moment ago
+        assert sweep(session).series_ids == []  # told of a moment ago
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, (), 60)
+        record_check(session, world.host, {}, (), 60)
     with world.db.transaction() as session:
-        assert service.sweep(session).series_ids == [series]
+        assert sweep(session).series_ids == [series]
 
 
 def test_an_unfit_machine_is_checked_again_after_a_pause(world: World) -> None:
     def due() -> Fitness | None:
         with world.db.reading() as session:
-            return service.due_check(session, world.host)
+            return due_check(session, world.host)
 
     assert due() is None
     arrive(world, world.host, checked=False)
@@ -160,7 +175,7 @@ def test_a_canary_is_due_after_a_time_and_after_some_series(tmp_path) -> None:
 
     def take() -> int | None:
         with world.db.transaction() as session:
-            return service.take_canary(session, world.host)
+            return take_canary(session, world.host)
 
     assert take() is None  # the check has just been
     world.season(3, games_per_pair=2)
@@ -190,17 +205,17 @@ def test_a_wrong_canary_verdict_makes_the_machine_unfit_at_once(world: World, se
     assert info(world, world.host).canary_voids == 1
     assert all(claim(world, waiting, world.host) is None for waiting in other)
     with world.db.reading() as session:
-        assert service.due_check(session, world.host) is None  # after a pause
+        assert due_check(session, world.host) is None  # after a pause
     world.clock.turn(world.settings.recheck_seconds)
     with world.db.reading() as session:
-        assert service.due_check(session, world.host) is Fitness.UNFIT
+        assert due_check(session, world.host) is Fitness.UNFIT
 
 
 def test_a_canary_without_an_end_has_the_machine_checked_but_not_condemned(world: World, series: int) -> None:
     canary(world, world.host, voids=3, end=False)
     assert claim(world, series, world.host) is not None
     with world.db.reading() as session:
-        assert service.due_check(session, world.host) is Fitness.FIT
+        assert due_check(session, world.host) is Fitness.FIT
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -234,16 +249,16 @@ def test_void_attempts_of_a_series_that_is_given_back_stay_in_the_ledger(world: 
     assert job is not None
     first = job.matches[0]
     with world.db.transaction() as session:
-        service.release_series(session, job, "w", Failure("no-engine", "it is gone"), [void(first, stolen_ns=5)])
+        release_series(session, job, "w", Failure("no-engine", "it is gone"), [void(first, stolen_ns=5)])
     assert [cause for cause, _, _ in ledger(world, series)] == ["host-memory", "no-engine"]
     with world.db.reading() as session:
-        shown = service.match_detail(session, first.match_id).attempts
+        shown = match_detail(session, first.match_id).attempts
     assert [(row.match_id, row.cause, row.evidence) for row in shown] == [
         (first.match_id, "host-memory", {"stolen_ns": 5}),
         (None, "no-engine", {}),
     ]
     with world.db.transaction() as session:  # too late: another has it by now
-        service.release_series(session, job, "w", Failure("no-engine", "again"), [void(first)])
+        release_series(session, job, "w", Failure("no-engine", "again"), [void(first)])
     assert len(ledger(world, series)) == 2
 
 
@@ -270,7 +285,7 @@ def test_machines_that_were_not_seen_for_long_are_forgotten(world: World) -> Non
     world.clock.turn(FORGET_DAYS * 86_400 + 1)
     arrive(world, world.host)
     with world.db.reading() as session:
-        assert [host.name for host in service.hosts(session)] == [world.host.name]
+        assert [host.name for host in hosts(session)] == [world.host.name]
         assert unfit_reasons(session, OTHER) != ()
 
 
@@ -286,4 +301,4 @@ def test_two_keepers_that_arrive_together_make_one_machine(world: World) -> None
     arrive(world, OTHER, checked=False)
     arrive(world, OTHER, checked=False)
     with world.db.reading() as session:
-        assert sorted(host.name for host in service.hosts(session)) == sorted([world.host.name, OTHER.name])
+        assert sorted(host.name for host in hosts(session)) == sorted([world.host.name, OTHER.name])

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from engine.chance import commitment
 from engine.transcript import Transcript
-from league.agreement import player
-from league.service.matches import FaultInfo, MatchInfo, SeatInfo
+from league.service.views.matches import FaultInfo, MatchInfo, SeatInfo
 from league.states import MatchState
+from league.verification.agreement import player
 from tests.league.world import START
 
 NUMBER = 7

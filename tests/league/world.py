@@ -20,7 +20,6 @@ from typing import Unpack
 from sqlmodel import Session
 
 from engine.core import Fault, Result
-from league import service
 from league.config import Settings
 from league.database import Database
 from league.jobs import (
@@ -34,9 +33,18 @@ from league.jobs import (
     MatchOutcome,
     SeriesJob,
 )
-from league.service.bots import Upload
-from league.service.seasons import SeasonSettings
-from league.service.users import Person
+from league.service.bots.bots import Upload, add_version, create_bot
+from league.service.course.schedule import go_on, seasons_going_on
+from league.service.course.states import set_season_state
+from league.service.jobs.builds import claim_build, finish_build
+from league.service.people.person import Person
+from league.service.people.users import sign_up
+from league.service.rulings.held import leave_match
+from league.service.rulings.operators import ensure_organiser
+from league.service.seasons.entries import enter
+from league.service.seasons.seasons import SeasonSettings, create_season
+from league.service.series.carrying_out import claim_series, finish_series
+from league.service.series.hosts import host_arrives, host_seen, record_check
 from league.states import Role, SeasonState
 
 GAME = "yacht-auction"
@@ -63,9 +71,7 @@ class Clock:
 
 def tick(session: Session) -> list[int]:
     """What the task of that name does, in one transaction: let every season go on; the new series."""
-    return [
-        series_id for season_id in service.seasons_going_on(session) for series_id in service.go_on(session, season_id)
-    ]
+    return [series_id for season_id in seasons_going_on(session) for series_id in go_on(session, season_id)]
 
 
 @dataclass
@@ -86,18 +92,18 @@ class World:
             shutil.copy(migrated_file(), self.settings.data_dir)
         self.db = self.connect()
         with self.db.transaction() as session:
-            service.ensure_organiser(session, "boss")
+            ensure_organiser(session, "boss")
         self.boss = Person(1, "boss", Role.ORGANISER)
         self._numbers, self._uploads = itertools.count(1), itertools.count(1)
         with self.db.transaction() as session:
-            service.host_arrives(session, self.host, "image")
-            service.record_check(session, self.host, {}, (), 0)
+            host_arrives(session, self.host, "image")
+            record_check(session, self.host, {}, (), 0)
         self.clock.listeners.append(self.beat)
 
     def beat(self) -> None:
         """The keeper of the one machine that plays, which is fit and always there."""
         with self.db.transaction() as session:
-            service.host_seen(session, self.host)
+            host_seen(session, self.host)
 
     def connect(self) -> Database:
         """Another connection to the same database, as another process would have."""
@@ -114,28 +120,28 @@ class World:
 
     def author(self, name: str = "") -> Person:
         with self.db.transaction() as session:
-            return service.sign_up(session, name or f"author{next(self._numbers)}", "a long enough password")
+            return sign_up(session, name or f"author{next(self._numbers)}", "a long enough password")
 
     def upload(self, owner: Person, bot_id: int, content: str = "") -> int:
         """A version that waits to be built: of that content, or ("") of content that nobody has sent yet."""
         sha256 = sha256_of((content or f"upload {next(self._uploads)}").encode()).hexdigest()
         with self.db.transaction() as session:
-            return service.add_version(session, owner, bot_id, Upload("bot.py", 10, sha256, "python", "main.py")).id
+            return add_version(session, owner, bot_id, Upload("bot.py", 10, sha256, "python", "main.py")).id
 
     def build(self, version_id: int, reason: str = "", program: str = "") -> None:
         """`program`: what it becomes; no two builds are equal to the last byte unless they are said to be."""
         with self.db.transaction() as session:
-            job = service.claim_build(session, version_id, "builder")
+            job = claim_build(session, version_id, "builder")
             assert job is not None
             sha256 = sha256_of((program or f"built {version_id}").encode()).hexdigest()
             outcome = BuildOutcome(None, reason, "log") if reason else BuildOutcome(sha256, "", "log")
-            assert service.finish_build(session, job, outcome)
+            assert finish_build(session, job, outcome)
 
     def bot(self, name: str = "", game: str = GAME, owner: Person | None = None) -> tuple[Person, int]:
         """A bot with one version that is ready."""
         owner = owner or self.author()
         with self.db.transaction() as session:
-            bot_id = service.create_bot(session, owner, game, name or f"bot{next(self._numbers)}").id
+            bot_id = create_bot(session, owner, game, name or f"bot{next(self._numbers)}").id
         self.build(self.upload(owner, bot_id))
         return owner, bot_id
 
@@ -144,7 +150,7 @@ class World:
         owner, bot_id = self.bot(name, game, owner)
         season_id = self.season(0, game=game)
         with self.db.transaction() as session:
-            service.enter(session, owner, season_id, bot_id)
+            enter(session, owner, season_id, bot_id)
         return owner, bot_id
 
     def season(
@@ -159,14 +165,14 @@ class World:
         chosen.setdefault("series_length", 2)
         chosen.setdefault("games_per_pair", 4)
         with self.db.transaction() as session:
-            season_id = service.create_season(
+            season_id = create_season(
                 session, self.boss, game=game, name=f"season {next(self._numbers)}", divisions=divisions, **chosen
             ).id
-            service.set_season_state(session, self.boss, season_id, SeasonState.OPEN)
+            set_season_state(session, self.boss, season_id, SeasonState.OPEN)
         for _ in range(bots):
             owner, bot_id = self.bot(game=game)
             with self.db.transaction() as session:
-                service.enter(session, owner, season_id, bot_id)
+                enter(session, owner, season_id, bot_id)
         return season_id
 
     def tick(self) -> list[int]:
@@ -175,7 +181,7 @@ class World:
 
     def claim(self, series_id: int, worker: str = "w1", db: Database | None = None) -> SeriesJob | None:
         with (db or self.db).transaction() as session:
-            return service.claim_series(session, series_id, worker, self.host)
+            return claim_series(session, series_id, worker, self.host)
 
     def finish(
         self,
@@ -187,10 +193,10 @@ class World:
         """Hand in outcomes, or first seats' wins; an organiser leaves unplayed what is `abandoned`."""
         outcomes = outcomes or [won(match) for match in job.matches]
         with (db or self.db).transaction() as session:
-            taken = service.finish_series(session, job, worker, outcomes)
+            taken = finish_series(session, job, worker, outcomes)
             for outcome in outcomes:
                 if taken and outcome == abandoned(MatchJob(outcome.match_id, b"", ())):
-                    service.leave_match(session, self.boss, outcome.match_id, "we failed")
+                    leave_match(session, self.boss, outcome.match_id, "we failed")
         return taken
 
     def at_once(self, first: Callable[[Session], object], second: Callable[[Session], object]) -> None:

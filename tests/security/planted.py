@@ -17,7 +17,6 @@ from sqlmodel import select
 
 from engine.core import Fault, Message, Reply, Result
 from engine.transcript import Exchange, Transcript, encode
-from league import service
 from league.jobs import (
     AttemptRecord,
     BuildJob,
@@ -29,9 +28,18 @@ from league.jobs import (
     MatchOutcome,
     SeriesJob,
 )
-from league.service import exhibitions
-from league.service.told import HOST_UNFIT, NOT_CHECKED
-from league.service.users import Person
+from league.service.course.schedule import go_on
+from league.service.ground.causes import HOST_UNFIT, NOT_CHECKED
+from league.service.jobs import exhibitions
+from league.service.jobs.builds import claim_build, finish_build, release_build
+from league.service.jobs.sweep import sweep
+from league.service.people.access import authenticate
+from league.service.people.person import Person
+from league.service.rankings.standings import refit
+from league.service.rulings.operators import set_role
+from league.service.seasons.entries import enter
+from league.service.series.carrying_out import release_series
+from league.service.series.hosts import host_seen, record_check
 from league.states import Role
 from league.tables import Exhibition, Match, Season, Token, User
 from tests.api.browser import OURS, Browser
@@ -107,8 +115,8 @@ class PlantedLeague:
         for name in ("ada", "bob", "carl", "olga", "root", "planted-guest", "planted-mate"):
             site.author(name)
         with site.world.db.transaction() as session:
-            service.set_role(session, "olga", Role.ORGANISER)
-            service.set_role(session, "root", Role.ADMIN)
+            set_role(session, "olga", Role.ORGANISER)
+            set_role(session, "root", Role.ADMIN)
         for role, name in NAMES.items():
             self.tokens[role] = site.sign_in(name)
             self.browsers[role] = Browser(site).sign_in(name)
@@ -142,17 +150,17 @@ class PlantedLeague:
             answer = site.upload(headers, bot_id, source * number, f"{planted('filename', who)}.py")
             version_id = site.ok(202, answer)["id"]
             with site.world.db.transaction() as session:
-                job = service.claim_build(session, version_id, "builder")
+                job = claim_build(session, version_id, "builder")
                 assert isinstance(job, BuildJob)
                 log = planted("log", who)
                 if number == 1:
                     outcome = BuildOutcome(site.blobs.put(b"program"), "", log, site.blobs.put(trial))
-                    assert service.finish_build(session, job, outcome)
+                    assert finish_build(session, job, outcome)
                 elif number == 2:
                     outcome = BuildOutcome(None, planted("reason", who), log, site.blobs.put(trial))
-                    assert service.finish_build(session, job, outcome)
+                    assert finish_build(session, job, outcome)
                 else:
-                    service.release_build(session, job, "no-engine", planted("try", who))
+                    release_build(session, job, "no-engine", planted("try", who))
 
     def _season(self) -> None:
         """One series is finished, one waits with its seeds."""
@@ -186,8 +194,8 @@ class PlantedLeague:
         for seat, version in enumerate(job.matches[0].seats):
             self.named["seat of ada" if "bot-of-ada" in job.programs[version].label else "seat of bob"] = seat
         with site.world.db.transaction() as session:
-            service.refit(session, season_id)
-            service.record_check(session, site.world.host, {"kernel": planted("report", "host")}, (), 0)
+            refit(session, season_id)
+            record_check(session, site.world.host, {"kernel": planted("report", "host")}, (), 0)
         self.secrets["report of a host"] = planted("report", "host")
 
     def _failure_of_ours(self, series_id: int) -> None:
@@ -203,13 +211,13 @@ class PlantedLeague:
             unfit = {HOST_UNFIT: [f"{NOT_CHECKED}: {said}", "The clock counts in ticks."]}
             void = AttemptRecord(1, 2, "engine", said, unfit)
             tried = [MatchOutcome(job.matches[0].match_id, None, None, (), (), (), (void,))]
-            service.release_series(session, job, worker, Failure("OperationalError", said), tried)
+            release_series(session, job, worker, Failure("OperationalError", said), tried)
         assert world.claim(series_id, worker) is not None
         world.clock.turn(world.settings.lease_seconds + 1)
         with world.db.transaction() as session:
-            service.sweep(session)
+            sweep(session)
         with world.db.transaction() as session:
-            service.host_seen(session, world.host)
+            host_seen(session, world.host)
 
     def _appeals(self) -> None:
         for who in ("ada", "bob"):
@@ -228,9 +236,9 @@ class PlantedLeague:
             _, bot_id = world.bot(f"dice-of-{owner.name}", game, owner)
             self.named[f"dice of {owner.name}"] = bot_id
             with world.db.transaction() as session:
-                service.enter(session, owner, season_id, bot_id)
+                enter(session, owner, season_id, bot_id)
         with world.db.transaction() as session:
-            planned = service.go_on(session, season_id)
+            planned = go_on(session, season_id)
         first, second, third = (world.claim(series_id) for series_id in planned)
         assert first is not None and second is not None and third is not None
         (match,) = first.matches
@@ -249,7 +257,7 @@ class PlantedLeague:
         assert world.finish(first, [outcome])
         self.named |= {"season of deals": season_id, "held": match.match_id}
         with world.db.transaction() as session:
-            service.refit(session, season_id)
+            refit(session, season_id)
 
     def _numbers(self, *names: str) -> dict[str, int]:
         with self.site.world.db.reading() as session:
@@ -259,7 +267,7 @@ class PlantedLeague:
     def _exhibition(self) -> None:
         """Ada sits at a table with Bob's bot."""
         with self.site.world.db.transaction() as session:
-            ada = service.authenticate(session, self.secrets["token of ada"])
+            ada = authenticate(session, self.secrets["token of ada"])
             bot_id = self.named["bot of bob"]
             assert isinstance(bot_id, int)
             self.named["exhibition_id"] = found = exhibitions.take_seat(session, ada, bot_id)

@@ -18,9 +18,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from api import connections, middleware, uploading
-from api.connections import Guard, guarded
-from api.uploading import Room, UploadGate
+from api.edge import connections, middleware, uploading
+from api.edge.connections import Guard, guarded
+from api.edge.uploading import Room, UploadGate
 from league.config import Settings
 from tests.api.served import served
 from tests.api.site import Site

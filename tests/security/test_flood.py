@@ -25,9 +25,11 @@ from pathlib import Path
 import pytest
 from sqlmodel import col, select
 
-from api.uploading import LATER, WAIT_SECONDS
-from league import service
-from league.service.users import insert_user
+from api.edge.uploading import LATER, WAIT_SECONDS
+from league.service.bots.bots import create_bot
+from league.service.people.access import issue_token
+from league.service.people.users import insert_user
+from league.service.rankings.standings import refit
 from league.states import Role
 from league.tables import BotVersion
 from tests.league.world import World, settings
@@ -65,13 +67,13 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
     world.play_all()
     tokens = []
     with world.db.transaction() as session:
-        service.refit(session, season)
+        refit(session, season)
     world.clock.now = datetime.now(UTC)  # the server has no other, and tokens expire
     with world.db.transaction() as session:
         for number in range(AUTHORS):
             author = insert_user(session, f"flood{number}", None, Role.AUTHOR)
-            bot_id = service.create_bot(session, author, "yacht-auction", "bot").id
-            tokens.append((service.issue_token(session, author.id, "flood").secret, bot_id))
+            bot_id = create_bot(session, author, "yacht-auction", "bot").id
+            tokens.append((issue_token(session, author.id, "flood").secret, bot_id))
     with server(folder) as port:
         yield League(world, port, tokens, season)
     world.close()

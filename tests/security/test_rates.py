@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 from starlette.requests import Request
 
-from api.rates import ADDRESSES_PER_NAME, Rates
+from api.edge.rates import ADDRESSES_PER_NAME, Rates
 from league.config import Settings
 from league.errors import OverQuota
 

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from sqlmodel import Session, col, select
 
-from league import errors, service
-from league.service.bots import Upload
-from league.service.exhibitions import answer, open_of, resign, table, take_seat
-from league.service.users import Person
+from league import errors
+from league.service.bots.bots import Upload, add_version
+from league.service.jobs.exhibitions import answer, open_of, resign, table, take_seat
+from league.service.people.person import Person
+from league.service.rulings.held import decide_match, held_matches, leave_match
+from league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from league.service.series.hosts import record_check
 from league.states import MatchState, Role
 from league.tables import Match
 from tests.simulation.machines import Source
@@ -39,27 +42,27 @@ def organiser(now: Simulator) -> None:
 
 def _find_unfit(now: Simulator, session: Session) -> None:
     host = now.chance.choice(now.hosts)
-    service.record_check(session, host, {}, ["its canary sang"], now.chance.uniform(0, 30))
+    record_check(session, host, {}, ["its canary sang"], now.chance.uniform(0, 30))
 
 
 def _rule(now: Simulator, session: Session) -> None:
     done = session.exec(select(Match.id).where(Match.state == MatchState.DONE).order_by(col(Match.id))).all()
     if done:
-        verb = now.chance.choice([service.void_match, service.rejudge_match, service.restore_match])
+        verb = now.chance.choice([void_match, rejudge_match, restore_match])
         with contextlib.suppress(errors.WrongState):
             verb(session, BOSS, now.chance.choice(done), "storm")
 
 
 def _answer(now: Simulator, session: Session) -> None:
-    held = service.held_matches(session, BOSS)
+    held = held_matches(session, BOSS)
     if held:
         match = now.chance.choice(held).match
         if now.happens(0.4):
-            service.rejudge_match(session, BOSS, match.id, "storm")
+            rejudge_match(session, BOSS, match.id, "storm")
         elif now.happens(0.5):
-            service.decide_match(session, BOSS, match.id, now.chance.choice(match.seats).seat, "storm")
+            decide_match(session, BOSS, match.id, now.chance.choice(match.seats).seat, "storm")
         else:
-            service.leave_match(session, BOSS, match.id, "storm")
+            leave_match(session, BOSS, match.id, "storm")
 
 
 def author(now: Simulator) -> None:
@@ -73,7 +76,7 @@ def author(now: Simulator) -> None:
             sha256 = now.blobs.put(text.encode())
             with now.stage.database.transaction() as session:
                 upload = Upload(FILENAME, len(text), sha256, "python", "main.py")
-                version_id = service.add_version(session, owner, bot_id, upload).id
+                version_id = add_version(session, owner, bot_id, upload).id
             now.enqueue("build", version_id)
 
 

@@ -36,10 +36,11 @@ from greenlet import getcurrent, greenlet
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, col, exists, or_, select
 
-from league import service
 from league.blobs import Blobs
 from league.jobs import Host
-from league.service.exhibitions import LEFT
+from league.service.jobs.exhibitions import LEFT
+from league.service.rankings.standings import seasons_to_refit
+from league.service.series.hosts import due_check, host_seen, record_check
 from league.states import UNFINISHED, ExhibitionState, VersionState
 from league.tables import Attempt, BotVersion, Exhibition, Series, WorkerHost
 from tests.invariants import broken, unfinished
@@ -275,11 +276,11 @@ class Simulator:
         while True:
             with self.task(), self.stage.database.transaction() as session:
                 for host in self.hosts:
-                    service.host_seen(session, host)
+                    host_seen(session, host)
                 doubted = set(session.exec(due))
                 for host in self.hosts:
-                    if host.name in doubted and service.due_check(session, host) is not None:
-                        service.record_check(session, host, {}, (), 0)
+                    if host.name in doubted and due_check(session, host) is not None:
+                        record_check(session, host, {}, (), 0)
             self.pause(25)
 
     @contextlib.contextmanager
@@ -298,7 +299,7 @@ class Simulator:
 
     def unranked(self, session: Session) -> list[str]:
         """The ranking must have caught up."""
-        due = service.seasons_to_refit(session) if self.extent.ranked else []
+        due = seasons_to_refit(session) if self.extent.ranked else []
         return [f"a refit of season {season_id} is due" for season_id in due]
 
     def unexplained(self, session: Session) -> Iterator[str]:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from sqlmodel import Session, col, select
 
-from league import errors, service
+from league import errors
 from league.blobs import Blobs
 from league.database import Database
 from league.jobs import Host
-from league.service.users import Person
+from league.service.people.person import Person
+from league.service.series.hosts import host_arrives, record_check
 from league.states import Role
 from league.tables import Bot, BotVersion, User
 from tests.league.world import World, settings
@@ -61,8 +62,8 @@ class League:
         guest = world.author("guest")
         with world.db.transaction() as session:
             for host in HOSTS:
-                service.host_arrives(session, host, "image")
-                service.record_check(session, host, {}, (), 0)
+                host_arrives(session, host, "image")
+                record_check(session, host, {}, (), 0)
             programs = [f"built {version_id}".encode() for version_id in session.exec(select(BotVersion.id))]
             found = session.exec(select(User, Bot.id).join(Bot, col(Bot.owner_id) == User.id).order_by(col(Bot.id)))
             bots = [(Person(user.id, user.name, Role.AUTHOR), bot_id) for user, bot_id in found]

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from league.service import builds, outcomes, play
-from league.service.steps import move
+from league.service.ground.steps import move
+from league.service.jobs import builds
+from league.service.series import carrying_out, outcomes
 from league.tables import Attempt
 from tests.simulation.simulator import Simulator
 from tests.simulation.stage import Stage, StormyBlobs
@@ -51,25 +52,25 @@ def _silence() -> Iterator[None]:
 
 
 Plant = Callable[[pytest.MonkeyPatch], None]
-SWEEP = sys.modules["league.service.sweep"]  # the package has a function of that name
+SWEEP = sys.modules["league.service.jobs.sweep"]  # the package has a function of that name
 write_results = outcomes._write_results
 
 
 def late_results_are_taken(bug: pytest.MonkeyPatch) -> None:
     """Whoever finishes need not be the one who was given the series last."""
-    bug.setattr(play, "move", lambda session, *what, **values: move(session, *what[:4], **values))
+    bug.setattr(carrying_out, "move", lambda session, *what, **values: move(session, *what[:4], **values))
 
 
 def attempts_are_not_counted(bug: pytest.MonkeyPatch) -> None:
     def forgetful(*what: Any, attempt: object = None, **values: Any) -> bool:
         return move(*what, **values)
 
-    bug.setattr(play, "move", forgetful)
+    bug.setattr(carrying_out, "move", forgetful)
 
 
 def the_state_is_not_looked_at(bug: pytest.MonkeyPatch) -> None:
     """Results are written whether the series was still there or not."""
-    bug.setattr(play, "move", lambda *what, **values: move(*what, **values) or True)
+    bug.setattr(carrying_out, "move", lambda *what, **values: move(*what, **values) or True)
 
 
 def dead_workers_are_not_missed(bug: pytest.MonkeyPatch) -> None:
@@ -111,12 +112,12 @@ def transcripts_are_promised_only(bug: pytest.MonkeyPatch) -> None:
 
 
 def the_log_grows_unnoticed(bug: pytest.MonkeyPatch) -> None:
-    bug.setattr(play, "touch_log", lambda *_: None)
+    bug.setattr(carrying_out, "touch_log", lambda *_: None)
 
 
 def dice_are_thrown_again(bug: pytest.MonkeyPatch) -> None:
     """A void attempt is played again with what may have been learnt in it."""
-    for module in (play, outcomes):
+    for module in (carrying_out, outcomes):
         bug.setattr(module, "next_seed", lambda *_: None)
 
 
@@ -151,7 +152,7 @@ def test_results_that_are_not_written_at_once_are_found(stage: Stage, monkeypatc
 
 
 def test_matches_that_nobody_is_asked_about_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(play, "_hold", lambda *_: None)
+    monkeypatch.setattr(carrying_out, "_hold", lambda *_: None)
     assert found_within(stage, SEEDS_TO_FIND_A_BUG, Weather(void=0.5))
 
 

@@ -22,7 +22,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from league import service
+from league.service.people.access import begin_session
 from tests.api.served import served
 from tests.api.site import Site
 from tests.site.leagues import furnish
@@ -76,7 +76,7 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
 def signed_in_as(league: League, user_id: int) -> StorageState:
     """What a browser keeps in which somebody has signed in."""
     with league.site.world.db.transaction() as session:
-        secret = service.begin_session(session, user_id, "browser").secret
+        secret = begin_session(session, user_id, "browser").secret
     cookie: StorageStateCookie = {"name": "deadheat", "value": secret, "domain": "127.0.0.1", "path": "/"}
     return {"cookies": [cookie], "origins": []}
 

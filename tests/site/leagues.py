@@ -10,8 +10,11 @@ from sqlmodel import col, select, update
 from engine.chance import commitment
 from engine.core import Fault
 from engine.transcript import decode, encode
-from league import service
 from league.jobs import FaultRecord
+from league.service.course.states import set_season_state
+from league.service.rankings.standings import refit
+from league.service.seasons.entries import enter
+from league.service.seasons.seasons import create_season
 from league.states import SeasonState
 from league.tables import Match, Series
 from tests.api.site import Site
@@ -42,14 +45,14 @@ def _play(site: Site, name: str, game: str) -> int:
     world = site.world
     transcript = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())
     with world.db.transaction() as session:
-        season = service.create_season(
+        season = create_season(
             session, world.boss, game=game, name=name, seats=transcript.seats, series_length=transcript.seats
         )
-        service.set_season_state(session, world.boss, season.id, SeasonState.OPEN)
+        set_season_state(session, world.boss, season.id, SeasonState.OPEN)
     for seat in range(transcript.seats):
         owner, bot_id = world.bot(BOTS[seat], game)
         with world.db.transaction() as session:
-            service.enter(session, owner, season.id, bot_id)
+            enter(session, owner, season.id, bot_id)
     world.tick()
     with world.db.reading() as session:
         series_id, *later = session.exec(
@@ -76,7 +79,7 @@ def _play(site: Site, name: str, game: str) -> int:
         other = world.claim(other_id or 0)
         assert other is not None and world.finish(other, [won(match) for match in other.matches])
     with world.db.transaction() as session:
-        service.refit(session, season.id)
+        refit(session, season.id)
     return first.match_id
 
 

@@ -14,9 +14,10 @@ from playwright.sync_api import Browser, StorageState
 from sqlmodel import select
 
 from engine.games import GAMES
-from league import service
 from league.jobs import MatchJob
-from league.service import operators
+from league.service.rankings.standings import refit
+from league.service.rulings import operators
+from league.service.series.carrying_out import finish_series
 from league.tables import Series, User
 from tests.api.served import served
 from tests.league.world import void, won
@@ -75,9 +76,9 @@ class Everything(League):
             *spoilt, whole = job.matches
             outcomes = [void(match, seat=1, peak_bytes=5) for match in spoilt] + [won(whole)] * last
             with world.db.transaction() as session:
-                assert service.finish_series(session, job, f"{world.host.name}:7", outcomes)
+                assert finish_series(session, job, f"{world.host.name}:7", outcomes)
         with world.db.transaction() as session:
-            service.refit(session, season)
+            refit(session, season)
         return spoilt[0].match_id
 
 

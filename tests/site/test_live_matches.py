@@ -11,9 +11,11 @@ from sqlmodel import col, select, update
 from engine.chance import commitment
 from engine.core import Reply
 from engine.transcript import Transcript, decode
-from league import service
 from league.jobs import MatchOutcome, SeriesJob
-from league.service import live
+from league.service.course.states import set_season_state
+from league.service.seasons.entries import enter
+from league.service.seasons.seasons import create_season
+from league.service.series import live
 from league.states import SeasonState
 from league.tables import Match, Series
 from tests.league.world import won
@@ -30,14 +32,14 @@ class Played:
         self.transcript: Transcript = decode(self.content)
         world = self.world
         with world.db.transaction() as session:
-            season = service.create_season(
+            season = create_season(
                 session, world.boss, game=game, name=f"live {name}", seats=self.transcript.seats, series_length=2
             )
-            service.set_season_state(session, world.boss, season.id, SeasonState.OPEN)
+            set_season_state(session, world.boss, season.id, SeasonState.OPEN)
         for seat in range(self.transcript.seats):
             owner, bot_id = world.bot(f"player{seat}", game)
             with world.db.transaction() as session:
-                service.enter(session, owner, season.id, bot_id)
+                enter(session, owner, season.id, bot_id)
         world.tick()
         with world.db.reading() as session:
             series_id = session.exec(select(Series.id).where(Series.season_id == season.id)).first()

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from sqlmodel import col, select
 
 from api.pages import live
-from league import service
+from league.service.rankings.standings import refit
 from league.states import SeriesState
 from league.tables import Series
 from tests.site.conftest import PHONE, WIDE, League, Open, keeps_out
@@ -103,7 +103,7 @@ def play_a_series(league: League, season_id: int) -> None:
     assert world.finish(job)
     world.clock.turn(60)
     with world.db.transaction() as session:
-        assert service.refit(session, season_id)
+        assert refit(session, season_id)
 
 
 def test_the_readmes_picture_is_taken_of_a_seasons_page(visit: Open, tmp_path: Path) -> None:

@@ -11,11 +11,13 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlmodel import update
 
-from api.pages import exhibition
+from api.pages.player import exhibition
 from engine.games.polyominoes import PLACEMENTS, SIDE, bit
-from league import service
 from league.jobs import BuildOutcome
-from league.service import exhibitions
+from league.service.bots.bots import create_bot
+from league.service.jobs import exhibitions
+from league.service.jobs.builds import claim_build, finish_build
+from league.service.seasons.entries import enter
 from league.states import ExhibitionState
 from league.tables import Exhibition
 from sandbox.box import Sandbox
@@ -88,15 +90,15 @@ def opponent(league: League, game: str, name: str = "random") -> int:
     program = league.site.blobs.put(packed(BOTS / game / name))
     owner = world.author()
     with world.db.transaction() as session:
-        bot_id = service.create_bot(session, owner, game, f"house{owner.id}").id
+        bot_id = create_bot(session, owner, game, f"house{owner.id}").id
     version_id = world.upload(owner, bot_id)
     with world.db.transaction() as session:
-        job = service.claim_build(session, version_id, "builder")
+        job = claim_build(session, version_id, "builder")
         assert job is not None
-        assert service.finish_build(session, job, BuildOutcome(program, "", ""))
+        assert finish_build(session, job, BuildOutcome(program, "", ""))
     season_id = world.season(0, game=game)  # people play against what plays in a season
     with world.db.transaction() as session:
-        service.enter(session, owner, season_id, bot_id)
+        enter(session, owner, season_id, bot_id)
     return bot_id
 
 

@@ -18,9 +18,9 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from cli.api_client import Client
-from cli.api_models import Match
-from cli.follow import wait_for_build
+from cli.server.api_client import Client
+from cli.server.api_models import Match
+from cli.server.follow import wait_for_build
 from tests.api.site import zipped
 from tests.deployment import ROOT, Deployment, serving
 from tests.site.conftest import EXPECT_MS, Open, keeps_out, watched

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlmodel import col, select
 
-from league import service
+from league.service.bots.bots import add_version, create_bot
 from league.states import VersionState
 from league.tables import Attempt, BotVersion
 from league.uploads import accept
@@ -34,8 +34,8 @@ class BuildingWorld(World):
         sha256 = hashlib.sha256(content).hexdigest()
         upload = accept(io.BytesIO(content), filename, sha256, self.settings, self.context.blobs)
         with self.db.transaction() as session:
-            bot_id = service.create_bot(session, owner, game, f"bot{next(self._numbers)}").id
-            return service.add_version(session, owner, bot_id, upload).id
+            bot_id = create_bot(session, owner, game, f"bot{next(self._numbers)}").id
+            return add_version(session, owner, bot_id, upload).id
 
     def built(self, filename: str, content: bytes | str, game: str = GAME) -> BotVersion:
         """Upload and build; again where this host was too busy to judge the trial match, as the sweeper would."""

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from league import service
 from league.jobs import BuildOutcome
+from league.service.jobs.builds import claim_build, finish_build
 from tests.league.world import GAME, World, settings
 from workers.context import BOTS, Context
 
@@ -33,9 +33,9 @@ class PlayingWorld(World):
     def build(self, version_id: int, reason: str = "", program: str = "") -> None:
         """Every version becomes the program that there is."""
         with self.db.transaction() as session:
-            job = service.claim_build(session, version_id, "builder")
+            job = claim_build(session, version_id, "builder")
             assert job is not None
-            assert service.finish_build(session, job, BuildOutcome(program or self.program, reason, ""))
+            assert finish_build(session, job, BuildOutcome(program or self.program, reason, ""))
 
 
 def packed(folder: Path) -> bytes:

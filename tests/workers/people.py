@@ -13,9 +13,9 @@ from engine.games.yacht_auction import CATEGORIES
 from engine.scenes import scenes_so_far
 from league.database import Database
 from league.errors import WrongState
-from league.service import exhibitions
-from league.service.exhibitions import Table
-from league.service.users import Person
+from league.service.jobs import exhibitions
+from league.service.jobs.exhibitions import Table
+from league.service.people.person import Person
 from league.states import ExhibitionState
 
 

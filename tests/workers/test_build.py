@@ -14,7 +14,7 @@ from engine.core import TransportError
 from engine.games import GAMES
 from engine.replay import replay
 from engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
-from league import service
+from league.service.series.hosts import record_check
 from league.states import VersionState
 from sandbox.arena import Arena, Played
 from sandbox.languages import LANGUAGES
@@ -165,14 +165,14 @@ def test_the_transcript_of_a_failed_qualification_is_kept_for_its_author(world: 
 
 def test_nobody_is_slow_on_a_machine_that_is_known_to_be_unfit(world: BuildingWorld) -> None:
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, ("Its clock is not to be trusted.",), 60)
+        record_check(session, world.host, {}, ("Its clock is not to be trusted.",), 60)
     version_id = world.add("bot.py", b"import time\ntime.sleep(9)")
     build_version(world.context, version_id)
     version = world.version(version_id)
     assert (version.state, world.causes(version_id)) == (VersionState.UPLOADED, ["host-unfit"])
     assert "Its clock is not to be trusted." in version.reason
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, (), 0)
+        record_check(session, world.host, {}, (), 0)
     build_version(world.context, version_id)
     assert world.version(version_id).state is VersionState.BROKEN
 

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
-from league import service
 from league.jobs import BuildJob, BuildOutcome
+from league.service.jobs.builds import claim_build, finish_build, note_build_log
 from league.states import VersionState
 from sandbox.languages import LANGUAGES
 from tests.league.world import GAME, settings
@@ -38,7 +38,7 @@ def world(tmp_path: Path) -> Iterator[BuildingWorld]:
 def read(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> list[tuple[VersionState, str]]:
     """State and log after each write."""
     found: list[tuple[VersionState, str]] = []
-    note = service.note_build_log
+    note = note_build_log
 
     def noted(session: Session, job: BuildJob, text: str) -> bool:
         with world.db.reading() as before:  # what the write before this one left for everyone
@@ -53,7 +53,7 @@ def read(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Ve
 def claimed(world: BuildingWorld) -> BuildJob:
     version_id = world.add("bot.py", RANDOM.encode())
     with world.db.transaction() as session:
-        job = service.claim_build(session, version_id, "builder")
+        job = claim_build(session, version_id, "builder")
     assert job is not None
     return job
 
@@ -130,7 +130,7 @@ def test_how_a_build_ended_is_said_when_the_database_comes_back(
     world: BuildingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     version_id = world.add("bot.py", RANDOM.encode())
-    finish, tries = service.finish_build, []
+    finish, tries = finish_build, []
 
     def away(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool:
         tries.append(finish(session, job, outcome))

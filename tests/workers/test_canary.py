@@ -12,8 +12,7 @@ import pytest
 from sqlmodel import func, select
 
 from engine.core import Fault, Message, Reply, TransportError
-from league import service
-from league.service.workers import HostInfo
+from league.service.series.hosts import HostInfo, hosts
 from league.states import Fitness, SeriesState
 from league.tables import Attempt, Match, Series
 from sandbox import pipes
@@ -34,7 +33,7 @@ INNOCENT = {order.line for order in ORDERS} - GUILTY
 
 def info(world: World) -> HostInfo:
     with world.db.reading() as session:
-        (found,) = service.hosts(session)
+        (found,) = hosts(session)
         return found
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from league import service
+from league.service.bots import environments
+from league.service.bots.environments import installed_languages
 from tests.league.world import World, settings
 from workers import environment
 from workers.context import Context
@@ -27,7 +28,7 @@ def context(tmp_path: Path) -> Iterator[Context]:
 def test_an_image_is_described_once_and_then_confirmed(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     describe_environment(context)
     with context.database.reading() as session:
-        assert service.installed_languages(session) == {"python", "c", "cpp"}
+        assert installed_languages(session) == {"python", "c", "cpp"}
     monkeypatch.setattr(environment, "describe", lambda *_: 1 / 0)
     describe_environment(context)
 
@@ -38,5 +39,5 @@ def test_bots_that_nothing_confines_have_no_environment(tmp_path: Path) -> None:
     context.__dict__["database"] = world.db
     describe_environment(context)
     with world.db.reading() as session:
-        assert service.environment(session) is None
+        assert environments.environment(session) is None
     world.close()

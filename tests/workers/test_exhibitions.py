@@ -22,9 +22,10 @@ from engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
 from league import telemetry
 from league.errors import BlobsAway
 from league.jobs import ExhibitionJob
-from league.service import exhibitions, record_check
-from league.service.exhibitions import ExhibitionInfo, Table
-from league.service.users import Person
+from league.service.jobs import exhibitions
+from league.service.jobs.exhibitions import ExhibitionInfo, Table
+from league.service.people.person import Person
+from league.service.series.hosts import record_check
 from league.states import ExhibitionState
 from league.tables import Exhibition
 from sandbox.box import Limits, Program

@@ -15,10 +15,9 @@ from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
 from sqlmodel import delete
 
-from cli.operate import _end_fitness
-from league import service
+from cli.operator.deployment import _end_fitness
 from league.jobs import Host
-from league.service.workers import HostInfo
+from league.service.series.hosts import HostInfo, hosts, record_canary
 from league.states import Fitness
 from league.tables import WorkerHost
 from sandbox.box import SandboxError
@@ -36,7 +35,7 @@ WRONG = judged(replace(Facts(), convicted=1))
 
 def info(world: World) -> HostInfo:
     with world.db.reading() as session:
-        (found,) = service.hosts(session)
+        (found,) = hosts(session)
         return found
 
 
@@ -134,7 +133,7 @@ def test_a_canary_that_went_wrong_is_followed_by_a_thorough_check(
 ) -> None:
     asked = finds(monkeypatch, GOOD)
     with world.db.transaction() as session:
-        service.record_canary(session, world.host, 0, [{"told": "for the test"}], 0)
+        record_canary(session, world.host, 0, [{"told": "for the test"}], 0)
     Keeper(world.context).look()
     assert asked == []
     world.clock.turn(world.settings.recheck_seconds)

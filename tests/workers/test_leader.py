@@ -11,7 +11,7 @@ import pytest
 import redis
 from celery import Celery
 
-from cli.checkup import Verdict, check_broker, check_running
+from cli.operator.checkup import Verdict, check_broker, check_running
 from league.database import Database
 from tests.league.world import settings
 from workers import leader, queue

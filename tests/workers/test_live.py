@@ -11,7 +11,7 @@ from sqlmodel import Session, select
 
 from engine.unfinished import Replies
 from league.jobs import SeriesJob
-from league.service import live as league_live
+from league.service.series import live as league_live
 from league.states import MatchState
 from league.tables import LiveMatch, Match
 from tests.workers.conftest import PlayingWorld

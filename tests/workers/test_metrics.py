@@ -86,7 +86,7 @@ def test_a_rate_of_time_outs_can_be_asked_by_season_and_command() -> None:
 def test_the_league_keeps_own_time() -> None:
     (row,) = (row for row in latencies(on_a_busy_host(CALM)) if (row.seat, row.command) == (0, "ROLL"))
     assert row.worst_ns == 480_000_000
-    assert max(row.counts) <= 80, "none used more than its limit (league.response_times)"
+    assert max(row.counts) <= 80, "none used more than its limit (league.time_buckets)"
     lost = convicted_on_a_busy_host(decode((TRANSCRIPTS / "betris-large-bank.jsonl").read_bytes()))
     (fault,) = fault_records(lost)
     assert fault.elapsed_ms == 410

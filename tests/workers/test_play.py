@@ -20,10 +20,12 @@ from engine.core import TransportError
 from engine.games import GAMES
 from engine.replay import replay
 from engine.transcript import MAX_TRANSCRIPT_BYTES, decode
-from league import service
 from league.errors import BlobsAway
 from league.jobs import SeriesJob
-from league.service.rules_played import rules_played
+from league.service.jobs.sweep import sweep
+from league.service.series import carrying_out
+from league.service.series.hosts import record_check
+from league.service.series.rules_played import rules_played
 from league.states import MatchState, SeriesState
 from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
 from sandbox.arena import Arena, Played
@@ -157,7 +159,7 @@ def test_a_worker_killed_anywhere_loses_nothing_and_nothing_is_counted_twice(wor
 
 def lost_ids(world: PlayingWorld) -> list[int]:
     with world.db.transaction() as session:
-        return list(service.sweep(session).series_ids)
+        return list(sweep(session).series_ids)
 
 
 def test_a_message_that_was_lost_is_found_by_the_sweeper(world: PlayingWorld) -> None:
@@ -272,7 +274,7 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_series(
 def test_results_are_handed_in_when_the_database_comes_back(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, kind: type[OperationalError | InternalError]
 ) -> None:
-    series_id, finish_series = queued(world), service.finish_series
+    series_id, finish_series = queued(world), carrying_out.finish_series
     tries: list[Session] = []
     pauses: list[float] = []
 
@@ -368,7 +370,7 @@ def test_an_engine_that_goes_away_in_the_middle_costs_no_match(
     play_series(world.context, series_id)
     assert series(world, series_id).state is SeriesState.QUEUED  # this machine is to be checked first
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, (), 0)
+        record_check(session, world.host, {}, (), 0)
     play_series(world.context, series_id)
     assert_played_once(world, series_id)
 

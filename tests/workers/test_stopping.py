@@ -16,10 +16,10 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import select
 
-from cli.operate import Child, Tree
-from league.schema import WrongSchema, newest_revision
-from league.service import sweep
+from cli.operator.deployment import Child, Tree
+from league.service.jobs.sweep import sweep
 from league.states import SeriesState, VersionState
+from league.storage.schema import WrongSchema, newest_revision
 from league.tables import Attempt, BotVersion, Series
 from tests.league.world import GAME
 from tests.workers.conftest import PlayingWorld
@@ -133,7 +133,7 @@ def test_a_child_that_cannot_be_started_ends_no_other() -> None:
 
 PARENT = """
 import subprocess, sys, time
-from cli.operate import _die_with_parent
+from cli.operator.deployment import _die_with_parent
 subprocess.Popen(sys.argv[1:], start_new_session=True, preexec_fn=_die_with_parent)
 time.sleep(600)
 """
@@ -205,7 +205,7 @@ while True: time.sleep(0.05)
 def test_the_tree_asks_for_what_is_not_finished_and_ends_by_force_what_does_not_answer(
     understands: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cli.operate.HAND_BACK_SECONDS", 5 if understands else 0.2)
+    monkeypatch.setattr("cli.operator.deployment.HAND_BACK_SECONDS", 5 if understands else 0.2)
     arguments = [sys.executable, "-c", STUBBORN.format(folder=str(tmp_path), understands=understands)]
     process = subprocess.Popen(arguments, start_new_session=True)
     wait_until((tmp_path / "ready").exists)

@@ -11,9 +11,15 @@ from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
-from league import service
 from league.jobs import Host
-from league.service import exhibitions
+from league.service.course.schedule import go_on
+from league.service.jobs import exhibitions
+from league.service.jobs import sweep as league_sweep
+from league.service.rankings import standings
+from league.service.rankings.standings import newest_snapshot, refit, seasons_to_refit
+from league.service.rulings.held import held_by_game
+from league.service.seasons.seasons import season_progress
+from league.service.series.hosts import host_arrives, record_check
 from league.states import SeriesState
 from league.tables import Exhibition, Series
 from tests.workers.conftest import PlayingWorld
@@ -92,13 +98,13 @@ def test_an_unfit_machine_hands_a_message_on_and_steps_aside(
     monkeypatch.setattr(tasks, enqueue, sent.append)
     monkeypatch.setattr("workers.tasks.time.sleep", slept.append)
     with world.db.transaction() as session:
-        service.record_check(session, world.host, {}, ["Too much noise."], 60)
+        record_check(session, world.host, {}, ["Too much noise."], 60)
     getattr(tasks, task)(work_id)
     assert (sent, slept) == ([], []), "nobody is there who could be told"
     other = Host("other", "boot")
     with world.db.transaction() as session:
-        service.host_arrives(session, other, "image")
-        service.record_check(session, other, {}, (), 60)
+        host_arrives(session, other, "image")
+        record_check(session, other, {}, (), 60)
     getattr(tasks, task)(work_id)
     assert (sent, slept) == ([work_id], [tasks.STEP_ASIDE_SECONDS])
     with world.db.reading() as session:
@@ -110,12 +116,12 @@ def test_a_season_that_cannot_be_planned_stops_no_other(
 ) -> None:
     bad, good = world.season(series_length=1), world.season(series_length=1)
     before = counted("task_failures", task="tick", cause="ZeroDivisionError")
-    monkeypatch.setattr(service, "go_on", stumbling(service.go_on, bad, ZeroDivisionError()))
+    monkeypatch.setattr(tasks, "go_on", stumbling(go_on, bad, ZeroDivisionError()))
     tasks.tick()
     assert {season_of(world, series_id) for series_id in sent} == {good}
     assert counted("task_failures", task="tick", cause="ZeroDivisionError") == before + 1
     with world.db.reading() as session:
-        assert service.season_progress(session, bad).scheduled == 0, "nothing is left of what it had begun"
+        assert season_progress(session, bad).scheduled == 0, "nothing is left of what it had begun"
 
 
 def test_a_season_that_cannot_be_ranked_stops_no_other(
@@ -124,11 +130,11 @@ def test_a_season_that_cannot_be_ranked_stops_no_other(
     bad, good = world.season(series_length=1), world.season(series_length=1)
     world.play_all()
     world.clock.turn(world.settings.refit_seconds)
-    monkeypatch.setattr(service, "refit", stumbling(service.refit, bad, ValueError("no such matrix")))
+    monkeypatch.setattr(standings, "refit", stumbling(refit, bad, ValueError("no such matrix")))
     tasks.refit()
     with world.db.reading() as session:
-        assert service.seasons_to_refit(session) == [bad]
-        assert service.newest_snapshot(session, good) is not None
+        assert seasons_to_refit(session) == [bad]
+        assert newest_snapshot(session, good) is not None
 
 
 def test_a_database_that_is_away_ends_the_task(
@@ -140,7 +146,7 @@ def test_a_database_that_is_away_ends_the_task(
         raise away
 
     away = OperationalError("SELECT", {}, Exception("server closed the connection"))
-    monkeypatch.setattr(service, "go_on", stumbling(service.go_on, first, away))
+    monkeypatch.setattr(tasks, "go_on", stumbling(go_on, first, away))
     monkeypatch.setattr(type(world.context.database), "check", unreachable)
     before = counted("task_failures", task="tick", cause="database-away")
     with pytest.raises(OperationalError):
@@ -157,7 +163,7 @@ def test_that_a_scheduled_task_was_done_is_told(
         getattr(tasks, task)()
         assert counted("tasks_done", task=task) == before + 1
     before = counted("tasks_done", task="sweep")
-    monkeypatch.setattr(service, "sweep", mock.Mock(side_effect=ValueError("no such row")))
+    monkeypatch.setattr(league_sweep, "sweep", mock.Mock(side_effect=ValueError("no such row")))
     with pytest.raises(ValueError, match="no such row"):
         tasks.sweep()
     assert counted("tasks_done", task="sweep") == before, "it was not done"
@@ -168,7 +174,7 @@ def test_what_a_database_refuses_for_one_season_stops_no_other(
 ) -> None:
     bad, good = world.season(series_length=1), world.season(series_length=1)
     refused = OperationalError("SELECT", {}, Exception("parser stack overflow"))
-    monkeypatch.setattr(service, "go_on", stumbling(service.go_on, bad, refused))
+    monkeypatch.setattr(tasks, "go_on", stumbling(go_on, bad, refused))
     tasks.tick()
     assert {season_of(world, series_id) for series_id in sent} == {good}
 
@@ -210,8 +216,8 @@ def test_a_season_with_nothing_left_to_plan_is_not_planned_at_the_end_of_each_se
 ) -> None:
     season_id = world.season(series_length=1, games_per_pair=1)
     tasks.tick()
-    planned = mock.Mock(side_effect=service.go_on)
-    monkeypatch.setattr(service, "go_on", planned)
+    planned = mock.Mock(side_effect=go_on)
+    monkeypatch.setattr(tasks, "go_on", planned)
     for _ in range(3):
         tasks.plan(season_id)
     assert planned.call_count == 1
@@ -232,7 +238,7 @@ def test_a_broker_that_is_away_when_more_is_asked_for_spoils_no_series(
 
 def held(world: PlayingWorld) -> int:
     with world.db.reading() as session:
-        return sum(service.held_by_game(session).values())
+        return sum(held_by_game(session).values())
 
 
 def test_matches_of_a_series_whose_workers_all_die_are_held(world: PlayingWorld, sent: list[int]) -> None:

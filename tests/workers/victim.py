@@ -11,8 +11,8 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from league import service
 from league.database import Database
+from league.service.series import carrying_out
 from sandbox import pipes
 from tests.league.world import settings
 from workers import play
@@ -40,7 +40,7 @@ def die_between_blobs_and_results() -> None:
 
 
 def die_in_mid_commit() -> None:
-    finish_series = service.finish_series
+    finish_series = carrying_out.finish_series
 
     def die_before_commit(*arguments: object) -> bool:
         finish_series(*arguments)  # type: ignore[arg-type]

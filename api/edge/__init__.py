@@ -1,0 +1,1 @@
+"""What strangers cost: connections, rates, uploads, sessions, caches."""

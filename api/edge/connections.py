@@ -1,0 +1,283 @@
+"""The server's connections: who may hold how many, and for how long without saying or taking anything.
+
+Theory of operation
+-------------------
+A connection costs a descriptor and some memory whether or not it ever asks for anything, and the server by itself
+waits for ever: for a request's first line that comes byte by byte, for a reader that takes none of its answer. So one
+cheap client could hold every descriptor there is. This protocol is the server's own with a guard at four places:
+
+* *Waiting.* Between connecting (or the end of an answer) and the last byte of the next request's head a connection
+  waits. Nobody may wait for longer than `HEAD_SECONDS`. (Idle ones are closed earlier by the server's keep-alive.)
+* *Stuck.* The kernel and the server together buffer an answer; once both are full the connection is stuck until its
+  reader takes some. Who takes too little in `STUCK_SECONDS` is cut off; so is who keeps a closed connection as long.
+* *One address* holds at most so many connections, an IPv6 network of 64 bits counting as one. Trusted proxies are
+  exempt: they are many people.
+* *All together* are at most as many as there are descriptors for. Where one of the last two is reached the connection
+  that has waited longest makes room for the new one, so idle connections cannot keep others out.
+
+*Lingering.* Who sends more than is taken (a body or a head over its limit) is answered at once, while the rest is still
+on its way. Closing then would reset the connection, and the answer be lost with it. So only our half is closed; what
+else comes is thrown away for `LINGER_SECONDS`, as long as the connection's place is not needed, and then all is over.
+
+A connection with a request under way is never taken away: how long a body may take is `api.edge.middleware.Deadlines`'
+business, and what an answer costs the routes'. All of this runs in the event loop's thread; one look over all
+connections a second finds those whose time is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, ClassVar, cast
+
+import h11
+from h11 import _connection as h11_connection
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from api import metrics
+from api.edge.rates import counted_as
+from api.errors import PROBLEM
+from league.config import Settings
+
+HEAD_SECONDS = 10.0
+"""A head is some hundred bytes; nobody whose network takes longer for them could use the site."""
+
+STUCK_SECONDS = 60.0
+"""A leaderboard of a megabyte needs 17 KB/s."""
+
+LINGER_SECONDS = 30.0
+"""What a sender of 20 MB needs at 5 Mbit/s, to come to its end and read why it was refused."""
+
+LOOK_SECONDS = 1.0
+
+DESCRIPTORS_BESIDE = 256
+"""For databases, logs, blobs and whatever else is no connection."""
+
+
+@dataclass(eq=False, slots=True)
+class _Address:
+    """Whose connections they are: how many, and those that wait, in the order in which they began to."""
+
+    count: int = 0
+    waiting: dict[Connection, None] = field(default_factory=dict)
+
+
+class Guard:
+    """All connections of one process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.most = min(settings.connections, _descriptors())
+        self.most_of_address = settings.connections_per_address
+        self._proxies = ProxyHeadersMiddleware(_nothing, settings.trusted_proxies).trusted_hosts
+        self._all: set[Connection] = set()
+        self._waiting: dict[Connection, None] = {}
+        self._addresses: dict[str, _Address] = {}
+        self._looking: asyncio.TimerHandle | None = None
+
+    def admit(self, new: Connection) -> None:
+        """Count a connection, and make room for it if need be."""
+        self._all.add(new)
+        address = self._addresses.setdefault(new.address, _Address())
+        address.count += 1
+        self.waits(new)
+        metrics.connections.set(len(self._all))
+        if address.count > self.most_of_address and not self._is_proxy(new):
+            self._drop(next(iter(address.waiting)), "address")
+        elif len(self._all) > self.most:
+            self._drop(next(iter(self._waiting)), "full")
+        if self._looking is None:
+            self._looking = new.loop.call_later(LOOK_SECONDS, self._look, new.loop)
+
+    def forget(self, gone: Connection) -> None:
+        """It is closed."""
+        self.is_served(gone)
+        self._all.discard(gone)
+        address = self._addresses[gone.address]
+        address.count -= 1
+        if not address.count:
+            del self._addresses[gone.address]
+        metrics.connections.set(len(self._all))
+
+    def waits(self, connection: Connection) -> None:
+        """It is to send the head of a request from now on."""
+        connection.waits_since = connection.loop.time()
+        for waiting in (self._waiting, self._addresses[connection.address].waiting):
+            waiting.pop(connection, None)
+            waiting[connection] = None
+
+    def is_served(self, connection: Connection) -> None:
+        """Its head is there."""
+        connection.waits_since = None
+        for waiting in (self._waiting, self._addresses[connection.address].waiting):
+            waiting.pop(connection, None)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        at = loop.time()
+        for connection in [*self._all]:
+            if why := connection.overdue(at):
+                self._drop(connection, why)
+        self._looking = loop.call_later(LOOK_SECONDS, self._look, loop) if self._all else None
+
+    def _drop(self, connection: Connection, why: str) -> None:
+        self.is_served(connection)  # so that it is not chosen again before it is gone
+        metrics.connections_dropped.labels(why).inc()
+        connection.transport.abort()
+
+    def _is_proxy(self, connection: Connection) -> bool:
+        return connection.client is None or connection.client[0] in self._proxies
+
+
+class Connection(H11Protocol):
+    """The server's protocol, under a guard's eyes. `guarded` makes the class that a server is given."""
+
+    guard: ClassVar[Guard]
+    waits_since: float | None = None
+    _lingers_since: float | None = None
+    _stuck_since: float | None = None
+    _closing_since: float | None = None
+
+    @property
+    def address(self) -> str:
+        """As limits count it."""
+        return counted_as(self.client[0] if self.client else "")
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server's own
+        """See `asyncio.Protocol`."""
+        super().connection_made(cast(asyncio.Transport, _Closing(transport, self)))
+        self.guard.admit(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See `asyncio.Protocol`."""
+        self.guard.forget(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """See `asyncio.Protocol`."""
+        if not self.lingers:
+            super().data_received(data)
+
+    @property
+    def lingers(self) -> bool:
+        """Whether its answer is out, and nothing more that comes is looked at."""
+        return self._lingers_since is not None
+
+    def must_linger(self) -> bool:
+        """Whether closing now would lose the answer: its request is not there whole. Begins to, if so."""
+        if self.lingers or self.conn.their_state not in {h11.SEND_BODY, h11.ERROR}:
+            return False
+        self._lingers_since = self.loop.time()
+        self.guard.waits(self)
+        return True
+
+    def send_400_response(self, msg: str) -> None:
+        """Of the server: this is no request, or its head is too large. Which of them it was stands in the error."""
+        if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:  # an answer has begun already
+            self.transport.close()
+            return
+        error = sys.exception()
+        status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
+        if status == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
+            msg = f"The head of a request may have {h11_connection.DEFAULT_MAX_INCOMPLETE_EVENT_SIZE} bytes."
+        for event in refusal(HTTPStatus(status), msg):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def handle_events(self) -> None:
+        """Of the server: whatever came was read."""
+        super().handle_events()
+        if self.waits_since is not None and self._is_under_way():
+            self.guard.is_served(self)
+
+    def on_response_complete(self) -> None:
+        """Of the server: an answer is done; a next request may be under way already."""
+        super().on_response_complete()
+        if not self._is_under_way() and not self.transport.is_closing():
+            self.guard.waits(self)
+
+    def pause_writing(self) -> None:
+        """See `asyncio.Protocol`."""
+        self._stuck_since = self.loop.time()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """See `asyncio.Protocol`."""
+        self._stuck_since = None
+        super().resume_writing()
+
+    def overdue(self, at: float) -> str:
+        """Which of its times is over; empty: none."""
+        if self._lingers_since is not None:
+            return "lingers" if at - self._lingers_since > LINGER_SECONDS else ""
+        if self.transport.is_closing():
+            self._closing_since = self._closing_since or at
+            return "stuck" if at - self._closing_since > STUCK_SECONDS else ""
+        if self._stuck_since is not None:
+            return "stuck" if at - self._stuck_since > STUCK_SECONDS else ""
+        return "head" if self.waits_since is not None and at - self.waits_since > HEAD_SECONDS else ""
+
+    def _is_under_way(self) -> bool:
+        cycle: RequestResponseCycle | None = (
+            self.cycle
+        )  # None before the first request, whatever the server's types say
+        return cycle is not None and not cycle.response_complete
+
+
+class _Closing:
+    """The transport, but for how it is closed: see *Lingering* in the module's text."""
+
+    def __init__(self, transport: asyncio.Transport, connection: Connection) -> None:
+        self._transport = transport
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        """Whether it is closed, or our half of it."""
+        return self._transport.is_closing() or self._connection.lingers
+
+    def close(self) -> None:
+        """Close it, or our half."""
+        if self._transport.is_closing() or not self._connection.must_linger():
+            self._transport.close()
+            return
+        self._transport.write_eof()
+        self._transport.resume_reading()
+
+
+def refusal(status: HTTPStatus, said: str) -> Iterator[h11.Event]:
+    """A problem document for who has sent no request that could be handed on."""
+    code = status.phrase.lower().replace(" ", "-")
+    body = {"type": f"urn:deadheat:problem:{code}", "title": status.phrase, "status": status, "detail": said}
+    content = json.dumps(body | {"code": code}).encode()
+    headers = [("content-type", PROBLEM), ("content-length", str(len(content))), ("connection", "close")]
+    yield h11.Response(status_code=status, headers=headers, reason=status.phrase)
+    yield h11.Data(data=content)
+    yield h11.EndOfMessage()
+
+
+def guarded(settings: Settings) -> type[Connection]:
+    """The protocol for one server."""
+    return type("GuardedConnection", (Connection,), {"guard": Guard(settings)})
+
+
+def allow_descriptors() -> None:
+    """As many as the system lets this process have; 1024, a usual default, would be spent by 500 uploads."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _descriptors() -> int:
+    """Connections that there are descriptors for; an upload needs a second one for its file."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(1, (soft - DESCRIPTORS_BESIDE) // 2)
+
+
+async def _nothing(*_: Any) -> None:
+    raise AssertionError("only who is trusted is asked of it")

@@ -1,0 +1,224 @@
+"""What surrounds every request: a bound on its body, headers for browsers, and the measuring of it.
+
+Plain ASGI, for the framework's own middleware class would put a queue between a route and its stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from urllib.parse import unquote
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api import metrics
+from api.edge.caching import answer
+from api.edge.uploading import is_upload
+from api.errors import problem
+from api.schemas import is_plain
+from api.services import Bodies
+from league import telemetry
+
+_POLICY = (
+    b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    b"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_SECURITY = (
+    (b"content-security-policy", _POLICY),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),  # api.edge.sessions needs the Origin that no-referrer takes away
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
+)
+_HTTPS_ALONE = (b"strict-transport-security", b"max-age=31536000")
+"""For a year. Browsers heed it only where it comes by https, and it speaks of this host alone."""
+
+_NOT_KEPT = (b"cache-control", b"no-store")
+_PERSONAL = frozenset({b"authorization", b"cookie"})
+API = "1.0"
+"""Which API this is, said in every answer: the first number counts what old clients cannot live with, the second what
+is new. A client of another first number refuses to go on (`cli.server.api_client`)."""
+
+
+class SecurityHeaders:
+    """No page of ours runs what it did not bring itself, is framed, or tells others where it was; what somebody got by
+    their token or session is kept by nobody on the way, unless the route says otherwise.
+    """
+
+    def __init__(self, app: ASGIApp, by_https: bool) -> None:
+        self._app = app
+        self._by_https = by_https
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        added = [*_SECURITY, (b"deadheat-api", API.encode())]
+        if self._by_https or scope["scheme"] == "https":
+            added.append(_HTTPS_ALONE)
+        personal = any(name in _PERSONAL for name, _ in scope["headers"])
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [*message["headers"], *added]
+                if personal and not any(name.lower() == b"cache-control" for name, _ in headers):
+                    headers.append(_NOT_KEPT)
+                message["headers"] = headers
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+
+class HeadAsGet:
+    """Answers HEAD like GET without the body, as every server must (RFC 9110, 9.1); routes know GET alone."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self._app({**scope, "method": "GET"}, receive, without_body)
+
+
+class PlainAddresses:
+    """Refuses addresses with control characters in them, as bodies with such are (`api.schemas.PLAIN`)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or is_plain(scope["path"] + unquote(scope["query_string"].decode("latin-1"))):
+            await self._app(scope, receive, send)
+            return
+        answer = problem(Request(scope), 422, "invalid", "The address has control characters.")
+        await answer(scope, receive, send)
+
+
+class FromMemory:
+    """Answers what somebody asked for a moment ago, and is the same for everyone, before a route is looked for: that
+    takes more than twice as long as sending the page (`scripts/bench site`).
+    """
+
+    def __init__(self, app: ASGIApp, bodies: Bodies) -> None:
+        self._app = app
+        self._bodies = bodies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = self._bodies.at(scope) if scope["type"] == "http" and scope["method"] == "GET" else None
+        answering = self._app if body is None else answer(Request(scope), body)
+        await answering(scope, receive, send)
+
+
+class BodyLimit:
+    """Refuses bodies over `limit_bytes` while they come, except where uploads go, which count for themselves."""
+
+    def __init__(self, app: ASGIApp, limit_bytes: int) -> None:
+        self._app = app
+        self._limit_bytes = limit_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or is_upload(scope):
+            await self._app(scope, receive, send)
+            return
+        total = 0
+
+        async def counted() -> Message:
+            nonlocal total
+            message = await receive()
+            if message["type"] == "http.request":
+                total += len(message.get("body", b""))
+                if total > self._limit_bytes:
+                    raise HTTPException(
+                        413, f"The body is larger than {self._limit_bytes} bytes.", {"Connection": "close"}
+                    )
+            return message
+
+        await self._app(scope, counted, send)
+
+
+PIECE_SECONDS = 15.0
+"""Between two pieces of a body."""
+
+BODY_SECONDS = 30.0
+UPLOAD_SECONDS = 300.0
+"""For a whole body. An upload of 16 MiB needs 56 KB/s."""
+
+
+class Deadlines:
+    """Gives up on bodies that come too slowly, piece by piece or as a whole: they hold connections, uploads also disk.
+
+    Time counts from when the body is first asked for; what a route waits for before it is not its sender's fault.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        seconds = UPLOAD_SECONDS if is_upload(scope) else BODY_SECONDS
+        ends: float | None = None
+        complete = False
+
+        async def timely() -> Message:
+            nonlocal ends, complete
+            if complete:  # what is waited for now is that the client goes
+                return await receive()
+            at = time.monotonic()
+            ends = ends or at + seconds
+            try:
+                async with asyncio.timeout(min(PIECE_SECONDS, ends - at)):
+                    message = await receive()
+            except TimeoutError as slow:
+                raise HTTPException(408, "The body came too slowly.", {"Connection": "close"}) from slow
+            complete = not message.get("more_body", False)
+            return message
+
+        await self._app(scope, timely, send)
+
+
+class Measured:
+    """Counts and times requests by route (never by path: that would be one series for each bot), and gives each an id
+    that its answer, its log lines and its trace have in common.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 500
+        started_at = time.monotonic()
+        request = secrets.token_hex(8)
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"deadheat-request", request.encode())]
+            await send(message)
+
+        with telemetry.doing("request", "SERVER", request=request):
+            try:
+                await self._app(scope, receive, watched)
+            finally:
+                route = getattr(scope.get("route"), "path", "unmatched")
+                metrics.record_request(scope["method"], route, status, time.monotonic() - started_at)
+                told = {"method": scope["method"], "route": route, "status_code": status}
+                telemetry.learned(**{f"http.{name}": value for name, value in told.items()})

@@ -1,0 +1,105 @@
+"""A browser's session: its cookie, and what keeps other sites from using it.
+
+Theory of operation
+-------------------
+Signing in makes a row (`league.service.people.access`) and gives the browser its secret in a cookie that scripts cannot
+read (HttpOnly), that other sites' requests do not carry (SameSite=Lax) and that, where the site is reached by https,
+goes over nothing else (Secure, with the prefix __Host-, so that no sister domain can set one). Signing in always makes
+a new secret and ends the one that the browser came with; so a planted cookie never becomes a session of its victim.
+
+A request that changes something and is authenticated by the cookie must prove twice that a page of ours sent it:
+
+* It carries the session's token, in the header `X-CSRF-Token` or the form field `csrf`. The token is a hash of the
+  cookie's secret: only our pages contain it, and nothing has to be stored.
+* The browser itself says that the request comes from this site, by `Sec-Fetch-Site` or, where the connection is not
+  one that it trusts, by `Origin`. (Hence `Referrer-Policy: same-origin`: under `no-referrer` a form's Origin is null.)
+
+Forms that need no session (signing in, signing up) are held to the second rule alone. Who sends a bearer token is not
+a browser acting behind its user's back, and is held to neither.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from urllib.parse import urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from league.config import Settings
+from league.service.people.access import Issued
+
+COOKIE = "deadheat"
+SECURE_COOKIE = "__Host-deadheat"
+CSRF_HEADER = "X-CSRF-Token"
+CSRF_FIELD = "csrf"
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+FORGED = "This did not come from a page of this site, or the page is an old one. Load it again and repeat what you did."
+
+
+def secret_of(request: Request, settings: Settings) -> str | None:
+    """The secret in the request's cookie."""
+    return request.cookies.get(_name(request, settings)) or None
+
+
+def csrf_of(secret: str) -> str:
+    """What a page of this session puts into its forms."""
+    return hashlib.sha256(f"csrf {secret}".encode()).hexdigest()
+
+
+def keep(response: Response, request: Request, settings: Settings, issued: Issued) -> None:
+    """Give the browser its session."""
+    response.set_cookie(
+        _name(request, settings),
+        issued.secret,
+        max_age=settings.session_days * 86400,
+        path="/",
+        secure=is_secure(request, settings),
+        httponly=True,
+        samesite="lax",
+    )
+
+
+def drop(response: Response, request: Request, settings: Settings) -> None:
+    """Take it away."""
+    secure = is_secure(request, settings)
+    response.delete_cookie(_name(request, settings), path="/", secure=secure, httponly=True, samesite="lax")
+
+
+def is_secure(request: Request, settings: Settings) -> bool:
+    """Whether people reach the site by https, as the setting says, or this request shows."""
+    return (urlsplit(settings.site_url).scheme or request.url.scheme) == "https"
+
+
+def must_be_ours(request: Request, settings: Settings) -> None:
+    """Raise 403 unless the browser says that a page of this site sent the request."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is None and origin is None:
+        raise HTTPException(403, FORGED)
+    if site is not None and site != "same-origin":
+        raise HTTPException(403, FORGED)
+    if origin is not None and not is_own(origin, request, settings):
+        raise HTTPException(403, FORGED)
+
+
+def must_match(secret: str, given: str | None) -> None:
+    """Raise 403 unless `given` is the session's token."""
+    if given is None or not hmac.compare_digest(csrf_of(secret).encode(), given.encode()):
+        raise HTTPException(403, FORGED)
+
+
+def is_own(origin: str, request: Request, settings: Settings) -> bool:
+    """Whether it is this site's. Where the site's address is not set, a proxy may have taken https off: then only the
+    host is compared. Raises ValueError: it is no origin.
+    """
+    if settings.site_url:
+        ours = urlsplit(settings.site_url)
+        return origin == f"{ours.scheme}://{ours.netloc}"
+    return urlsplit(origin).netloc == request.headers.get("host", "") != ""
+
+
+def _name(request: Request, settings: Settings) -> str:
+    return SECURE_COOKIE if is_secure(request, settings) else COOKIE

@@ -1,0 +1,156 @@
+"""Uploads under way: bounded in disk, in threads, and in what one author has of both.
+
+Theory of operation
+-------------------
+An upload goes through three stages, and each has a bound of its own:
+
+* *Beginning*: who asks, whose bot, which quotas. That takes threads and the database, a few milliseconds. At most
+  `BEGINNING` requests are there at a time (`UploadGate`); others wait before anything of the application runs for them.
+* *Receiving*: the body goes to a temporary file while it comes, which may take minutes and needs nothing but disk. An
+  upload is given `Room` for as many bytes as it says that it has, before its first byte is read; what does not fit
+  waits, and its sender's network does so with it. One author has at most a quarter of all room (but always enough
+  for one upload), so that slow uploads of one author do not keep others out.
+* *Taking in*: looking into archives, compressing, storing, one transaction. `TAKING_IN` threads of their own do that,
+  so that the threads of everybody else are free meanwhile.
+
+Who has waited for `WAIT_SECONDS` is told 503 and when to come back: an upload refused after half a minute can be sent
+again, while one that waits for ever holds a connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.edge.multipart import MAX_FRAMING_BYTES
+from api.errors import problem
+
+BEGINNING = 8
+TAKING_IN = 4
+WAIT_SECONDS = 30.0
+BUSY = "Too many uploads are under way. Send this one again in a moment."
+LATER = {"Retry-After": "10", "Connection": "close"}
+
+
+def is_upload(scope: Scope) -> bool:
+    """Whether this request brings a version, to the API or to a page."""
+    if scope["type"] != "http" or scope["method"] != "POST":  # the lifespan of a server has neither method nor path
+        return False
+    path: str = scope["path"]
+    return path.rstrip("/").endswith("/versions")
+
+
+class UploadGate:
+    """Lets `BEGINNING` uploads at a time find out whether they are welcome. Who reads its body has passed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._gate = asyncio.Semaphore(BEGINNING)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not is_upload(scope):
+            await self._app(scope, receive, send)
+            return
+        try:
+            await asyncio.wait_for(self._gate.acquire(), WAIT_SECONDS)
+        except TimeoutError:
+            answer = problem(Request(scope), 503, "busy", BUSY, headers=LATER)
+            await answer(scope, receive, send)
+            return
+        begins = True
+
+        def pass_on() -> None:
+            nonlocal begins
+            if begins:
+                begins = False
+                self._gate.release()
+
+        async def passing() -> Message:
+            pass_on()
+            return await receive()
+
+        try:
+            await self._app(scope, passing, send)
+        finally:
+            pass_on()
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    """Somebody in the line."""
+
+    author_id: int
+    size_bytes: int
+    turn: asyncio.Future[None]
+
+
+class Room:
+    """Disk for uploads under way, given in the order in which it was asked for, except to who has his share already."""
+
+    def __init__(self, total_bytes: int, upload_bytes: int) -> None:
+        self._free_bytes = max(total_bytes, upload_bytes)
+        self._share_bytes = max(total_bytes // 4, upload_bytes)
+        self._upload_bytes = upload_bytes
+        self._of_author: Counter[int] = Counter()
+        self._line: deque[_Waiter] = deque()
+
+    @asynccontextmanager
+    async def take(self, author_id: int, request: Request) -> AsyncIterator[None]:
+        """Room for this request's body. Raises HTTPException: 503, there was none for too long."""
+        declared = request.headers.get("content-length", "")
+        size = int(declared) if declared.isdigit() else self._upload_bytes
+        size = min(size, self._upload_bytes)  # more is refused as soon as it is read
+        await self._wait(_Waiter(author_id, size, asyncio.get_running_loop().create_future()))
+        try:
+            yield
+        finally:
+            self._give_back(author_id, size)
+
+    async def _wait(self, waiter: _Waiter) -> None:
+        self._line.append(waiter)
+        self._let_in()
+        try:
+            await asyncio.wait_for(asyncio.shield(waiter.turn), WAIT_SECONDS)
+        except BaseException as late:  # the client has gone, or its time is over
+            if waiter.turn.done():
+                self._give_back(waiter.author_id, waiter.size_bytes)
+            else:
+                self._line.remove(waiter)
+            if isinstance(late, TimeoutError):
+                raise HTTPException(503, BUSY, LATER) from late
+            raise
+
+    def _give_back(self, author_id: int, size_bytes: int) -> None:
+        self._free_bytes += size_bytes
+        self._of_author[author_id] -= size_bytes
+        if not self._of_author[author_id]:
+            del self._of_author[author_id]
+        self._let_in()
+
+    def _let_in(self) -> None:
+        """Whoever fits. One who does not for want of disk stops the line, so that a large upload's turn comes too."""
+        left: deque[_Waiter] = deque()
+        while self._line:
+            waiter = self._line.popleft()
+            if self._of_author[waiter.author_id] + waiter.size_bytes > self._share_bytes:
+                left.append(waiter)
+            elif waiter.size_bytes > self._free_bytes:
+                left.append(waiter)
+                break
+            else:
+                self._free_bytes -= waiter.size_bytes
+                self._of_author[waiter.author_id] += waiter.size_bytes
+                waiter.turn.set_result(None)
+        self._line = left + self._line
+
+
+def room_for_uploads(total_bytes: int, limit_bytes: int) -> Room:
+    """Room for uploads of at most `limit_bytes` each with what the form adds."""
+    return Room(total_bytes, limit_bytes + MAX_FRAMING_BYTES)

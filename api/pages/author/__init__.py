@@ -1,0 +1,1 @@
+"""Pages for authors: their account, uploads, own matches, appeals."""

@@ -1,0 +1,299 @@
+"""Signing up, in and out, and one's own account: bots, teams, tokens, browsers, password."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel
+
+from api import schemas
+from api.deps import Id, Shared
+from api.edge import sessions
+from api.pages.forms import (
+    HOME,
+    Complaint,
+    Fields,
+    Present,
+    Sent,
+    Submitted,
+    Visit,
+    Visiting,
+    attempt,
+    checked,
+    local_path,
+    onward,
+    private,
+)
+from api.routes.tokens import checked_person
+from api.services import Services
+from engine.games import GAMES
+from league.database import now
+from league.service.bots import bots
+from league.service.bots.bots import bots_of
+from league.service.people import access, teams, users
+from league.service.people.access import Issued, begin_session, end_session, issue_token, look_up, tokens
+from league.service.people.newcomers import newcomer_rule
+from league.service.people.person import Person
+from league.service.people.teams import hand_over_team, invite_to_team, join_team, leave_team, teams_of
+from league.service.people.users import keep_hash_current
+from league.service.rulings.closing import close_account
+from league.states import Scope, TokenKind
+
+router = APIRouter(include_in_schema=False)
+
+Next = Annotated[str | None, Query(alias="next")]
+"""Where to go once signed in."""
+
+BROWSERS = {"Firefox": "Firefox", "Edg": "Edge", "OPR": "Opera", "Chrom": "Chrome or Chromium", "Safari": "Safari"}
+SYSTEMS = {
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Windows": "Windows",
+    "Mac OS": "Mac",
+    "Linux": "Linux",
+}
+"""Words of a User-Agent, the telling ones first: enough to know one's own browsers apart."""
+
+TOKEN_DAYS = (7, 30, 90, 365)
+SCOPES = {
+    Scope.READ: "read: look at what is yours",
+    Scope.SUBMIT: "submit: make bots, upload versions, enter seasons (for your CI)",
+    Scope.AUTHOR: "author: everything of yours",
+    Scope.FULL: "full: organising too, if you may",
+}
+
+
+class TokenForm(BaseModel):
+    """A token made by who is signed in."""
+
+    label: schemas.Label
+    scope: Scope
+    days: schemas.TokenDays
+
+
+class CloseForm(BaseModel):
+    """One's own account is closed by its password."""
+
+    password: str
+
+
+class PasswordForm(BaseModel):
+    """Another password."""
+
+    password: str
+    new_password: schemas.Password
+    keep_tokens: bool = False
+
+
+@router.get("/sign-in")
+def sign_in_page(shared: Shared, visit: Present, next_path: Next = None) -> Response:
+    """Name and password."""
+    return onward(local_path(next_path)) if visit else _door(shared, "sign-in", None, local_path(next_path))
+
+
+@router.post("/sign-in")
+def sign_in(shared: Shared, request: Request, sent: Sent) -> Response:
+    """Begin a session."""
+    back = local_path(sent.get("next"))
+
+    def act() -> Response:
+        name, password = sent.get("name", "")[:64], sent.get("password", "")[:256]
+        person = checked_person(shared, request, name, password)
+        return _begin(shared, request, person, password, back)
+
+    return attempt("sign-in", sent, act, lambda complaint: _door(shared, "sign-in", complaint, back))
+
+
+@router.get("/sign-up")
+def sign_up_page(shared: Shared, visit: Present, next_path: Next = None) -> Response:
+    """A new account."""
+    return onward(local_path(next_path)) if visit else _door(shared, "sign-up", None, local_path(next_path))
+
+
+@router.post("/sign-up")
+def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
+    """Become an author and sign in."""
+    back = local_path(sent.get("next"))
+
+    def act() -> Response:
+        body = checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
+        shared.rates.sign_up(request)
+        with shared.db.transaction() as session:
+            person = users.sign_up(session, body.name, body.password, body.code)
+        return _begin(shared, request, person, body.password, back)
+
+    return attempt("sign-up", sent, act, lambda complaint: _door(shared, "sign-up", complaint, back))
+
+
+@router.post("/sign-out")
+def sign_out(shared: Shared, request: Request, posted: Submitted) -> Response:
+    """End the session."""
+    with shared.db.transaction() as session:
+        end_session(session, posted.visit.secret)
+    answer = onward("/")
+    sessions.drop(answer, request, shared.settings)
+    answer.headers["Clear-Site-Data"] = '"cache"'
+    return answer
+
+
+@router.get("/account")
+def account(shared: Shared, visit: Visiting) -> Response:
+    """All that is one's own."""
+    return _account(shared, visit, None)
+
+
+@router.post("/account/bots")
+def create_bot(shared: Shared, posted: Submitted) -> Response:
+    """A bot, and on to its first upload."""
+
+    def act() -> Response:
+        body = checked(schemas.BotRequest, posted.fields)
+        with shared.db.transaction() as session:
+            bot = bots.create_bot(session, posted.visit.person, body.game, body.name, body.team_id)
+        return onward(f"/bots/{bot.id}/upload")
+
+    return _attempt(shared, posted.visit, "bot", posted.fields, act)
+
+
+@router.post("/account/tokens")
+def create_token(shared: Shared, posted: Submitted) -> Response:
+    """A token. The answer is the page itself: its secret is shown once, and must stand in no address and no store."""
+
+    def act() -> Response:
+        body = checked(TokenForm, posted.fields)
+        with shared.db.transaction() as session:
+            issued = issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)
+        return _account(shared, posted.visit, None, issued)
+
+    return _attempt(shared, posted.visit, "token", posted.fields, act)
+
+
+@router.post("/account/tokens/{token_id}/revoke")
+def revoke(shared: Shared, posted: Submitted, token_id: Id) -> Response:
+    """End a token, or another browser's session."""
+    with shared.db.transaction() as session:
+        access.revoke(session, posted.visit.person.id, token_id)
+    return onward(f"{HOME}#tokens")
+
+
+@router.post("/account/password")
+def change_password(shared: Shared, request: Request, posted: Submitted) -> Response:
+    """Another password; every other browser is signed out, and every token ended unless they are to stay."""
+    person = posted.visit.person
+
+    def act() -> Response:
+        body = checked(PasswordForm, posted.fields)
+        checked_person(shared, request, person.name, body.password)
+        with shared.db.transaction() as session:
+            access.change_password(session, person, body.new_password, body.keep_tokens)
+        return _begin(shared, request, person, body.new_password, f"{HOME}#password")
+
+    return _attempt(shared, posted.visit, "password", posted.fields, act)
+
+
+@router.post("/account/close")
+def close(shared: Shared, request: Request, posted: Submitted) -> Response:
+    """Close one's own account; the browser is signed out with all others."""
+    person = posted.visit.person
+
+    def act() -> Response:
+        checked_person(shared, request, person.name, checked(CloseForm, posted.fields).password)
+        with shared.db.transaction() as session:
+            close_account(session, person)
+        return onward("/")
+
+    return _attempt(shared, posted.visit, "close", posted.fields, act)
+
+
+@router.post("/account/teams")
+def create_team(shared: Shared, posted: Submitted) -> Response:
+    """A team of one."""
+
+    def act() -> Response:
+        body = checked(schemas.TeamRequest, posted.fields)
+        with shared.db.transaction() as session:
+            teams.create_team(session, posted.visit.person, body.name)
+        return onward(f"{HOME}#teams")
+
+    return _attempt(shared, posted.visit, "team", posted.fields, act)
+
+
+@router.post("/account/teams/{team_id}/{verb}")
+def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Response:
+    """Invite, join, leave or remove, hand over."""
+    verbs = {"invite": invite_to_team, "leave": leave_team, "hand-over": hand_over_team}
+
+    def act() -> Response:
+        with shared.db.transaction() as session:
+            if verb == "join":
+                join_team(session, posted.visit.person, team_id)
+            else:
+                name = checked(schemas.TeamRequest, posted.fields).name
+                verbs[verb](session, posted.visit.person, team_id, name)
+        return onward(f"{HOME}#teams")
+
+    if verb != "join" and verb not in verbs:
+        return onward(HOME)
+    return _attempt(shared, posted.visit, f"team-{team_id}", posted.fields, act)
+
+
+def _begin(shared: Services, request: Request, person: Person, password: str, path: str) -> Response:
+    """A new session in place of whatever the browser came with."""
+    former = sessions.secret_of(request, shared.settings)
+    with shared.db.transaction() as session:
+        keep_hash_current(session, person, password)
+        issued = begin_session(session, person.id, _browser(request.headers.get("user-agent", "")), former)
+    answer = onward(path)
+    sessions.keep(answer, request, shared.settings, issued)
+    return answer
+
+
+def _browser(agent: str) -> str:
+    browser = next((name for word, name in BROWSERS.items() if word in agent), "a browser")
+    system = next((name for word, name in SYSTEMS.items() if word in agent), "")
+    return f"{browser} on {system}" if system else browser
+
+
+def _door(shared: Services, name: str, complaint: Complaint | None, back: str) -> Response:
+    """Signing in or up, either with a way to the other; both lead to `back`."""
+    with shared.db.reading() as session:
+        rule = newcomer_rule(session).value
+    return private(shared, f"{name}.html", None, complaint, back=back, rule=rule)
+
+
+def _attempt(shared: Services, visit: Visit, form: str, given: Fields, act: Callable[[], Response]) -> Response:
+    return attempt(form, given, act, lambda complaint: _account(shared, visit, complaint))
+
+
+def _account(shared: Services, visit: Visit, complaint: Complaint | None, issued: Issued | None = None) -> Response:
+    person = visit.person
+    values: dict[str, Any]
+    with shared.db.reading() as session:
+        present = look_up(session, visit.secret, TokenKind.SESSION).token_id
+        values = {
+            "bots": bots_of(session, person),
+            "teams": teams_of(session, person),
+            "tokens": tokens(session, person.id),
+            "browsers": tokens(session, person.id, TokenKind.SESSION),
+            "now": now(session),
+        }
+    days = [count for count in TOKEN_DAYS if count < shared.settings.token_days] + [shared.settings.token_days]
+    return private(
+        shared,
+        "account.html",
+        visit,
+        complaint,
+        issued=issued,
+        present=present,
+        games=[(game, game) for game in sorted(GAMES)],
+        whose=[
+            ("", "mine"),
+            *((team.id, f"team {team.name}") for team in values["teams"] if person.name in team.members),
+        ],
+        scopes=[(scope.value, text) for scope, text in SCOPES.items()],
+        days=[(count, f"in {count} days") for count in days],
+        **values,
+    )

@@ -1,0 +1,191 @@
+"""A match as the owners of its bots see it: why a seat lost, what cures it, and what the bot wrote to stderr.
+
+The page of a match is the same for everyone, and so may be kept and given to anyone; whatever is one person's is on
+this page instead, which is made for who asks and kept nowhere. Who is not an owner is told that there is no such match
+of theirs (`service.own_seats`), organisers included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+
+from api.deps import Id, Shared
+from api.pages.forms import Visiting, private
+from api.replays import transcript_of
+from engine.core import Fault
+from engine.figures import duration, limit, points, seat_number
+from engine.scenes import scenes
+from engine.transcript import Exchange, Prompt, Transcript
+from engine.verdicts import VERDICTS, Taken, Verdict, evidence_words, hint, last_exchanges, place, slowest, took
+from league.errors import WITHHELD, NotFound
+from league.service.views import matches
+from league.service.views.matches import (
+    AttemptInfo,
+    EndingInfo,
+    LatencyInfo,
+    MatchDetail,
+    MatchInfo,
+    SeatInfo,
+    match_detail,
+    own_seats,
+)
+
+router = APIRouter(include_in_schema=False)
+
+EXCHANGES = 3
+"""Shown before the end, and the one after it."""
+
+_Seat = Annotated[int, Path(ge=0, le=255)]
+_Where = tuple[int, int | None]
+"""A move of the replay, and the round that it is in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line between referee and bot. `sent`: to the bot; `time`: what its answer took, in words."""
+
+    sent: bool
+    text: str | None
+    time: str = ""
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a seat lost its place. `clock`: what the times of its last answer say; `evidence`: what the judge's counters
+    said of a missed deadline; `at`: where the replay shows it.
+    """
+
+    verdict: Verdict
+    clock: str | None
+    evidence: tuple[str, ...]
+    at: _Where | None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSeat:
+    """A seat of the asker's, with everything that is told of it."""
+
+    seat: SeatInfo
+    ended: str
+    failure: Failure | None
+    ending: EndingInfo | None
+    latencies: tuple[LatencyInfo, ...]
+    slowest: tuple[Prompt, ...]
+    taken: Taken
+    lines: tuple[Line, ...]
+
+
+@router.get("/matches/{match_id}/mine")
+def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
+    """One's own seats in a match."""
+    with shared.db.reading() as session:
+        seated = own_seats(session, visit.person, match_id)
+        endings = {found.seat: found for found in matches.endings(session, visit.person, match_id)}
+        detail = match_detail(session, match_id)
+    transcript = transcript_of(shared, detail.match)
+    moves = scenes(transcript, detail.match.names) if transcript else []
+    faults = {scene.fault: (number, scene.round) for number, scene in enumerate(moves) if scene.fault is not None}
+    own = [
+        _own(detail, seat, endings.get(seat.seat), transcript, faults.get(seat.seat))
+        for seat in detail.match.seats
+        if seat.seat in seated
+    ]
+    return private(
+        shared,
+        "own-match.html",
+        visit,
+        None,
+        match=detail.match,
+        not_played=detail.not_played,
+        withheld=WITHHELD,
+        own=own,
+        last_move=len(moves) - 1 if moves else None,
+    )
+
+
+@router.get("/matches/{match_id}/mine/{seat}/stderr")
+def own_stderr(shared: Shared, visit: Visiting, match_id: Id, seat: _Seat) -> Response:
+    """What one's own bot wrote to stderr, as a file."""
+    with shared.db.reading() as session:
+        endings = matches.endings(session, visit.person, match_id)
+    text = next((found.stderr for found in endings if found.seat == seat), None)
+    if text is None:
+        raise NotFound("stderr of seat", seat_number(seat))
+    headers = {
+        "Cache-Control": "no-store",
+        "Content-Disposition": f'attachment; filename="match-{match_id}.seat{seat_number(seat)}.stderr"',
+    }
+    return Response(text.encode(), headers=headers, media_type="text/plain; charset=utf-8")
+
+
+def _own(
+    detail: MatchDetail,
+    seat: SeatInfo,
+    ending: EndingInfo | None,
+    transcript: Transcript | None,
+    at: _Where | None,
+) -> OwnSeat:
+    number = seat.seat
+    failure = None
+    if seat.fault is not None:
+        prompt = transcript.last_prompt(number) if transcript else None
+        failure = Failure(
+            verdict=VERDICTS[seat.fault.fault],
+            clock=hint(seat.fault.fault, prompt) if prompt else None,
+            evidence=tuple(_convictions(detail.attempts, number)),
+            at=at,
+        )
+    return OwnSeat(
+        seat=seat,
+        ended=_ended(detail.match, number),
+        failure=failure,
+        ending=ending,
+        latencies=tuple(row for row in detail.latencies if row.seat == number),
+        slowest=tuple(slowest(transcript, number)) if transcript and failure is None else (),
+        taken=Taken.of(p for p in transcript.prompts() if p.message.seat == number) if transcript else Taken(),
+        lines=tuple(_lines(transcript, number)) if transcript else (),
+    )
+
+
+def _ended(match: MatchInfo, seat: int) -> str:
+    """The result of a match that is done, as a sentence; else empty."""
+    ranks = [other.rank for other in match.seats if other.rank is not None]
+    if len(ranks) < len(match.seats):
+        return ""
+    if all(other.fault for other in match.seats):
+        return "Nobody won: all were at fault."
+    ended = place(ranks, seat)
+    told = [points(other.points) for other in match.seats if other.points is not None]
+    scored = f" Points by seat: {' : '.join(told)}." if len(told) == len(match.seats) else ""
+    return f"{ended[:1].upper()}{ended[1:]}.{scored}"
+
+
+def _convictions(attempts: Sequence[AttemptInfo], seat: int) -> Iterator[str]:
+    """What the judge's counters said when this seat missed a deadline, as sentences."""
+    for attempt in attempts:
+        found = attempt.evidence.get("timeouts") if attempt.cause == "played" else None
+        for row in found if isinstance(found, list) else []:
+            if isinstance(row, dict) and row.get("seat") == seat:
+                yield evidence_words(row)
+
+
+def _lines(transcript: Transcript, seat: int) -> Iterator[Line]:
+    for number in last_exchanges(transcript, seat, EXCHANGES):
+        yield from _spoken(transcript.exchanges[number], seat)
+
+
+def _spoken(exchange: Exchange, seat: int) -> Iterator[Line]:
+    limit_ns = 0
+    for message in exchange.messages:
+        if message.seat == seat:
+            yield Line(sent=True, text=message.line)
+            limit_ns = message.limit_ns or limit_ns
+    reply = exchange.replies.get(seat)
+    if reply is not None:
+        cpu = "" if reply.cpu_ns is None else f", {duration(reply.cpu_ns)} of CPU time"
+        yield Line(False, reply.line, f"{took(reply)} of {limit(limit_ns)}{cpu}", reply.fault)

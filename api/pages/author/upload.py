@@ -1,0 +1,173 @@
+"""A bot's workshop, its author's alone: uploading, what became of each version, and in which seasons it plays."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, BinaryIO, cast
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from api import schemas
+from api.deps import Id, Shared
+from api.edge import sessions
+from api.edge.multipart import receive_file
+from api.pages.forms import Complaint, Fields, Submitted, Visit, Visiting, attempt, checked, onward, private
+from api.routes.versions import Number, accept_upload
+from api.services import Services
+from league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
+from league.service.seasons.absence import rejoin, withdraw
+from league.service.seasons.bot_changes import change_bot
+from league.service.seasons.entries import enter
+from league.service.seasons.participation import participation
+from league.states import VersionState
+
+router = APIRouter(prefix="/bots/{bot_id}", include_in_schema=False)
+
+NOTHING: Fields = {}
+
+
+class BotForm(BaseModel):
+    """A bot's name and what is said of it."""
+
+    name: schemas.Name
+    description: schemas.Description = ""
+
+
+class RetireForm(BaseModel):
+    """Whether a bot is to be retired."""
+
+    retired: bool
+
+
+UNDERWAY = frozenset({VersionState.UPLOADED, VersionState.BUILDING})
+
+
+@router.get("/upload")
+def workshop(shared: Shared, visit: Visiting, bot_id: Id) -> Response:
+    """Uploading, versions, seasons."""
+    return _workshop(shared, visit, bot_id, None)
+
+
+def uploading(shared: Shared, request: Request, visit: Visiting, bot_id: Id) -> Visit:
+    """Who uploads, before any of the body is read. Raises NotFound, OverQuota."""
+    sessions.must_be_ours(request, shared.settings)
+    with shared.db.reading() as session:
+        may_upload(session, visit.person, bot_id)
+    return visit
+
+
+@router.post("/versions")
+async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depends(uploading)], bot_id: Id) -> Response:
+    """The form's upload. The token stands before the file, and nothing is done with the file if it is not right."""
+    async with shared.room.take(visit.person.id, request):
+        with tempfile.TemporaryFile() as file:
+            limit_bytes = shared.settings.upload_limit_bytes
+            received = await receive_file(request, file, limit_bytes, before=(sessions.CSRF_FIELD,))
+            sessions.must_match(visit.secret, received.fields.get(sessions.CSRF_FIELD))
+
+            def act() -> Response:
+                version = accept_upload(shared, visit.person, bot_id, cast(BinaryIO, file), received)
+                return onward(f"/bots/{bot_id}/versions/{version.number}")
+
+            def again(complaint: Complaint) -> Response:
+                return _workshop(shared, visit, bot_id, complaint)
+
+            taking_in = partial(attempt, "upload", {}, act, again)
+            return await to_thread.run_sync(taking_in, limiter=shared.taking_in)
+
+
+@router.get("/versions/{number}")
+def version(shared: Shared, visit: Visiting, bot_id: Id, number: Number) -> Response:
+    """What became of an upload, with the build's log."""
+    with shared.db.reading() as session:
+        bot = bot_info(session, bot_id)
+        found = version_info(session, visit.person, bot_id, number)
+        log, tries = build_log(session, visit.person, bot_id, number)
+    underway = found.state in UNDERWAY
+    return private(shared, "version.html", visit, None, bot=bot, version=found, log=log, tries=tries, underway=underway)
+
+
+@router.post("/seasons/{season_id}/{verb}")
+def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb: str) -> Response:
+    """Enter or choose a version, withdraw, come back."""
+    person = posted.visit.person
+
+    def act() -> Response:
+        with shared.db.transaction() as session:
+            if verb == "enter":
+                body = checked(schemas.EntryRequest, posted.fields)
+                enter(session, person, season_id, bot_id, body.version)
+            elif verb == "withdraw":
+                withdraw(session, person, season_id, bot_id)
+            elif verb == "rejoin":
+                rejoin(session, person, season_id, bot_id)
+            else:
+                raise HTTPException(404)
+        return onward(f"/bots/{bot_id}/upload#seasons")
+
+    return _attempt(shared, posted.visit, bot_id, f"season-{season_id}", act)
+
+
+@router.post("/change")
+def change(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
+    """Another name, another description."""
+
+    def act() -> Response:
+        body = checked(BotForm, posted.fields)
+        with shared.db.transaction() as session:
+            change_bot(session, posted.visit.person, bot_id, name=body.name, description=body.description)
+        return onward(f"/bots/{bot_id}/upload#bot")
+
+    return _attempt(shared, posted.visit, bot_id, "bot", act, posted.fields)
+
+
+@router.post("/retire")
+def retire(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
+    """Retire it, or bring it back."""
+
+    def act() -> Response:
+        retired = checked(RetireForm, posted.fields).retired
+        with shared.db.transaction() as session:
+            change_bot(session, posted.visit.person, bot_id, retired=retired)
+        return onward(f"/bots/{bot_id}/upload#bot")
+
+    return _attempt(shared, posted.visit, bot_id, "bot", act)
+
+
+@router.post("/people")
+def people(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
+    """Open the bot to people who would play against it, or close it."""
+    with shared.db.transaction() as session:
+        plays_people = posted.fields.get("plays_people") == "yes"
+        change_bot(session, posted.visit.person, bot_id, plays_people=plays_people)
+    return onward(f"/bots/{bot_id}/upload#people")
+
+
+def _attempt(
+    shared: Services, visit: Visit, bot_id: int, form: str, act: Callable[[], Response], given: Fields = NOTHING
+) -> Response:
+    return attempt(form, given, act, lambda complaint: _workshop(shared, visit, bot_id, complaint))
+
+
+def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint | None) -> Response:
+    with shared.db.reading() as session:
+        versions = versions_of(session, visit.person, bot_id)
+        bot = bot_info(session, bot_id)
+        seasons = participation(session, visit.person, bot_id)
+    ready = [version.number for version in versions if version.state is VersionState.READY]
+    return private(
+        shared,
+        "upload.html",
+        visit,
+        complaint,
+        bot=bot,
+        versions=versions,
+        ready=ready,
+        seasons=seasons,
+        limit_bytes=shared.settings.upload_limit_bytes,
+    )

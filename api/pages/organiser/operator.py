@@ -1,0 +1,105 @@
+"""The operator's page: what waits, who works and whether they are fit, what went wrong lately. Administrators only."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+
+from api import schemas
+from api import schemas_rulings as shapes
+from api.deps import Shared
+from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
+from api.services import Services
+from league.database import now
+from league.service.course.schedule import seasons_going_on
+from league.service.rulings.closing import ban, ended_accounts, reopen
+from league.service.rulings.held import held_by_game
+from league.service.seasons.seasons import seasons
+from league.service.series.hosts import hosts_for
+from league.service.views import conditions as league_conditions
+from league.service.views.queues import queues
+from league.service.views.voids import season_voids
+
+router = APIRouter(include_in_schema=False)
+
+OLD_SECONDS = 120
+"""A job that waits longer, or a ranking that is older while results come, is marked."""
+
+
+MOST_VOIDS = 50
+"""Versions with void attempts that are listed, the least likely."""
+
+
+@router.get("/operator")
+def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
+    """How the deployment runs."""
+    with shared.db.reading() as session:
+        conditions = league_conditions.conditions(session, visit.person)
+        hosts = hosts_for(session, visit.person)
+        going_on = seasons_going_on(session)
+        voids = [item for season in going_on for item in season_voids(session, visit.person, season)]
+        held = sum(held_by_game(session).values())
+        standing = queues(session)
+        names = {season.id: season.name for season in seasons(session)}
+        at = now(session)
+    return private(
+        shared,
+        "operator.html",
+        visit,
+        None,
+        conditions=conditions,
+        hosts=hosts,
+        standing=standing,
+        voids=sorted(voids, key=lambda item: item.excess.p_value)[:MOST_VOIDS],
+        held=held,
+        ended={how: count for how, count in standing.exhibitions_ended.items() if count},
+        rankings=[
+            (names.get(season, str(season)), season, age) for season, age in standing.ranking_age_seconds.items()
+        ],
+        judge_unfit=shared.settings.judge_unfit,
+        may_measure=shared.settings.may_measure(request.client.host if request.client is not None else ""),
+        old_seconds=OLD_SECONDS,
+        now=at,
+    )
+
+
+class BanForm(shapes.Reason):
+    """Whose account is to end, and why."""
+
+    name: schemas.Name
+
+
+class NameForm(BaseModel):
+    """Somebody."""
+
+    name: schemas.Name
+
+
+@router.get("/operator/accounts")
+def accounts(shared: Shared, visit: Visiting) -> Response:
+    """Accounts that are closed or banned."""
+    return _accounts(shared, visit, None)
+
+
+@router.post("/operator/accounts/{verb}")
+def change_account(shared: Shared, posted: Submitted, verb: Literal["ban", "reopen"]) -> Response:
+    """End somebody's account, or open it again."""
+
+    def act() -> Response:
+        with shared.db.transaction() as session:
+            if verb == "ban":
+                body = checked(BanForm, posted.fields)
+                ban(session, posted.visit.person, body.name, body.reason)
+            else:
+                reopen(session, posted.visit.person, checked(NameForm, posted.fields).name)
+        return onward("/operator/accounts")
+
+    return attempt(verb, posted.fields, act, lambda complaint: _accounts(shared, posted.visit, complaint))
+
+
+def _accounts(shared: Services, visit: Visit, complaint: Complaint | None) -> Response:
+    with shared.db.reading() as session:
+        ended = ended_accounts(session, visit.person)
+    return private(shared, "operator-accounts.html", visit, complaint, ended=ended)

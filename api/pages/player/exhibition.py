@@ -1,0 +1,253 @@
+"""Playing against a bot: choose one, play it move by move, and what is left of it afterwards.
+
+Theory of operation
+-------------------
+A move is a form that is posted and answered with 303, so it works without a script. With one, a stream of server-sent
+events tells that the table has changed; the page then fetches itself and exchanges its form. A stream is as cheap as a
+season's (`api.pages.live`): no thread, no session; it looks at the table every half second, for there are only as many
+tables as the deployment has places, and a bound on the streams. A match is its person's alone until it is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+
+from api.deps import MAX_ID, Id, Shared
+from api.exhibitions import moves_of, told_of, told_table, untimed, untimed_document
+from api.pages.forms import Complaint, Present, Submitted, Visit, Visiting, attempt, onward, private, sign_in_first
+from api.pages.player.turns import seats_differ, turn_of
+from api.services import Services
+from api.streams import Streams
+from engine.figures import counted
+from engine.games import GAMES
+from engine.scenes import document_so_far, scenes_so_far
+from league.errors import NotFound
+from league.service.bots.bots import bot_info
+from league.service.jobs import exhibitions
+from league.service.jobs.exhibitions import OPEN, ExhibitionInfo, Table
+from league.service.views.news import ready_bots
+
+router = APIRouter(include_in_schema=False)
+
+LISTED = 12
+"""Bots of a game, and matches of one's own."""
+
+ANY = "any"
+"""Instead of a seat: one that is drawn."""
+
+RECENT = 3
+"""Moves told beside the form, besides one of each seat."""
+
+MOST_STREAMS = 64
+LOOK_SECONDS = 0.5
+STREAM_SECONDS = 300.0
+WAIT_SECONDS = 1.0
+"""How long a move's answer waits for the bot's, which is in the page that follows then."""
+
+
+@router.get("/play")
+def choose(shared: Shared, visit: Visiting, bot: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None) -> Response:
+    """Bots to play against, and the form to take a seat."""
+    return _choose(shared, visit, bot, None)
+
+
+@router.post("/play")
+def sit(shared: Shared, posted: Submitted) -> Response:
+    """Take a seat."""
+    bot = posted.fields.get("bot", "")
+    bot_id = int(bot) if bot.isdecimal() and len(bot) < 10 else 0
+    copies, _, place = posted.fields.get("table", "").partition("-")
+    opponents, seat = _count(copies), None if place == ANY else _count(place) - 1
+
+    def act() -> Response:
+        with shared.db.transaction() as session:
+            exhibition_id = exhibitions.take_seat(session, posted.visit.person, bot_id, opponents, seat)
+        shared.nudge_exhibition(exhibition_id)
+        return onward(f"/play/{exhibition_id}")
+
+    return attempt("sit", posted.fields, act, lambda complaint: _choose(shared, posted.visit, bot_id, complaint))
+
+
+@router.get("/play/{exhibition_id}")
+def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: Id) -> Response:
+    """One's own table, or a match that is over."""
+    with shared.db.reading() as session:
+        info = exhibitions.exhibition(session, exhibition_id)
+    if visit is None and info.state in OPEN:  # perhaps its person, signed out since
+        raise sign_in_first(request, shared)
+    return _page(shared, visit, exhibition_id, None)
+
+
+@router.post("/play/{exhibition_id}")
+def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
+    """Make a move."""
+    number, visit = posted.fields.get("turn", ""), posted.visit
+
+    def act() -> Response:
+        with shared.db.transaction() as session:
+            table = exhibitions.table(session, visit.person, exhibition_id)
+            match = table.match
+            prompt = None if match is None else match.prompt(table.info.seat)
+            if match is not None and prompt is not None and str(table.turn) == number:
+                state = scenes_so_far(GAMES[table.info.game], match, table.info.names)[-1].state
+                line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
+                exhibitions.answer(session, visit.person, exhibition_id, table.turn, line)
+        _wait_for_the_bot(shared, visit, exhibition_id)
+        return onward(f"/play/{exhibition_id}")  # a form that was out of date: the page shows what is asked now
+
+    def again(complaint: Complaint) -> Response:
+        # A move that the rules refuse is no error of the page's.
+        return _page(shared, visit, exhibition_id, replace(complaint, status=200))
+
+    return attempt("move", posted.fields, act, again)
+
+
+@router.post("/play/{exhibition_id}/resign")
+def resign(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
+    """Leave the table."""
+    with shared.db.transaction() as session:
+        exhibitions.resign(session, posted.visit.person, exhibition_id)
+    return onward(f"/play/{exhibition_id}")
+
+
+@router.get("/play/{exhibition_id}/document")
+def document(shared: Shared, visit: Visiting, exhibition_id: Id) -> Response:
+    """What the viewer draws of one's own table."""
+    with shared.db.reading() as session:
+        table = exhibitions.table(session, visit.person, exhibition_id)
+    game = GAMES[table.info.game]
+    match = None
+    if table.match is not None:
+        match = untimed_document(document_so_far(game, table.match, table.info.names), table.info)
+    content = json.dumps({"match": match}, separators=(",", ":"))
+    return Response(content, 200, {"Cache-Control": "no-store"}, "application/json")
+
+
+@router.get("/play/{exhibition_id}/events")
+async def events(shared: Shared, request: Request, visit: Visiting, exhibition_id: Id) -> StreamingResponse:
+    """A stream that tells when one's own table has changed."""
+    tables: Tables = request.app.state.tables
+    await run_in_threadpool(_version, shared, visit, exhibition_id)
+    tables.streams.check(request)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(
+        tables.stream(shared, request, visit, exhibition_id), headers=headers, media_type="text/event-stream"
+    )
+
+
+class Tables:
+    """How many look at their tables."""
+
+    def __init__(self) -> None:
+        self.streams = Streams(MOST_STREAMS, retry_seconds=5)
+
+    async def stream(self, shared: Services, request: Request, visit: Visit, exhibition_id: int) -> AsyncIterator[str]:
+        """The table's version, whenever it is another."""
+        with self.streams.taken(request):
+            yield "retry: 2000\n\n"
+            ends, told = time.monotonic() + STREAM_SECONDS, ""
+            while time.monotonic() < ends:
+                version = await run_in_threadpool(_version, shared, visit, exhibition_id)
+                if version != told:
+                    yield f"event: table\ndata: {version}\n\n"
+                    told = version
+                await asyncio.sleep(LOOK_SECONDS)
+
+
+def _wait_for_the_bot(shared: Services, visit: Visit, exhibition_id: int) -> None:
+    """Mostly it answers in a moment, and the next page can show it at once."""
+    before = _version(shared, visit, exhibition_id)
+    ends = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < ends and _version(shared, visit, exhibition_id) == before:
+        time.sleep(WAIT_SECONDS / 20)
+
+
+def _version(shared: Services, visit: Visit, exhibition_id: int) -> str:
+    with shared.db.reading() as session:
+        return exhibitions.table_version(session, visit.person, exhibition_id)
+
+
+def tables(game: str) -> list[tuple[str, str]]:
+    """Every table that a person may choose, how many copies of the bot sit there and which seat is the person's, with
+    its words; one choice rather than two, for not every seat is at every table. Who may not choose sits last.
+    """
+    found = []
+    for seats in GAMES[game].seats:
+        copies = f"{counted(seats - 1, 'copy', 'copies')}, " if len(GAMES[game].seats) > 1 else ""
+        if seats_differ(game) is None:
+            found.append((f"{seats - 1}-{seats}", f"{copies}last seat"))
+            continue
+        found.append((f"{seats - 1}-{ANY}", f"{copies}any seat"))
+        found += [(f"{seats - 1}-{seat}", f"{copies}seat {seat}") for seat in range(1, seats + 1)]
+    return found
+
+
+def _count(word: str) -> int:
+    """A small number that was chosen; 0, which nothing takes: it is none."""
+    return int(word) if word.isascii() and word.isdecimal() and len(word) < 3 else 0
+
+
+def _choose(shared: Services, visit: Visit, bot_id: int | None, complaint: Complaint | None) -> Response:
+    with shared.db.reading() as session:
+        bot = bot_info(session, bot_id) if bot_id else None
+        games = [(game, ready_bots(session, game, LISTED)) for game in sorted(GAMES)]
+        mine = exhibitions.exhibitions_of(session, visit.person, LISTED)
+        open_id = exhibitions.open_of(session, visit.person)
+    return private(
+        shared,
+        "play.html",
+        visit,
+        complaint,
+        bot=bot,
+        choices=[] if bot is None else tables(bot.game),
+        seats_differ=None if bot is None else seats_differ(bot.game),
+        games=games,
+        mine=mine,
+        open_id=open_id,
+        move_seconds=shared.settings.exhibition_move_seconds,
+    )
+
+
+def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: Complaint | None) -> Response:
+    with shared.db.reading() as session:
+        info = exhibitions.exhibition(session, exhibition_id)
+        if info.state in OPEN:
+            if visit is None or visit.person.id != info.user_id:
+                raise NotFound("exhibition", exhibition_id)
+            # At the same instant: the table of a match that ended in between would never hear that it is over.
+            return _table(shared, visit, exhibitions.table(session, visit.person, exhibition_id), complaint)
+    return _over(shared, visit, info)
+
+
+def _table(shared: Services, visit: Visit, table: Table, complaint: Complaint | None) -> Response:
+    info = table.info
+    moves = [] if table.match is None else untimed(scenes_so_far(GAMES[info.game], table.match, info.names), info)
+    turn = turn_of(info.game, table.prompt, moves[-1].state, info.seat) if table.prompt and moves else None
+    return private(
+        shared,
+        "exhibition.html",
+        visit,
+        complaint,
+        info=info,
+        table=table,
+        turn=turn,
+        told=told_table(table),
+        moves=moves,
+        recent=moves[-RECENT - info.seats :],
+    )
+
+
+def _over(shared: Services, visit: Visit | None, info: ExhibitionInfo) -> Response:
+    moves = moves_of(shared, info)
+    return private(
+        shared, "exhibition.html", visit, None, info=info, table=None, turn=None, told=told_of(info), moves=moves
+    )

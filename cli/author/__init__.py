@@ -1,0 +1,1 @@
+"""What an author does on a server."""

@@ -1,0 +1,289 @@
+"""`deadheat explain`: why did I lose this one?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from cli.author.matches import local_file, own_seat
+from cli.console import command as to_type
+from cli.console import err, fail, last_lines, out, plain, quoted, short, visible
+from cli.local.bots import HOUSE
+from cli.local.recorded import RECORDED
+from cli.local.transcripts import doubt, load, players, stderr_path, was_killed
+from cli.local.watch import File
+from cli.replays import VIEWS
+from cli.server.client import AsJson, Server, Token, print_json
+from engine.chance import attempt_seed
+from engine.core import STDERR_KEPT_BYTES, Fault, Reply, Seat
+from engine.figures import duration, limit, seat_number
+from engine.transcript import Exchange, Prompt, Transcript
+from engine.verdicts import (
+    VERDICTS,
+    ending,
+    evidence_words,
+    hint,
+    last_exchanges,
+    past_deadline,
+    shown_points,
+    slowest,
+    used,
+    why,
+)
+
+SLOWEST = 5
+ASKED_WIDTH = 28
+STDERR_LINES = 12
+KILLED = "It had not ended within a second, and was killed. The result stands; end the program when it reads FINISH."
+LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript says
+
+
+def explain(
+    file: File,
+    number: Annotated[
+        int | None, typer.Option("--seat", min=1, help="Whose match it was, from 1; left out: yours.")
+    ] = None,
+    exchanges: Annotated[int, typer.Option(min=1, max=100_000, help="How many exchanges to show before the end.")] = 3,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Why a seat lost, or won: verdict and cure, its last lines with their times, stderr, and how to play it again."""
+    number = number or own_seat(file, server, token)
+    file = local_file(file, server, token)
+    transcript = load(file)
+    if number > transcript.seats:
+        fail(f"{file} has the seats 1 to {transcript.seats}, no seat {number}", 2)
+    seat = number - 1
+    reason = doubt(transcript)
+    if as_json:
+        print_json(explained(file, transcript, seat, exchanges, reason))
+        return
+    if reason is not None:
+        err.print(f"[red]Not verified:[/] {plain(reason)}. What follows is what the file claims.", soft_wrap=True)
+    out.print(_verdict(transcript, seat))
+    fault = transcript.result.faults.get(seat)
+    if fault is not None:
+        _show_fault(transcript, seat, fault)
+    view = VIEWS.get(transcript.game)
+    if fault is None and reason is None and view is not None and view.account is not None:
+        out.print()
+        out.print(view.account(transcript, seat))
+    if fault is None:
+        _show_slowest(transcript, seat)
+    _show_lines(transcript, seat, exchanges)
+    if was_killed(file, seat) and fault is None:
+        out.print(f"\n[bold]After FINISH[/]  {KILLED}", soft_wrap=True)
+    _show_stderr(file, seat)
+    _show_again(file, transcript, seat)
+
+
+def explained(
+    file: Path, transcript: Transcript, seat: Seat, exchanges: int, reason: str | None
+) -> Mapping[str, object]:
+    """The same as JSON; docs/client.md has the fields. `reason`: why the transcript is not verified."""
+    result, fault = transcript.result, transcript.result.faults.get(seat)
+    prompt = transcript.last_prompt(seat) if fault is not None else None
+    return {
+        "game": transcript.game,
+        "seat": seat,
+        "bot": players(transcript)[seat],
+        "verified": reason is None,
+        "problem": reason,
+        "ranks": list(result.ranks),
+        "points": None if result.points is None else [str(value) for value in result.points],
+        "rated": result.rated,
+        "fault": fault,
+        "command": prompt.message.command if prompt else None,
+        "happened": VERDICTS[fault].happened if fault is not None else None,
+        "why": why(transcript, seat) if fault is not None else None,
+        "clock": hint(fault, prompt) if fault is not None and prompt else None,
+        "evidence": _evidence(prompt) if prompt else None,
+        "cure": VERDICTS[fault].cure if fault is not None else None,
+        "others": {str(other): found for other, found in result.faults.items() if other != seat},
+        "slowest": [
+            {
+                "exchange": slow.exchange,
+                "command": slow.message.command,
+                "limit_ns": slow.limit_ns,
+                "cpu_ns": slow.reply.cpu_ns,
+                **_times(slow.reply),
+            }
+            for slow in slowest(transcript, seat, SLOWEST)
+        ],
+        "last_exchanges": [
+            {
+                "exchange": number,
+                "sent": [message.line for message in transcript.exchanges[number].messages if message.seat == seat],
+                "replied": reply.line if (reply := transcript.exchanges[number].replies.get(seat)) else None,
+                **_times(reply),
+            }
+            for number in last_exchanges(transcript, seat, exchanges)
+        ],
+        "killed_after_finish": fault is None and was_killed(file, seat),
+        "stderr": None if (written := _stderr(file, seat)) is None else last_lines(written, STDERR_LINES),
+        "again": _again(file, transcript, seat),
+    }
+
+
+def _times(reply: Reply | None) -> Mapping[str, object]:
+    if reply is None:
+        return {"elapsed_ns": None, "own_ns": None, "stolen_ns": None}
+    return {"elapsed_ns": reply.elapsed_ns, "own_ns": reply.own_ns, "stolen_ns": reply.stolen_ns}
+
+
+def _evidence(prompt: Prompt) -> str | None:
+    """What the counters beside a reply say, in words, if there is any."""
+    evidence = prompt.reply.evidence
+    return evidence_words({"limit_ns": prompt.limit_ns, **evidence.as_dict()}) if evidence else None
+
+
+def _verdict(transcript: Transcript, seat: Seat) -> Text:
+    result, names = transcript.result, players(transcript)
+    what = f"{transcript.game}, seat {seat_number(seat)} ({short(names[seat], 40)}): "
+    fault = result.faults.get(seat)
+    others = sorted(set(result.faults) - {seat})
+    if fault is not None:
+        prompt = transcript.last_prompt(seat)
+        at = f" at {visible(prompt.message.command)}{_in_round(transcript, prompt)}" if prompt else ""
+        return Text.assemble((f"{what}{fault}{at}; {ending(transcript, seat)}.", "bold red"))
+    text = Text(f"{what}{ending(transcript, seat)}", style="bold")
+    if others:
+        text.append("".join(f"; seat {seat_number(other)} failed by {result.faults[other]}" for other in others))
+    elif result.points is not None:
+        text.append(f", points {shown_points(result.points)}")
+    return text.append(".")
+
+
+def _in_round(transcript: Transcript, prompt: Prompt) -> str:
+    """The round of a prompt, where the game has any."""
+    seat, command = prompt.message.seat, prompt.message.command
+    first = VIEWS[transcript.game].once_a_round.get(command) if transcript.game in VIEWS else None
+    if first is not None:
+        same = (p for p in transcript.prompts() if (p.message.seat, p.message.command) == (seat, command))
+        return f" in round {first + sum(1 for p in same if p.exchange < prompt.exchange)}"
+    told = transcript.exchanges[: prompt.exchange + 1]
+    rounds = [event["round"] for exchange in told for event in exchange.events if isinstance(event.get("round"), int)]
+    return f" in round {rounds[-1]}" if rounds else ""
+
+
+def _show_fault(transcript: Transcript, seat: Seat, fault: Fault) -> None:
+    verdict = VERDICTS[fault]
+    out.print()
+    out.print(Text.assemble(("What happened  ", "bold"), f"{verdict.happened}."))
+    if detail := why(transcript, seat):
+        out.print(Text.assemble(("In detail      ", "bold"), f"{visible(detail)}."))
+    prompt = transcript.last_prompt(seat)
+    if prompt is not None and (told := hint(fault, prompt)):
+        out.print(Text.assemble(("The clock      ", "bold"), told))
+    if prompt is not None and (shown := _evidence(prompt)):
+        out.print(Text.assemble(("The evidence   ", "bold"), f"{shown}."))
+    out.print(Text.assemble(("Cure           ", "bold"), f"{verdict.cure}."))
+
+
+def _show_slowest(transcript: Transcript, seat: Seat) -> None:
+    out.print()
+    out.print(Text("Its slowest answers, by share of the limit", style="bold"))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("exchange", "took", "of", "limit", "CPU"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("asked", no_wrap=True)
+    prompts = slowest(transcript, seat, SLOWEST)
+    for prompt in prompts:
+        table.add_row(
+            str(prompt.exchange),
+            duration(prompt.reply.own_ns),
+            f"{100 * used(prompt):.1f} %",
+            limit(prompt.limit_ns),
+            _cpu(prompt.reply),
+            Text(_cropped(prompt.message.line)),
+        )
+    out.print(table)
+    for prompt in prompts:
+        if prompt.reply.stolen_ns:
+            late = "; past its deadline, and counted" if past_deadline(prompt) else ""
+            out.print(f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}.")
+
+
+def _cropped(line: str) -> str:
+    shown = visible(line)
+    return shown if len(shown) <= ASKED_WIDTH else shown[: ASKED_WIDTH - 1] + "…"
+
+
+def _show_lines(transcript: Transcript, seat: Seat, count: int) -> None:
+    out.print()
+    out.print(Text("Its last lines (<< to the bot, >> from it)", style="bold"))
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    exchanges = [transcript.exchanges[number] for number in last_exchanges(transcript, seat, count)]
+    taken = any(seat in exchange.replies and exchange.replies[seat].stolen_ns for exchange in exchanges)
+    for heading in ("", "took", *(["host took"] if taken else []), "limit", "CPU"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("line", overflow="fold")
+    for exchange in exchanges:
+        for sign, took, host, *row in _rows(exchange, seat):
+            table.add_row(sign, took, *([host] if taken else []), *row)
+    out.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _rows(exchange: Exchange, seat: Seat) -> list[tuple[RenderableType, ...]]:
+    rows: list[tuple[RenderableType, ...]] = []
+    limit_ns = 0
+    for message in exchange.messages:
+        if message.seat == seat:
+            rows.append(("<<", "", "", "", "", Text(visible(message.line))))
+            limit_ns = message.limit_ns or limit_ns
+    reply = exchange.replies.get(seat)
+    if reply is not None:
+        said = Text(visible(reply.line)) if reply.line is not None else Text(f"(no line: {reply.fault})", style="red")
+        host = duration(reply.stolen_ns) if reply.stolen_ns else "-"
+        rows.append((">>", duration(reply.own_ns), host, limit(limit_ns), _cpu(reply), said))
+    return rows
+
+
+def _cpu(reply: Reply) -> str:
+    return "-" if reply.cpu_ns is None else duration(reply.cpu_ns)
+
+
+def _stderr(file: Path, seat: Seat) -> bytes | None:
+    """None: there is none beside the transcript."""
+    try:
+        with stderr_path(file, seat).open("rb") as stream:
+            return stream.read(STDERR_KEPT_BYTES)
+    except OSError:
+        return None
+
+
+def _show_stderr(file: Path, seat: Seat) -> None:
+    path, written = stderr_path(file, seat), _stderr(file, seat)
+    out.print()
+    if written is None:
+        out.print(Text.assemble(("Its stderr  ", "bold"), "none is beside the transcript"))
+        return
+    out.print(Text.assemble(("The end of its stderr  ", "bold"), visible(str(path))), soft_wrap=True)
+    out.print(quoted(last_lines(written, STDERR_LINES)), soft_wrap=True)
+
+
+def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
+    """The command that lets the others say the same again."""
+    name = players(transcript)[seat]
+    mine = name if name.startswith(HOUSE) or Path(name).exists() else LOCAL_BOT
+    bots = [mine if s == seat else f"{RECORDED}{file}#{seat_number(s)}" for s in range(transcript.seats)]
+    seed = attempt_seed(transcript.seed, transcript.attempt)
+    options = ["--seed", seed.hex(), "--matches", "1"]
+    if transcript.about.get("sandbox") == "local":
+        options += ["--sandbox", "local"]
+    return to_type("play", visible(transcript.game), *bots, *options)
+
+
+def _show_again(file: Path, transcript: Transcript, seat: Seat) -> None:
+    out.print()
+    out.print(Text("The same dice again, and the same lines of the others, as far as they fit", style="bold"))
+    out.print(Text(_again(file, transcript, seat)), soft_wrap=True)

@@ -1,0 +1,117 @@
+"""`deadheat leaderboard`: a season's ranking as people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import JustifyMethod
+from rich.table import Table
+
+from cli.console import fail, out, plain
+from cli.server.api_client import Client
+from cli.server.api_models import Entry, Leaderboard, Standing
+from cli.server.client import USAGE, AsJson, Server, Token, own_name, print_json, visit
+from league.beside import tally
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command()(leaderboard)
+
+
+def leaderboard(
+    season: Annotated[
+        int, typer.Argument(min=0, help="Its number; 0: the newest of yours with results, else of all.")
+    ] = 0,
+    named: Annotated[int, typer.Option("--season", min=0, help="The same, as other verbs take it.")] = 0,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Show a season's ranking."""
+    if season and named and season != named:
+        fail("name one season, not two", USAGE)
+    season = season or named
+    with visit(server) as client:
+        season = season or newest_with_results(client, own_name(server, token))
+        board = client.leaderboard(season)
+        out_of_it = [] if as_json else absent(client.entries(season), board)
+    if as_json:
+        print_json(board)
+        return
+    out.print(standings_table(board))
+    for line in out_of_it:
+        out.print(plain(line), soft_wrap=True)
+
+
+def newest_with_results(client: Client, author: str) -> int:
+    """The number of the newest season with results that the author ("": nobody) is in; else of any, or without any."""
+    known = client.seasons(author, results=True) if author else []
+    known = known or client.seasons(results=True) or client.seasons()
+    return known[0].id if known else fail("the server has no season yet")
+
+
+def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
+    """Who has entered and is not in the ranking any more, and why, a line for each reason."""
+    ranked = {row.bot_id for row in board.rows}
+    names: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.absence is not None and entry.bot_id not in ranked:
+            names.setdefault(entry.absence, []).append(entry.bot)
+    return [f"{why.capitalize()}: {', '.join(bots)}." for why, bots in sorted(names.items())]
+
+
+GAP = 2
+"""Characters between columns, so that all figures of a season with divisions fit into 80."""
+
+
+def standings_table(board: Leaderboard) -> Table:
+    """A ranking as people read it; `places` are the 95 % interval of the place. Where the terminal is too narrow, names
+    are cut and figures are not.
+    """
+    divided = len({row.division for row in board.rows}) > 1
+    headings = [*(["div"] if divided else []), "#", "places", "bot", "author", "rating", "games", "W/D/L", "faults"]
+    rows = [[*([str(row.division)] if divided else []), *_cells(row)] for row in board.rows]
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    bot, author = headings.index("bot"), headings.index("author")
+    room = out.width - sum(widths) - GAP * len(widths) + widths[bot] + widths[author]
+    widths[author] = min(widths[author], max(room // 2, room - widths[bot]))
+    widths[bot] = min(widths[bot], room - widths[author])
+    table = Table(
+        title=f"Season {board.season_id}",
+        title_justify="left",
+        caption=tally(board.config, (row.plackett_luce for row in board.rows)) or None,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, GAP - 1, 0, 0),
+    )
+    for heading, width in zip(headings, widths, strict=True):
+        justify: JustifyMethod = "left" if heading in ("bot", "author") else "right"
+        table.add_column(heading, justify=justify, no_wrap=True, width=max(width, len(heading)))
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _cells(row: Standing) -> list[str]:
+    return [
+        "-" if row.rank is None else f"{row.rank}{'=' if row.tied else ''}",
+        _places(row),
+        f"{plain(row.bot)} v{row.version}",
+        plain(f"{row.author}, team {row.team}" if row.team else row.author),
+        f"{row.elo:.0f} ± {(row.high - row.low) / 2:.0f}",
+        str(row.games),
+        f"{row.wins}/{row.draws}/{row.losses}",
+        str(row.timeouts + row.other_faults),
+    ]
+
+
+def _places(row: Standing) -> str:
+    if row.rank_low is None or row.rank_high is None:
+        return "-"
+    return f"{row.rank_low}-{row.rank_high}" if row.rank_low < row.rank_high else f"{row.rank_low}"

@@ -1,0 +1,94 @@
+"""`deadheat new`: a starter that plays legally at once."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from cli.console import ROOT, command, fail, nearby, out
+from cli.local.bots import BOTS
+from cli.server.client import LOCAL_SERVER, AsJson, logged_in, print_json
+from engine.games import GAMES
+from sandbox.languages import LANGUAGES, LanguageError, detect
+
+STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp": Path("starter/main.c")}
+"""By language, in the game's folder of house bots. The C starter is C++ as well."""
+
+
+class Language(StrEnum):
+    """As sandbox.languages calls them."""
+
+    PYTHON = "python"
+    C = "c"
+    CPP = "cpp"
+
+
+def new(
+    game: Annotated[str, typer.Argument(help="The game, e.g. yacht-auction.")],
+    language: Annotated[Language, typer.Option(help="What to write it in.")],
+    folder: Annotated[Path | None, typer.Option(help="Where; default: GAME-bot.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a starter bot that plays legally at once, and say how to go on. Nothing is ever overwritten."""
+    if game not in GAMES:
+        fail(f"there is no game {game!r}; there is {', '.join(GAMES)}", 2)
+    starter = BOTS / game / STARTERS[language.value]
+    if not starter.is_file():
+        fail(f"there is no {language.value} starter for {game} yet", 2)
+    folder = folder or Path(f"{game}-bot")
+    if folder.exists() and not folder.is_dir():
+        fail(f"{folder} is not a folder", 2)
+    entry = LANGUAGES[language.value].entries[0]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _check(folder, entry)
+        with (folder / entry).open("x", encoding="utf-8") as stream:
+            stream.write(starter.read_text(encoding="utf-8"))
+    except FileExistsError as error:
+        fail(f"{error.filename or folder} exists already; nothing was written", 2)
+    except OSError as error:
+        fail(f"cannot write {error.filename or folder}: {error.strerror}", 2)
+    if as_json:
+        steps = [{"what": what, "command": line} for what, line in _steps(game, folder)]
+        print_json({"file": str(folder / entry), "next": steps})
+    else:
+        _tell(game, folder, entry)
+
+
+def _check(folder: Path, entry: str) -> None:
+    """Refuse a folder whose files would leave it unclear which of them is the bot."""
+    names = [path.name for path in folder.iterdir() if path.is_file()]
+    if entry in names or "deadheat.toml" in names:
+        return  # the one is refused when it is opened, the other settles every doubt
+    try:
+        detect(folder.name, [*names, entry], None)
+    except LanguageError:
+        fail(f"{folder} already holds a bot in another language; nothing was written, choose another --folder", 2)
+
+
+def _steps(game: str, folder: Path) -> tuple[tuple[str, str], ...]:
+    """How to go on: what for, and the command."""
+    bot = str(folder)
+    protocol = ROOT / "docs" / "protocols" / f"{game}.md"
+    rules = ("the rules, and every line of the protocol", shlex.join(["less", nearby(protocol)]))
+    sign_up = command("login", "--sign-up", "--server", LOCAL_SERVER)
+    return (
+        ("play a few matches, through the judge's own referee", command("play", game, bot, "house:random")),
+        ("the same without Docker", command("play", game, bot, "house:random", "--sandbox", "local")),
+        *([rules] if protocol.is_file() else []),
+        *([] if logged_in() else [("make an account with your league's server, here this machine's", sign_up)]),
+        ("send it in", command("submit", bot, "--game", game, "--name", "my-bot")),
+        ("see which seasons there are", command("season", "list")),
+        ("enter one of them, here number 1", command("enter", "my-bot", "--season", "1")),
+    )
+
+
+def _tell(game: str, folder: Path, entry: str) -> None:
+    out.print(Text(f"Wrote {folder / entry}. What to do next:"), soft_wrap=True)
+    for what, line in _steps(game, folder):
+        out.print(Text(f"\n  # {what}\n  {line}"), soft_wrap=True)

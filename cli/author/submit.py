@@ -1,0 +1,278 @@
+"""`deadheat submit`: upload a bot and follow it until it plays."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from cli.console import command, err, fail, out, plain, quoted
+from cli.local.bots import IGNORED
+from cli.server.api_client import Client
+from cli.server.api_models import Match, Version, Waiting
+from cli.server.client import REFUSED, USAGE, AsJson, Server, Token, connect, print_json
+from cli.server.follow import (
+    DEFAULT_TIMEOUT_S,
+    LONGEST_AGO,
+    LogReader,
+    News,
+    Patience,
+    Timeout,
+    looks,
+    own_seats,
+    state_line,
+    tell,
+)
+from engine.figures import counted
+
+STEPS = ("uploaded", "building")
+"""What a version goes through; after that it is ready or broken."""
+
+DESCRIBED = 44
+"""Characters of a state beside its bar, in a terminal of eighty."""
+
+PLACE_LOOKS = 60
+"""Looks for matches between two at the place in the queue: half a minute or more."""
+
+MAX_READ_BYTES = 256 * 1024 * 1024
+"""Of a bot's folder; far above what any server takes, and far below what would fill this machine's memory."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command()(submit)
+
+
+def submit(
+    bot: Annotated[Path, typer.Argument(help="A source file, a zip, or a folder (it is zipped).")],
+    game: Annotated[str, typer.Option(help="The game it plays.")],
+    name: Annotated[
+        str, typer.Option(help="The bot's name, at most 32 letters, digits, - and _; a new one makes a new bot.")
+    ],
+    season: Annotated[int, typer.Option(min=0, help="Enter it into this season once it is ready; 0: do not.")] = 0,
+    wait: Annotated[
+        bool | None,
+        typer.Option(
+            "--wait/--no-wait",
+            help="--wait: show the build's log, and the first matches in the season; --no-wait: end after the upload.",
+            show_default="until it is built and has played its trial match",
+        ),
+    ] = None,
+    matches: Annotated[int, typer.Option(min=1, max=1000, help="How many matches --wait is for.")] = 3,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Upload a bot and wait until it is built and has played its trial match.
+
+    Exit code 1: it is broken, or (with --wait) one of the first matches ended by its fault. To lose is no fault.
+    """
+    if wait and not season:
+        fail("--wait is for matches in a season: say which by --season", USAGE)
+    if wait is False and season:
+        fail("a bot enters a season when it is ready: leave --no-wait out", USAGE)
+    filename, content = read_bot(bot)
+    with connect(server, token) as client:
+        visit = Submission(client, game, name, quiet=as_json)
+        visit.upload(filename, content)
+        if wait is not False:
+            visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
+        if visit.version.state == "ready" and season:
+            client.enter(season, visit.version.bot_id)
+            visit.say(f"Entered into season {season}: {client.server}/seasons/{season}")
+            if wait:
+                visit.tell_company(season)
+                visit.follow_matches(season, matches, Patience(timeout, "its first matches have not ended"))
+    visit.end(as_json, wait is not False)
+
+
+@dataclass
+class Submission:
+    """One upload and what becomes of it. Sentences go to stdout, logs and progress to stderr."""
+
+    client: Client
+    game: str
+    name: str
+    quiet: bool
+    version: Version = field(init=False)
+    log: str = ""
+    matches: list[Match] = field(default_factory=list)
+
+    def upload(self, filename: str, content: bytes) -> None:
+        """Send it, with a bar where somebody looks."""
+        bot = self.client.own_bot(self.game, self.name)
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+        with Progress(*columns, console=err, transient=True, disable=self._no_bars) as progress:
+            task = progress.add_task("upload", total=len(content))
+            self.version = self.client.upload(
+                bot.id, filename, content, lambda done, total: progress.update(task, completed=done, total=total)
+            )
+        self.say(f"{self.name} version {self.version.number} is uploaded ({len(content)} bytes).")
+
+    def follow_build(self, patience: Patience, log: bool) -> None:
+        """Until it is ready or broken; with `log`, what the build says is shown as it says it."""
+        reader = LogReader(self.client, self.version.bot_id, self.version.number)
+        with BuildProgress(hidden=self._no_bars, quiet=self.quiet) as progress:
+            for version in looks(self.client, self.version, patience):
+                self.version = version
+                progress.tell(version)
+                if log and not self.quiet:
+                    progress.show(reader.look(last=version.ended))
+        if not log or self.quiet:
+            lines = reader.look(last=True)
+            if self.version.state == "broken" and not self.quiet:
+                err.print(quoted("\n".join(lines)), soft_wrap=True)
+        self.log = reader.text
+        if self.version.state == "ready":
+            self.say(f"{self.name} version {self.version.number} is ready ({self.version.language}).")
+
+    def tell_company(self, season: int) -> None:
+        """Say so if there are too few to play against, for then the wait may be a long one."""
+        seats = self.client.season(season).seats
+        there = [entry for entry in self.client.entries(season) if entry.absence is None]
+        mine = next((entry.division for entry in there if entry.bot_id == self.version.bot_id), 1)
+        rivals = sum(entry.division == mine and entry.bot_id != self.version.bot_id for entry in there)
+        if rivals >= seats - 1:
+            return
+        alone = (
+            "Nobody else is" if not rivals else f"Only {counted(rivals, 'other bot')} {'is' if rivals == 1 else 'are'}"
+        )
+        self.say(
+            f"{alone} there to play against yet, and a match takes {seats}. Matches begin by themselves once others "
+            "have entered; this command waits for them. Ctrl-C ends the waiting, the bot stays in."
+        )
+
+    def follow_matches(self, season: int, count: int, patience: Patience) -> None:
+        """Until so many of this version have ended."""
+        news = News(self.client, self.version.bot_id, season, self.version.built_at or LONGEST_AGO)
+        self.say(f"Its first {count} matches:" if count > 1 else "Its first match:")
+        place = Place(self.client, season, self.version, hidden=self.quiet)
+        while True:
+            now = place.look()
+            for match in news.look():
+                if own_seats(match, self.version.bot_id, self.version.number) and len(self.matches) < count:
+                    self.matches.append(match)
+                    if not self.quiet:
+                        tell(match, self.version.bot_id, as_json=False, version=self.version.number)
+            if len(self.matches) >= count:
+                return
+            if now.over:
+                fail(f"{len(self.matches)} of its first {counted(count, 'match', 'matches')} ended. {now.sentence}")
+            patience.standing = now.sentence
+            patience.pause(news.pages)
+
+    def say(self, sentence: str) -> None:
+        """To whoever looks."""
+        if not self.quiet:
+            out.print(plain(sentence), soft_wrap=True)
+
+    def end(self, as_json: bool, built: bool) -> None:
+        """The JSON, and the exit code."""
+        version, label = self.version, f"{self.name} version {self.version.number}"
+        if as_json:
+            more: dict[str, Any] = {
+                "log": self.log,
+                "matches": [match.model_dump(mode="json") for match in self.matches],
+            }
+            print_json(version.model_dump(mode="json") | more)
+        if not built:
+            self.say(f"It is built next: `{command('watch', self.name)}` shows how it fares.")
+        elif version.state == "broken":
+            fail(f"{label} is broken: {version.reason}")
+        seats = [seat for match in self.matches for seat in own_seats(match, version.bot_id, version.number)]
+        faults = [seat.fault for seat in seats if seat.fault]
+        if faults:
+            own = "faults of its own" if len(faults) > 1 else "a fault of its own"
+            fail(f"{label} ended {len(faults)} of {len(self.matches)} matches by {own}: {faults[0].why}", REFUSED)
+
+    @property
+    def _no_bars(self) -> bool:
+        return self.quiet or not err.is_terminal
+
+
+class Place:
+    """What its next result waits for: asked of the server now and then, and shown where it has changed."""
+
+    def __init__(self, client: Client, season: int, version: Version, hidden: bool) -> None:
+        self._client, self._season, self._version, self._hidden = client, season, version, hidden
+        self._looks = 0
+        self._found: Waiting | None = None
+
+    def look(self) -> Waiting:
+        """How things stood at the last of every `PLACE_LOOKS` looks."""
+        if self._found is None or self._looks % PLACE_LOOKS == 0:
+            found = self._client.waiting(self._season, self._version.bot_id, self._version.number)
+            if not self._hidden and not found.over and (self._found is None or found.sentence != self._found.sentence):
+                err.print(plain(found.sentence), soft_wrap=True)
+            self._found = found
+        self._looks += 1
+        return self._found
+
+
+class BuildProgress:
+    """Where a version is: a bar with its steps where somebody looks, else a line for each."""
+
+    def __init__(self, hidden: bool, quiet: bool) -> None:
+        self._hidden, self._quiet = hidden, quiet
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=err, transient=True, disable=hidden)
+        self._task = self._progress.add_task("", total=len(STEPS))
+        self._line = ""
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def tell(self, version: Version) -> None:
+        """What becomes of it now."""
+        line = state_line(version)
+        if line == self._line:
+            return
+        self._line = line
+        done = STEPS.index(version.state) if version.state in STEPS else len(STEPS)
+        self._progress.update(self._task, description=line[:DESCRIBED], completed=done)
+        if not (self._quiet or version.ended) and (self._hidden or version.reason):
+            err.print(line, soft_wrap=True)
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Lines of the log, above the bar."""
+        if lines:
+            err.print(quoted("\n".join(lines)), soft_wrap=True)
+
+
+def read_bot(path: Path) -> tuple[str, bytes]:
+    """A bot's file as it is uploaded; a folder becomes a zip of its content. Ends the command if there is none."""
+    try:
+        if path.is_file():
+            _bounded(path.stat().st_size, path)
+            return path.name, path.read_bytes()
+        if not path.is_dir():
+            fail(f"{path} does not exist", USAGE)
+        files = [file for file in sorted(path.rglob("*")) if file.is_file() and not _ignored(file.relative_to(path))]
+        _bounded(sum(file.stat().st_size for file in files), path)
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
+            for file in files:
+                archive.write(file, file.relative_to(path))
+    except OSError as error:
+        fail(f"cannot read {error.filename or path}: {error.strerror}", USAGE)
+    return "bot.zip", buffer.getvalue()
+
+
+def _ignored(path: Path) -> bool:
+    return bool(set(path.parts) & set(IGNORED))
+
+
+def _bounded(size: int, path: Path) -> None:
+    if size > MAX_READ_BYTES:
+        fail(f"{path} holds {size} bytes; no server takes that much", USAGE)

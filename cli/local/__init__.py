@@ -1,0 +1,1 @@
+"""What everybody can do on one machine, without a server."""

@@ -1,0 +1,141 @@
+"""From what a person names as BOT to a program that a box can start."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from itertools import islice
+from pathlib import Path
+
+from cli.local.recorded import NotRecorded, is_recorded, recorded
+from engine.core import Game
+from sandbox.archive import BadArchive, extract_program
+from sandbox.box import Program, Sandbox
+from sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
+from sandbox.languages import LANGUAGES, LanguageError, detect
+
+BOTS = Path(__file__).resolve().parent.parent / "bots"
+HOUSE = "house:"
+MAX_FILES = 2000
+IGNORED = ("__pycache__", ".git", ".venv", "node_modules")
+"""Folders inside a bot's folder that are none of its sources."""
+
+
+class BadBot(Exception):
+    """The BOT cannot be made into a program; the text is one sentence, `log` what a compiler said."""
+
+    def __init__(self, reason: str, log: str = "") -> None:
+        super().__init__(reason)
+        self.log = log
+
+
+def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
+    """Build what `name` stands for into the empty directory `folder`.
+
+    `name` is a source file, a directory, an executable, house:NAME or recorded:FILE#SEAT.
+
+    Raises:
+        BadBot: with a sentence for the person who named it.
+        SandboxError: ours.
+    """
+    folder.mkdir(parents=True)
+    try:
+        if is_recorded(name):
+            program = recorded(game, name, folder)
+            _let_all_read(folder)
+            return program
+        path = _locate(game, name)
+        if path.is_file() and not _is_source(path):
+            return _executable(path, name, folder)
+        return _built(path, name, sandbox, folder)
+    except NotRecorded as error:
+        raise BadBot(str(error)) from error
+    except OSError as error:  # no permission, a name that is too long, a socket in the folder, a full disk
+        raise BadBot(f"{name} cannot be copied: {_why(error)}") from error
+
+
+def _built(path: Path, name: str, sandbox: Sandbox, folder: Path) -> Program:
+    sources = folder / "sources"
+    language, entry = _copy_sources(path, sources)
+    _let_all_read(sources)
+    recipe = LANGUAGES[language].starting_with(entry)
+    try:
+        built = build(sandbox, sources, recipe)
+        program = folder / "program"
+        program.mkdir()
+        extract_program(built.tar, program, MAX_PROGRAM_BYTES)
+    except BuildFailed as failure:
+        raise BadBot(f"{name} does not build: {failure.reason}", failure.log) from failure
+    except BadArchive as failure:
+        raise BadBot(f"{name} does not build to a usable program: {failure}") from failure
+    return Program(program, recipe.run, name)
+
+
+def _locate(game: Game, name: str) -> Path:
+    if not name.startswith(HOUSE):
+        path = Path(name)
+        if not name or not path.exists():
+            raise BadBot(f"{name or repr(name)} does not exist")
+        if not (path.is_file() or path.is_dir()):
+            raise BadBot(f"{name} is neither a file nor a folder")
+        return path
+    path = BOTS / game.name / name.removeprefix(HOUSE)
+    if path.parent != BOTS / game.name or not path.is_dir():
+        known = ", ".join(sorted(p.name for p in (BOTS / game.name).glob("[!._]*") if p.is_dir()))
+        raise BadBot(f"there is no house bot {name.removeprefix(HOUSE)!r} for {game.name}; there is {known}")
+    return path
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
+        source, _, why = error.args[0][0]  # one of perhaps many
+        return f"{source}: {why}"
+    return error.strerror or str(error)
+
+
+def _is_source(path: Path) -> bool:
+    return any(path.name.lower().endswith(recipe.suffixes) for recipe in LANGUAGES.values())
+
+
+def _executable(path: Path, name: str, folder: Path) -> Program:
+    if zipfile.is_zipfile(path) and path.suffix == ".zip":
+        raise BadBot(f"{name} is a zip: unpack it and name the folder")
+    if not os.access(path, os.X_OK):
+        known = " ".join(suffix for recipe in LANGUAGES.values() for suffix in recipe.suffixes)
+        raise BadBot(f"{name} is neither executable nor a source file of a known language ({known})")
+    if path.stat().st_size == 0:
+        raise BadBot(f"{name} is empty")
+    copy = folder / "bot"
+    shutil.copy(path, copy)
+    _let_all_read(folder)
+    return Program(folder, ("./bot",), name)
+
+
+def _let_all_read(folder: Path) -> None:
+    """In a container the bot runs as another user than the one whose files these are."""
+    for path in (folder, *folder.rglob("*")):
+        mode = path.stat().st_mode
+        path.chmod(mode | (0o555 if path.is_dir() or mode & 0o100 else 0o444))
+
+
+def _copy_sources(path: Path, sources: Path) -> tuple[str, str]:
+    """Copy the sources; the language they are in, and the file they start with."""
+    try:
+        if path.is_file():
+            language, entry = detect(path.name, [path.name], None)
+            sources.mkdir()
+            shutil.copy(path, sources / entry)
+            return language, entry
+        inside = (file.relative_to(path) for file in path.rglob("*") if file.is_file())
+        taken = (file.as_posix() for file in inside if not set(file.parts) & set(IGNORED))
+        files = sorted(islice(taken, MAX_FILES + 1))
+        if len(files) > MAX_FILES:
+            raise BadBot(f"{path} holds more than {MAX_FILES} files")
+        manifest = path / "deadheat.toml"
+        toml = manifest.read_text(encoding="utf-8") if manifest.is_file() else None
+        language, entry = detect(path.name, files, toml)
+    except (LanguageError, UnicodeDecodeError) as error:
+        raise BadBot(f"{path}: {error}") from error
+    shutil.copytree(path, sources, ignore=shutil.ignore_patterns(*IGNORED))
+    return language, entry

@@ -1,0 +1,361 @@
+"""Play on this machine, with the judge's own referee, clock and sandbox.
+
+The progress bar has no thread of its own: while a bot's time runs nothing else runs in the referee's interpreter. It is
+drawn between exchanges, when no clock is running.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from cli.console import command, err, fail, last_lines, out, plain, quoted
+from cli.local import report
+from cli.local.bots import BadBot, prepare
+from cli.local.score import Score
+from cli.local.timing import Clock
+from cli.local.transcripts import note_killed, stderr_path
+from engine.chance import SEED_BYTES
+from engine.core import NS_PER_MS, Game, Seat, TransportError
+from engine.figures import counted, seat_number
+from engine.games import GAMES
+from engine.referee import MATCH_ATTEMPTS
+from engine.transcript import Transcript, encode, encode_result
+from engine.verdicts import took
+from sandbox.arena import Arena, Played
+from sandbox.box import Exit, Program, Sandbox, bot_limits
+
+HOPELESS = ("no-engine", "no-image", "no-start")  # failures of ours that another attempt would only repeat
+
+REDRAW_SECONDS = 0.2
+STDERR_LINES = 8  # of a bot that did not get past READY
+INTERRUPTED = 130  # the exit code of a shell's command that was stopped by Ctrl-C
+
+
+class Backend(StrEnum):
+    """Where bots run."""
+
+    DOCKER = "docker"
+    LOCAL = "local"
+
+
+BOT_HELP = "A source file, a folder, an executable, house:NAME, or recorded:FILE#SEAT."
+
+
+def play(
+    game: Annotated[str, typer.Argument(help="The game, e.g. yacht-auction.")],
+    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help=BOT_HELP)],
+    matches: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 10,
+    seed: Annotated[
+        str, typer.Option(help="Dice: the same text gives the same dice. A match's own seed replays it.")
+    ] = "",
+    sandbox: Annotated[
+        Backend, typer.Option(help="`local` runs the bots as plain programs, NOT isolated.")
+    ] = Backend.DOCKER,
+    transcripts: Annotated[
+        Path | None, typer.Option(help="Folder for transcripts and stderr; default: a new temporary one.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a match, then a summary.")] = False,
+) -> None:
+    """Play bots against each other: the first sits on seat 1, and so on."""
+    rules = GAMES.get(game) or fail(f"there is no game {game!r}; there is {', '.join(GAMES)}", 2)
+    if len(bots) not in rules.seats:
+        fail(f"{game} is played by {_seats(rules)} bots, not by {len(bots)}", 2)
+    if transcripts is not None:
+        _make_folder(transcripts)
+    with tempfile.TemporaryDirectory(prefix="deadheat-play-") as work:
+        try:
+            backend = _backend(sandbox, Path(work))
+            programs = _prepare(rules, bots, backend, Path(work))
+            cpus = sorted(os.sched_getaffinity(0))
+            with Arena(backend, programs, [bot_limits(cpus, seat) for seat in range(len(bots))]) as arena:
+                arena.open()
+                run = Run(rules, bots, transcripts, sandbox, as_json)
+                run.play_all(arena, programs, list(seeds(seed, matches)))
+        except TransportError as error:
+            fail(_our_failure(error))
+        except BrokenPipeError:
+            raise  # whoever read our output has seen enough: the command ends without a word
+        except OSError as error:
+            fail(f"cannot write {error.filename or work}: {error.strerror}")
+    if as_json:
+        print(json.dumps({"summary": run.summary()}))
+    elif run.no_start is None and run.score.played + run.score.abandoned:
+        report.show(out, game, bots, run.score, run.clock)
+    run.end()
+
+
+@dataclass
+class Run:
+    """One call of `play`: what it was asked for, and what came of it so far."""
+
+    game: Game
+    bots: Sequence[str]
+    folder: Path | None
+    """Where transcripts go; None until there is one: then a new temporary folder."""
+    sandbox: Backend
+    as_json: bool
+    score: Score = field(init=False)
+    clock: Clock = field(default_factory=Clock)
+    killed: Counter[Seat] = field(default_factory=Counter)
+    """In how many matches a seat's program had to be killed after FINISH."""
+    interrupted: bool = False
+    no_start: str | None = None
+    telling: tuple[Path, Seat] | None = None
+    """The first match that somebody may want explained: a fault, or a loss of the first bot."""
+
+    def __post_init__(self) -> None:
+        self.score = Score(len(self.bots))
+
+    def play_all(self, arena: Arena, programs: Sequence[Program], all_seeds: Sequence[bytes]) -> None:
+        """Every match, until the last, Ctrl-C, or a bot that does not get past READY in the first."""
+        columns = (TextColumn("{task.description}"), BarColumn(None), MofNCompleteColumn(), TimeRemainingColumn(True))
+        quiet = self.as_json or not err.is_terminal
+        with Progress(*columns, console=err, transient=True, auto_refresh=False, disable=quiet) as progress:
+            task = progress.add_task(self.game.name, total=len(all_seeds))
+            redraw = _Redraw(progress)
+            try:
+                for number, seed in enumerate(all_seeds):
+                    played, voids = self._play_one(arena, programs, seed, number, redraw)
+                    self._count(number, seed, played, voids)
+                    progress.update(task, advance=1, description=report.running(self.score))
+                    redraw()
+                    if self.no_start:
+                        break
+            except KeyboardInterrupt:
+                self.interrupted = True
+
+    def _play_one(
+        self, arena: Arena, programs: Sequence[Program], seed: bytes, number: int, between: _Redraw
+    ) -> tuple[Played | None, int]:
+        about = {
+            "match": number,
+            "players": [program.label for program in programs],
+            "sandbox": self.sandbox.value,
+        }
+        for voids in range(MATCH_ATTEMPTS):
+            try:
+                return arena.play(self.game, range(len(programs)), seed, about, between, attempt=voids + 1), voids
+            except TransportError as error:
+                if error.cause in HOPELESS:
+                    raise
+                why = plain(f"match {number}: {error.cause}: {error.detail}")
+                err.print(f"[magenta]void:[/] {why}; again with the next seed of its list")
+        return None, MATCH_ATTEMPTS
+
+    def _count(self, number: int, seed: bytes, played: Played | None, voids: int) -> None:
+        transcript = played.transcript if played else None
+        self.score.add(transcript, voids)
+        path = None
+        if played is not None and transcript is not None:
+            self.folder = self.folder or Path(tempfile.mkdtemp(prefix="deadheat-transcripts-"))
+            path = self.folder / f"{self.game.name}-{seed.hex()}.jsonl"
+            path.write_bytes(encode(transcript))
+            _keep_stderr(path, range(transcript.seats), played)
+            self._keep_killed(path, transcript, played)
+            self.clock.add(transcript)
+            self._note(path, transcript)
+            if self.score.played == 1:
+                self.no_start = _not_ready(self.bots, played)
+        if self.as_json:
+            print(json.dumps(_match_object(number, seed, transcript, voids, path)), flush=True)
+
+    def _keep_killed(self, path: Path, transcript: Transcript, played: Played) -> None:
+        """Who had to be killed after FINISH, which whoever has failed is not sent."""
+        for seat in range(transcript.seats):
+            ended = played.exits.get(seat)
+            killed = ended is not None and ended.lingered and seat not in transcript.result.faults
+            note_killed(path, seat, killed)
+            self.killed[seat] += killed
+
+    def _note(self, path: Path, transcript: Transcript) -> None:
+        if self.telling is None:
+            faulted = min(transcript.result.faults, default=None)
+            if faulted is not None or transcript.result.ranks[0] > 1:
+                self.telling = path, faulted or 0
+
+    def summary(self) -> dict[str, Any]:
+        """The count and the response times as a JSON object."""
+        summary = self.score.summary(self.bots)
+        for seat, bot in enumerate(summary["bots"]):
+            bot["times"] = self.clock.as_dict(seat)
+            bot["killed_after_finish"] = self.killed[seat]
+        return summary
+
+    def end(self) -> None:
+        """Say where everything is, and end with the exit code that fits."""
+        if self.folder is not None:
+            err.print(f"Transcripts in {plain(str(self.folder))}", soft_wrap=True)
+        if self.no_start is not None:
+            fail(self.no_start)
+        for seat, count in sorted(self.killed.items()) if not self.as_json else ():
+            if count:
+                who = f"seat {seat_number(seat)} had not ended a second after FINISH, and was killed"
+                err.print(f"[magenta]In {counted(count, 'match', 'matches')} {who};[/] results stand.", soft_wrap=True)
+        if self.telling is not None and not self.as_json:
+            path, seat = self.telling
+            number = seat_number(seat)
+            told = command("explain", str(path), "--seat", str(number))
+            err.print(f"Why seat {number} lost a match: {plain(told)}", soft_wrap=True)
+        if self.interrupted:
+            err.print(f"[magenta]stopped[/] after {counted(self.score.played, 'match', 'matches')}")
+            raise typer.Exit(INTERRUPTED)
+
+
+class _Redraw:
+    """Draws the progress bar, but not more often than anybody can see."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._next = 0.0
+
+    def __call__(self) -> None:
+        now = time.monotonic()
+        if not self._progress.disable and now >= self._next:
+            self._next = now + REDRAW_SECONDS
+            self._progress.refresh()
+
+
+def seeds(text: str, count: int) -> Iterator[bytes]:
+    """One seed a match. A text of 32 hexadecimal digits is the first match's own seed."""
+    text = text or secrets.token_hex(SEED_BYTES)
+    try:
+        first = bytes.fromhex(text)
+    except ValueError:
+        first = b""
+    for number in range(count):
+        if number == 0 and len(first) == SEED_BYTES:
+            yield first
+        else:
+            yield hashlib.sha256(f"{text}:{number}".encode("utf-8", "surrogateescape")).digest()[:SEED_BYTES]
+
+
+def _match_object(
+    number: int, seed: bytes, transcript: Transcript | None, voids: int, path: Path | None
+) -> dict[str, Any]:
+    result = None if transcript is None else encode_result(transcript.result)
+    faults = []
+    for seat, fault in sorted(transcript.result.faults.items()) if transcript else ():
+        prompt = transcript.last_prompt(seat) if transcript else None
+        faults.append(
+            {
+                "seat": seat,
+                "fault": fault.value,
+                "command": prompt.message.command if prompt else None,
+                "elapsed_ms": round(prompt.reply.own_ns / NS_PER_MS, 3) if prompt else None,
+            }
+        )
+    return {
+        "match": number,
+        "seed": seed.hex(),
+        "ranks": result["ranks"] if result else None,
+        "points": result["points"] if result else None,
+        "faults": faults,
+        "voided": transcript is None,
+        "void_attempts": voids,
+        "transcript": str(path) if path else None,
+    }
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"cannot make the folder {folder}: {error.strerror}", 2)
+
+
+def _backend(backend: Backend, work: Path) -> Sandbox:
+    if backend is Backend.LOCAL:
+        from sandbox.local import LocalSandbox
+
+        err.print("[magenta]The bots run as plain programs, NOT isolated from this machine.[/]")
+        return LocalSandbox()
+    from league.config import Settings
+    from sandbox.docker import DockerSandbox
+
+    settings = Settings()
+    return DockerSandbox(settings.image, work / "run", settings.runtime)
+
+
+def _prepare(game: Game, bots: Sequence[str], sandbox: Sandbox, work: Path) -> list[Program]:
+    try:
+        return [prepare(game, name, sandbox, work / str(seat)) for seat, name in enumerate(bots)]
+    except BadBot as error:
+        _refuse(error)
+
+
+def _refuse(error: BadBot) -> NoReturn:
+    if error.log:
+        err.print(quoted(error.log), soft_wrap=True)
+    fail(str(error), 2)
+
+
+def _our_failure(error: TransportError) -> str:
+    if error.cause in ("no-engine", "no-image"):
+        return f"{error.detail} (or use --sandbox local)"
+    reason = error.__cause__
+    if error.cause != "no-start" or not isinstance(reason, OSError):
+        return error.detail
+    what = error.detail.partition(": [Errno")[0]
+    return f"{what}: {reason.strerror}; does its first line (#!) name a program that is there?"
+
+
+def _not_ready(bots: Sequence[str], played: Played) -> str | None:
+    """A sentence about the bot that failed at READY, None if all are well.
+
+    In a first match that is a mistake of whoever called us, and a thousand lost matches would hide it.
+    """
+    transcript = played.transcript
+    for seat in sorted(transcript.result.faults):
+        prompt = transcript.last_prompt(seat)
+        if prompt is None or prompt.message.command != "READY":
+            continue
+        event = next((e for e in transcript.events() if e.get("type") == "fault" and e.get("seat") == seat), {})
+        facts = [transcript.result.faults[seat].value, f"after {took(prompt.reply)}"]
+        ended = played.exits.get(seat)
+        stderr = b""
+        if ended is not None:
+            facts += _exit_words(ended)
+            stderr = ended.stderr
+        if shown := last_lines(stderr, STDERR_LINES):
+            err.print("The end of its stderr:")
+            err.print(quoted(shown), soft_wrap=True)
+        why = event.get("why", "it failed")
+        who = f"{bots[seat]} (seat {seat_number(seat)})"
+        return f"{who} did not get past READY: {why} ({', '.join(facts)}); nothing else was played"
+    return None
+
+
+def _exit_words(ended: Exit) -> list[str]:
+    if ended.exit_code is not None:
+        return [f"exit code {ended.exit_code}"]
+    return [f"signal {ended.signal}"] if ended.signal is not None else []
+
+
+def _keep_stderr(path: Path, seats: range, played: Played) -> None:
+    """What each seat wrote, beside the transcript; also when a match of that name was played before."""
+    for seat in seats:
+        ended = played.exits.get(seat)
+        beside = stderr_path(path, seat)
+        if ended is not None and ended.stderr:
+            beside.write_bytes(ended.stderr)
+        else:
+            beside.unlink(missing_ok=True)
+
+
+def _seats(game: Game) -> str:
+    low, high = game.seats.start, game.seats.stop - 1
+    return str(low) if low == high else f"{low} to {high}"

@@ -1,0 +1,66 @@
+"""BOT as `recorded:FILE#SEAT`: a program that says again what that seat, counted from 1, said in a recorded match."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+from cli.local.recorded_bot import kind
+from cli.local.transcripts import read
+from engine.core import Game, Seat
+from engine.transcript import BadTranscript, Transcript
+from sandbox.box import Program
+
+RECORDED = "recorded:"
+PLAYER = Path(__file__).with_name("recorded_bot.py")
+RUN = ("/usr/bin/python3", PLAYER.name)  # the interpreter of the judge's image, as sandbox.languages has it
+
+
+class NotRecorded(Exception):
+    """There is no such seat in such a match; the text is one sentence."""
+
+
+def is_recorded(name: str) -> bool:
+    """Whether a BOT is of this form."""
+    return name.startswith(RECORDED)
+
+
+def recorded(game: Game, name: str, folder: Path) -> Program:
+    """Write the program for `name` into `folder`.
+
+    Raises:
+        NotRecorded: with a sentence for the person who named it.
+    """
+    file, separator, number = name.removeprefix(RECORDED).rpartition("#")
+    if not separator or not re.fullmatch("[0-9]{1,3}", number):
+        raise NotRecorded(f"{name} does not end with # and a seat, as in {RECORDED}match.jsonl#1")
+    try:
+        transcript = read(Path(file))
+    except OSError as error:
+        raise NotRecorded(f"cannot read {file}: {error.strerror}") from error
+    except BadTranscript as error:
+        raise NotRecorded(f"{file} is not a transcript that can be used: {error}") from error
+    if transcript.game != game.name:
+        raise NotRecorded(f"{file} is a match of {transcript.game}, not of {game.name}")
+    if not 1 <= int(number) <= transcript.seats:
+        raise NotRecorded(f"{file} has the seats 1 to {transcript.seats}, no seat {number}")
+    shutil.copy(PLAYER, folder / PLAYER.name)
+    (folder / "script.json").write_text(json.dumps(script(transcript, int(number) - 1)), "ascii")
+    return Program(folder, RUN, name)
+
+
+def script(transcript: Transcript, seat: Seat) -> dict[str, list[str]]:
+    """What `recorded_bot` needs: the lines, and the kinds of line that want one or do not."""
+    lines: list[str] = []
+    prompts: set[str] = set()
+    notices: set[str] = set()
+    for exchange in transcript.exchanges:
+        for message in exchange.messages:
+            if message.seat == seat:
+                (notices if message.limit_ns is None else prompts).add(kind(message.line))
+        reply = exchange.replies.get(seat)
+        if reply is not None and reply.line is not None:
+            lines.append(reply.line)
+    return {"lines": lines, "prompts": sorted(prompts), "notices": sorted(notices - prompts)}

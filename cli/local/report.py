@@ -1,0 +1,159 @@
+"""What `deadheat play` shows a person: the running score, and at the end the score, the faults and the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cli.console import short
+from cli.local.recorded import is_recorded
+from cli.local.score import Estimate, Score, elo
+from cli.local.timing import BANK, EDGES, LABELS, Clock, Times
+from engine.core import Fault
+from engine.figures import duration, limit, seat_number
+from engine.referee import MATCH_ATTEMPTS
+
+BARS = " ▁▂▃▄▅▆▇█"
+ASCII_BARS = " .:-=+*#@"
+COLUMN = 3  # characters of a bucket in a histogram
+NEAR = LABELS.index("100")  # the bucket that begins at half of the limit
+
+NAME_WIDTH = 22
+
+
+def running(score: Score) -> str:
+    """The count so far as short as it can be said, for a progress bar."""
+    counts = " : ".join(map(str, score.firsts))
+    drawn = f", {score.draws} drawn" if score.draws else ""
+    first = score.share(0)
+    if first is None:
+        return counts
+    whose = "" if score.seats == 2 else f"seat {seat_number(0)} "
+    shown = f"{counts}{drawn}, {whose}{100 * first.share:.0f} % ({interval(first)})"
+    if score.seats == 2 and (difference := elo(first.share)) is not None:
+        shown += f", Elo {difference:+.0f}"
+    return shown
+
+
+def interval(estimate: Estimate) -> str:
+    """The 95 % interval in whole percent."""
+    return f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f}"
+
+
+def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: Clock) -> None:
+    """The whole report."""
+    parts = [_many(score.played, "match", "matches"), f"{score.draws} drawn"]
+    if score.unrated:
+        parts.append(f"{score.unrated} without a winner (all at fault)")
+    parts.append(_many(score.void_attempts, "void attempt", "void attempts"))
+    console.print(Text(f"{game}: {', '.join(parts)}", style="bold"))
+    if score.abandoned:
+        console.print(
+            f"[red]{_many(score.abandoned, 'match was', 'matches were')} given up:[/] "
+            f"each of {MATCH_ATTEMPTS} attempts was void, by this machine's doing."
+        )
+    console.print(_scores(bots, score))
+    if score.seats > 2:
+        console.print("score: the share of its opponents that a bot left behind")
+    if score.seats == 2 and (first := score.share(0)):
+        console.print(_elo_sentence(first))
+    _show_faults(console, bots, score)
+    _show_times(console, bots, clock)
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
+
+
+def _scores(bots: Sequence[str], score: Score) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("seat", justify="right")
+    table.add_column("bot", no_wrap=True, max_width=NAME_WIDTH)
+    headings = ("won", "score", "95 %", "mean\npoints", "faults")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for seat, name in enumerate(bots):
+        share, points = score.share(seat), score.mean_points(seat)
+        faults = sum(score.faults_of(seat).values())
+        table.add_row(
+            str(seat_number(seat)),
+            Text(short(name, NAME_WIDTH)),
+            str(score.firsts[seat]),
+            f"{100 * share.share:.1f} %" if share else "-",
+            interval(share) if share else "-",
+            "-" if points is None else _points(points),
+            Text(str(faults), style="red" if faults else ""),
+        )
+    return table
+
+
+def _points(value: float) -> str:
+    return f"{value:.1f}" if abs(value) < 10_000 else f"{value:.0f}"
+
+
+def _elo_sentence(first: Estimate) -> str:
+    difference, low, high = (elo(value) for value in (first.share, first.low, first.high))
+    if difference is not None and low is not None and high is not None:
+        return f"Elo of seat 1 over seat 2: {difference:+.0f} (95 %: {low:+.0f} to {high:+.0f})"
+    if low is not None:
+        return f"Elo of seat 1 over seat 2: {low:+.0f} or more"
+    if high is not None:
+        return f"Elo of seat 1 over seat 2: {high:+.0f} or less"
+    return "Elo of seat 1 over seat 2: not known yet"
+
+
+def _show_faults(console: Console, bots: Sequence[str], score: Score) -> None:
+    if not score.faults:
+        return
+    console.print()
+    console.print(Text("Faults", style="bold"))
+    for (seat, fault, command), count in sorted(score.faults.items()):
+        why = f"{count} x {fault} at {command or 'the start'}"
+        if is_recorded(bots[seat]):
+            ended = fault is Fault.EXITED
+            why += ": its recorded lines end there" if ended else ": its recorded lines do not fit here"
+        console.print(Text.assemble(f"  seat {seat_number(seat)}  ", (why, "red")), soft_wrap=True)
+
+
+def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
+    if not clock.own:
+        return
+    ascii_only = not console.encoding.lower().startswith("utf")
+    console.print()
+    console.print(Text("Response times: how many prompts took up to that many percent of their limit", style="bold"))
+    heads = "".join(label.rjust(COLUMN) for label in LABELS[:-2]) + "  100 late"
+    for seat, name in enumerate(bots):
+        console.print()
+        console.print(Text(f"seat {seat_number(seat)}  {short(name, 66)}"), no_wrap=True)
+        console.print(Text(f"{'':10}{heads}  median     p99 slowest  limit"), no_wrap=True, crop=False)
+        for command, times in clock.own.get(seat, {}).items():
+            console.print(_row(command, times, ascii_only), no_wrap=True, crop=False)
+            cpu = clock.cpu.get(seat, {}).get(command)
+            if cpu is not None:
+                console.print(_row("  CPU", cpu, ascii_only), no_wrap=True, crop=False)
+    console.print()
+    if any(BANK in commands for commands in clock.own.values()):
+        console.print("bank: what a whole match took of its time bank")
+    if clock.taken.replies:
+        console.print(clock.taken.sentence, "Response times are the bots' own.", sep="\n", soft_wrap=True)
+
+
+def _row(label: str, times: Times, ascii_only: bool) -> Text:
+    """One command's histogram and its numbers, 80 columns wide."""
+    bars = ASCII_BARS if ascii_only else BARS
+    most = max(times.buckets)
+    row = Text(f"  {label:8.8}")
+    for bucket, count in enumerate(times.buckets[: len(EDGES)]):
+        height = -(-count * (len(bars) - 1) // most) if count else 0
+        width = COLUMN + (bucket == NEAR)
+        row.append(" " + bars[height] * (width - 1), style="magenta" if bucket == NEAR else "green")
+    late = times.buckets[-1]
+    row.append(f"{late:5d}" if late else f"{'-':>5}", style="red" if late else "")
+    numbers = (duration(times.quantile(0.5)), duration(times.quantile(0.99)), duration(times.slowest_ns))
+    row.append(f" {numbers[0]:>7} {numbers[1]:>7} {numbers[2]:>7}")
+    row.append(f" {'≤' if times.varying and not ascii_only else ''}{limit(times.limit_ns)}".rjust(7))
+    return row

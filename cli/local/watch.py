@@ -1,0 +1,163 @@
+"""Look at a match that was played: is it what the rules say, and what happened in it?"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from cli.author.matches import Looked, look
+from cli.console import command, err, fail, out, plain, short
+from cli.local.transcripts import doubt, players
+from cli.replays import GENERIC, VIEWS
+from cli.server.client import Server, Token
+from engine.figures import counted, points, seat_number
+from engine.games import GAMES
+from engine.replay import Diverged
+from engine.replay import replay as play_again
+from engine.transcript import Transcript, encode_result
+from engine.verdicts import Taken, ending
+from league.verification.agreement import disagreements
+from league.verification.fairness import BY_THEMSELVES, Dealt, Told, wrong_secret, wrong_seed
+
+NAME_WIDTH = 68
+
+File = Annotated[Path, typer.Argument(help="A transcript (.jsonl or .jsonl.zst), or the number of a match.")]
+
+
+def replay(
+    file: File,
+    round_number: Annotated[
+        int | None, typer.Option("--round", min=0, help="Only this round (or exchange, where there are no rounds).")
+    ] = None,
+    speed: Annotated[float, typer.Option(min=0, max=1000, help="Rounds a second; 0: everything at once.")] = 0,
+    server: Server = "",
+    token: Token = "",
+) -> None:
+    """Show a match round by round: who did what, how long it took, and how it ended."""
+    looked = look(file, server, token)
+    transcript = looked.transcript
+    reason = doubt(transcript)
+    view = VIEWS.get(transcript.game, GENERIC) if reason is None else GENERIC
+    if reason is not None:
+        err.print(f"[red]Not verified:[/] {plain(reason)}. What follows is what the file claims.", soft_wrap=True)
+    names = players(transcript)
+    if round_number is None:
+        out.print(Text(f"{transcript.game}, seed {transcript.seed.hex()}", style="bold"))
+        seated = (f"  seat {seat_number(seat)}  {short(name, NAME_WIDTH)}" for seat, name in enumerate(names))
+        out.print(Text("\n".join(seated) + "\n"))
+    shown = 0
+    for page in view.pages(transcript):
+        if round_number in (None, page.round):
+            if shown and speed:
+                time.sleep(1 / speed)
+            out.print(page.content)
+            shown += 1
+    if not shown:
+        fail(f"{looked.name} has no round {round_number}", 2)
+    if (taken := Taken.of(transcript.prompts())).replies:
+        out.print(f"{taken.sentence} Response times are the bots' own; behind a plus is what the host took.")
+
+
+def verify(
+    file: File,
+    as_json: Annotated[bool, typer.Option("--json", help="The outcome as one JSON object.")] = False,
+    server: Server = "",
+    token: Token = "",
+) -> None:
+    """Re-simulate a transcript by the rules; a match's, given its number, is compared with what the league says too.
+
+    Exit code 1 with the exchange's number if the rules lead anywhere else, or with all that differs.
+    """
+    looked = look(file, server, token)
+    name, transcript = looked.name, looked.transcript
+    wrong = _disagreements(looked)
+    if wrong:
+        if as_json:
+            print(json.dumps({"verified": False, "exchange": None, "detail": "; ".join(wrong)}))
+        fail(f"{name} is not what the league says: {'; '.join(wrong)}")
+    game = GAMES.get(transcript.game) or fail(f"{name} is of {transcript.game!r}, a game not known here", 2)
+    try:
+        play_again(game, transcript)
+    except Diverged as error:
+        if as_json:
+            print(json.dumps({"verified": False, "exchange": error.at_exchange, "detail": error.detail}))
+        fail(f"{name} is not what the rules say: {error}")
+    except ValueError as error:
+        fail(f"{name}: {error}")
+    _show_verified(looked, as_json)
+
+
+def _disagreements(looked: Looked) -> list[str]:
+    """Where the transcript, the match and its season differ, as clauses; none for a file."""
+    if looked.match is None or looked.season is None:
+        return []
+    match, season = looked.match, looked.season
+    told = Told(season.dice_commitment, season.dice_secret)
+    secret, seed = wrong_secret(told), wrong_seed(told, Dealt(match.id, match.deal, match.commitment, match.seed))
+    of_its_season = [secret.rstrip(".")] if secret else [f"the match {seed}"] if seed else []
+    return disagreements(looked.transcript, match) + of_its_season
+
+
+def _show_verified(looked: Looked, as_json: bool) -> None:
+    """What was found, what that covers, and what it does not."""
+    transcript, match = looked.transcript, looked.match
+    taken, count = Taken.of(transcript.prompts()), len(transcript.exchanges)
+    if as_json:
+        told = {"verified": True, "match": match and match.id, "exchanges": count, "attempt": transcript.attempt}
+        print(json.dumps(told | {"taken": asdict(taken)} | encode_result(transcript.result)))
+        return
+    out.print(f"{plain(looked.name)}: verified, {counted(count, 'exchange')} of {transcript.game}.", soft_wrap=True)
+    for seat in range(transcript.seats):
+        out.print(f"  {plain(_ending(transcript, seat))}", soft_wrap=True)
+    if transcript.attempt > 1:
+        out.print(f"It was played at attempt {transcript.attempt}, with that attempt's dice.")
+    if taken.replies:
+        out.print(taken.sentence)
+    out.print(
+        f"Checked: every line, every event and the result follow from rules, dice and replies. {_compared(looked)}"
+    )
+    out.print(
+        "Not checked, and the host's word: that the bots gave these replies, and the times and CPU times beside them. "
+        "What a bot wrote to stderr is no part of a transcript."
+    )
+
+
+def _ending(transcript: Transcript, seat: int) -> str:
+    """How it ended for a seat."""
+    result = transcript.result
+    words = [f"seat {seat_number(seat)} {short(players(transcript)[seat], NAME_WIDTH)}: {ending(transcript, seat)}"]
+    if result.points is not None:
+        scored = points(result.points[seat])
+        words.append(f"{scored} {'point' if scored == '1' else 'points'}")
+    if seat in result.faults:
+        last = transcript.last_prompt(seat)
+        words.append(f"{result.faults[seat]} at {last.message.command}" if last else str(result.faults[seat]))
+    return ", ".join(words)
+
+
+def _compared(looked: Looked) -> str:
+    """What the transcript was compared with, or why with nothing."""
+    if looked.match is None:
+        number = looked.transcript.about.get("match")
+        ask = command("verify", str(number) if type(number) is int else "NUMBER")
+        return (
+            "A file cannot tell whether a league has this match, who played it, or whether its dice were committed to "
+            f"before: `{ask}` asks the league."
+        )
+    season = looked.season
+    if season is None or season.dice_commitment is None:
+        drawn = BY_THEMSELVES
+    elif season.dice_secret is None:
+        drawn = "Whether its dice follow from the secret of its season is told with the final standings."
+    else:
+        drawn = f"Its dice follow from the secret of its season, number {looked.match.deal}."
+    return (
+        "Game, dice and their commitment, attempt, players, places, points and faults are what the league says of "
+        f"match {looked.match.id}. {drawn}"
+    )

@@ -1,0 +1,1 @@
+"""What an operator does on a machine of the deployment."""

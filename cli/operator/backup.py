@@ -1,0 +1,227 @@
+"""`deadheat backup`, `restore`, `upgrade`: for operators, on a machine that reaches the database and the blobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import Progress
+
+from cli.console import err, fail, out, plain
+from cli.operator import organiser_token
+from cli.server.client import AsJson, print_json
+from engine.figures import counted
+from league.config import Settings
+
+if TYPE_CHECKING:
+    from league.storage.backup import Backup
+    from league.storage.restore import Checked
+
+MOST_LOST = 20
+"""Lost blobs that are told one by one."""
+
+Folder = Annotated[Path, typer.Argument(help="The folder of back-ups.", file_okay=False)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs."""
+    app.command()(backup)
+    app.command()(restore)
+    app.command()(upgrade)
+
+
+def backup(
+    folder: Folder,
+    keep: Annotated[int, typer.Option(min=0, help="Remove all but so many; 0: keep all.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Back the whole league up while it runs. A second back-up into the same folder copies only what is new."""
+    from league.storage import backup as backups
+
+    with _progress() as progress, _one_sentence():
+        made = backups.back_up(Settings(), folder, progress)
+        pruned = backups.prune(folder, keep, made) if keep else backups.Pruned(0, None, [])
+    if as_json:
+        print_json({**_facts(made), "removed": pruned.removed})
+    else:
+        _tell(made)
+        if gone := pruned.removed:
+            out.print(f"{gone} older {'ones are' if gone > 1 else 'one is'} removed.")
+    if pruned.spared:
+        _note(f"{pruned.spared} stays as well: it is the newest back-up that lacks nothing.")
+    for sentence in pruned.unreadable:
+        _note(f"A back-up was left alone. {sentence} Look at it, and remove its folder if it is of no use.")
+    _tell_lost(made, made.lost)
+    if made.lost:
+        fail(f"{counted(len(made.lost), 'blob')} that the database names could not be backed up; all else is")
+
+
+def restore(
+    path: Annotated[Path, typer.Argument(help="A back-up, or a folder of back-ups: then the newest.", exists=True)],
+    force: Annotated[bool, typer.Option("--force", help="Replace the league that is here.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only look whether it could be restored.")] = False,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Go on without what is missing or damaged in the back-up's store.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make this deployment what a back-up was. Stop everything first."""
+    from league.storage import restore as restoring
+    from league.storage.backup import read_backup
+
+    settings = Settings()
+    with _progress() as progress, _one_sentence():
+        chosen = read_backup(path)
+        if check:
+            checked = restoring.check(chosen, allow_missing=allow_missing, progress=progress)
+        else:
+            checked = restoring.restore(settings, chosen, force=force, allow_missing=allow_missing, progress=progress)
+    if as_json:
+        found = {"replayed": checked.replayed, "unlike": checked.unlike}
+        print_json({**_facts(chosen), **found, "lost": sorted(checked.lost), "restored": not check})
+        return
+    _tell(chosen)
+    _tell_checked(checked)
+    _tell_lost(chosen, checked.lost)
+    out.print("It can be restored." if check else "It is restored, and the audit log says so. Start everything again.")
+    if not check:
+        _tell_access(settings)
+
+
+def upgrade(
+    folder: Annotated[Path | None, typer.Option("--backup", help="Back up into this folder first.")] = None,
+    no_backup: Annotated[bool, typer.Option("--no-backup", help="There is one already.")] = False,
+) -> None:
+    """Bring a league to this version: back it up, then migrate its database. Workers of other versions step aside."""
+    from league.database import Database
+    from league.storage.backup import back_up
+    from league.storage.schema import SchemaAge, must_fit, newest_revision, revision
+
+    if (folder is None) != no_backup:
+        fail("say where to back up first (--backup FOLDER), or that you have done so (--no-backup)", 2)
+    settings = Settings()
+    with _one_sentence():
+        database = Database(settings)
+        try:
+            before = revision(database.engine)
+            if before is not None and folder is not None:
+                with _progress() as progress:
+                    made = back_up(settings, folder, progress)
+                _tell(made)
+                _tell_lost(made, made.lost)
+            must_fit(database.engine, SchemaAge.NONE, SchemaAge.OLDER)
+            database.migrate()
+        finally:
+            database.close()
+    after = newest_revision()
+    if before == after:
+        out.print(f"The database has this version's schema ({after}) already.")
+    else:
+        out.print(f"The database is migrated from {before or 'nothing'} to {after}. Start this version everywhere.")
+
+
+def _facts(made: Backup) -> dict[str, Any]:
+    """What a back-up holds, `blobs` without those that are `missing`."""
+    manifest = made.manifest
+    return {
+        "path": str(made.path),
+        "taken_at": manifest.taken_at,
+        "source": manifest.source,
+        "revision": manifest.revision,
+        "rows": sum(table.rows for table in manifest.tables.values()),
+        "blobs": manifest.blobs - len(manifest.missing),
+        "missing": manifest.missing,
+    }
+
+
+def _tell(made: Backup) -> None:
+    facts = _facts(made)
+    out.print(
+        f"{made.path}: taken {facts['taken_at']} from {facts['source']}, schema {facts['revision']}, "
+        f"{counted(facts['rows'], 'row')}, {counted(facts['blobs'], 'blob')}.",
+        soft_wrap=True,
+    )
+
+
+def _tell_checked(checked: Checked) -> None:
+    out.print(
+        f"In order: the database, the chain of the audit log, {counted(checked.blobs, 'blob')}. "
+        f"Re-simulated: {counted(checked.replayed, 'transcript')}, "
+        f"of which {checked.replayed - len(checked.unlike)} end as they did.",
+        soft_wrap=True,
+    )
+    for sentence in checked.unlike:
+        _note(sentence)
+
+
+def _tell_lost(made: Backup, lost: Mapping[str, str]) -> None:
+    """What a back-up could not get, or has lost: whose it is, and why; the manifest has the whole list."""
+    from league.storage.backup import owners
+
+    whose = owners(made.database, lost.keys()) if lost else {}
+    for name in sorted(lost, key=whose.__getitem__)[:MOST_LOST]:
+        _note(f"Without the {whose[name]}. {lost[name]}")
+    if len(lost) > MOST_LOST:
+        _note(f"{len(lost) - MOST_LOST} more are lost.")
+
+
+def _note(sentence: str) -> None:
+    err.print(f"[magenta]note:[/] {plain(sentence)}", soft_wrap=True)
+
+
+def _tell_access(settings: Settings) -> None:
+    """Who gets in now, and how the organiser does."""
+    from league.database import Database
+    from league.service.rulings.operators import Standing
+
+    file, database = organiser_token.token_file(settings), Database(settings)
+    found = organiser_token.standing(database, file)
+    database.close()
+    out.print(
+        "Accounts, passwords and tokens are those of the back-up: who signed up or got a token later must do so again.",
+        soft_wrap=True,
+    )
+    place = plain(str(file))
+    if found is Standing.GOOD:
+        told = f"The organiser's token in {place} is still good."
+    elif why_not := organiser_token.taken_away(found, file):
+        told = plain(why_not)
+    else:
+        told = f"There is no organiser's token of this league in {place}: `deadheat serve` writes a new one there "
+        told += "when it starts, and then the one that the back-up knows opens nothing any more."
+    out.print(told, soft_wrap=True)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    with Progress(console=err, transient=True) as bar:
+        task = bar.add_task("blobs", total=None)
+        yield lambda done, of_all: bar.update(task, completed=done, total=of_all)
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """What is wrong with a back-up or the deployment, as an error of the command."""
+    from obstore.exceptions import BaseError
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from league.errors import BlobsAway
+    from league.storage.backup import BadBackup
+    from league.storage.restore import NotEmpty
+    from league.storage.schema import WrongSchema
+
+    try:
+        yield
+    except NotEmpty as error:
+        fail(f"{error} (`--force` replaces a league that is stopped.)")
+    except (BadBackup, WrongSchema, OSError) as error:
+        fail(str(error))
+    except BlobsAway as error:
+        fail(f"the blob store does not do its part: {error.why}")
+    except BaseError as error:
+        fail(f"the blob store does not do its part: {error}")
+    except SQLAlchemyError as error:
+        fail(f"the database does not do its part: {error}")

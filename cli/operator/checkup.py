@@ -1,0 +1,403 @@
+"""What `deadheat doctor` looks at: each check is a function that yields findings, and knows whom it concerns.
+
+A check tries the thing itself, as those who need it will, and says what is wrong in words with the way to mend it.
+None changes anything that matters: a blob named `check` is written, a container and its folder go away again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from cli.console import ROOT
+from league.config import Settings
+from league.safety import unsafe_settings
+from league.storage.room import blob_folder, room_at
+
+if TYPE_CHECKING:
+    from league.database import Database
+
+CLOCK_SECONDS = 1.0
+"""How far this machine's clock may be from the database's; leases are told by the database's alone."""
+
+OLD_QUEUE_SECONDS = 600
+SLOW_SECONDS = 1.0
+LOW_DISK_SHARE, LOW_DISK_BYTES = 0.05, 2 * 1024**3
+STA_UNSYNC = 0x0040
+
+
+class Verdict(StrEnum):
+    """How a thing was found."""
+
+    GOOD = "good"
+    REMARK = "remark"  # works, and could be better
+    WRONG = "wrong"
+
+
+class Role(StrEnum):
+    """What this machine is to do."""
+
+    ALL = "all"
+    API = "api"
+    SCHEDULER = "scheduler"
+    CONTROL = "control"
+    WORKER = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the doctor's; `cure` where something is to be done."""
+
+    about: str
+    verdict: Verdict
+    text: str
+    cure: str = ""
+
+
+Check = Callable[[Settings], Iterator[Finding]]
+
+
+def look(settings: Settings, role: Role) -> Iterator[Finding]:
+    """Every check that concerns the role, one after the other."""
+    for about, roles, check in CHECKS:
+        if role is not Role.ALL and role not in roles:
+            continue
+        try:
+            yield from check(settings)
+        except Exception as error:  # noqa: BLE001  a doctor who faints helps nobody, and any library may be in trouble
+            told = (str(error).splitlines() or [""])[0]
+            yield Finding(about, Verdict.WRONG, f"{type(error).__name__}: {told}", CURES.get(about, ""))
+
+
+# Everybody's ------------------------------------------------------------------------------------------------------
+
+
+def check_settings(settings: Settings) -> Iterator[Finding]:
+    """Secrets that anybody guesses, files that anybody reads, parts that do not belong together."""
+    about = "settings"
+    strict = settings.model_copy(update={"environment": "production"})
+    refused = {str(unsafe) for unsafe in unsafe_settings(settings)}
+    for unsafe in unsafe_settings(strict):
+        verdict = Verdict.WRONG if str(unsafe) in refused else Verdict.REMARK
+        yield Finding(about, verdict, f"{unsafe.setting}: {unsafe.why}", unsafe.mend)
+    if settings.environment != "production":
+        cure = "set DEADHEAT_ENVIRONMENT=production before strangers come"
+        yield Finding(about, Verdict.REMARK, "What is not safe in production is only remarked.", cure)
+    if settings.database_url.startswith("postgresql") and not settings.broker_url:
+        cure = "set DEADHEAT_BROKER_URL to a Redis"
+        yield Finding(about, Verdict.REMARK, "Messages are files, so all processes must run on this machine.", cure)
+    if settings.judge_unfit:
+        cure = "unset DEADHEAT_JUDGE_UNFIT"
+        yield Finding(about, Verdict.REMARK, "Machines that are unfit judge all the same.", cure)
+    if settings.data_dir.is_dir() and settings.data_dir.stat().st_mode & 0o007 and not settings.database_url:
+        cure = f"chmod 700 {settings.data_dir}"
+        yield Finding(about, Verdict.REMARK, f"Others on this machine can read {settings.data_dir}.", cure)
+    if not refused:
+        yield Finding(about, Verdict.GOOD, f"A deployment of the kind {settings.environment} starts with them.")
+
+
+def check_database(settings: Settings) -> Iterator[Finding]:
+    """It answers, has this version's schema, and its clock is near ours."""
+    from sqlalchemy import text
+
+    from league.storage.schema import SchemaAge, WrongSchema, age_of, revision
+
+    about = "database"
+    database = _database(settings)
+    if database is None:
+        cure = "`deadheat serve` makes one, or `deadheat upgrade --no-backup`"
+        yield Finding(about, Verdict.WRONG, "There is no league yet.", cure)
+        return
+    try:
+        began_at = time.monotonic()
+        with database.engine.connect() as connection:
+            server = connection.dialect.name == "postgresql"
+            version = connection.execute(text("SHOW server_version" if server else "SELECT sqlite_version()")).scalar()
+            told = connection.execute(text("SELECT clock_timestamp()")).scalar_one() if server else None
+        took_ms = (time.monotonic() - began_at) * 1000
+        kind = "PostgreSQL" if server else "SQLite"
+        found = revision(database.engine)
+        age = age_of(found)
+        if age is SchemaAge.CURRENT:
+            yield Finding(about, Verdict.GOOD, f"{kind} {version} answers in {took_ms:.0f} ms, with schema {found}.")
+        else:
+            yield Finding(about, Verdict.WRONG, str(WrongSchema(found, age)), "see the sentence, and back up first")
+        if told is not None:
+            apart = abs((told.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+            if apart > CLOCK_SECONDS + took_ms / 1000:
+                cure = "let both follow time servers (`timedatectl set-ntp true`)"
+                yield Finding("clock", Verdict.REMARK, f"Ours and the database's are {apart:.1f} s apart.", cure)
+            else:
+                yield Finding("clock", Verdict.GOOD, "Ours agrees with the database's.")
+    finally:
+        database.close()
+
+
+def check_broker(settings: Settings) -> Iterator[Finding]:
+    """Messages can be sent, and it drops none in silence."""
+    from workers.queue import check
+
+    check(settings, 5)
+    kind = "Redis" if settings.broker.startswith("redis") else "The folder of messages"
+    yield Finding("broker", Verdict.GOOD, f"{kind} takes messages.")
+    if settings.broker.startswith("redis"):
+        import redis
+
+        with redis.Redis.from_url(settings.broker, socket_timeout=5) as client:
+            policy = client.info("memory").get("maxmemory_policy", "noeviction")
+        if policy != "noeviction":
+            cure = "set maxmemory-policy to noeviction"
+            yield Finding("broker", Verdict.REMARK, f"A full Redis drops messages ({policy}); they come later.", cure)
+
+
+def check_blobs(settings: Settings) -> Iterator[Finding]:
+    """What is written is read again. Nothing is deleted: Deadheat never does, so the store may forbid it."""
+    from league.blobs import Blobs
+
+    began_at = time.monotonic()
+    Blobs(settings.blobs).check()
+    took = time.monotonic() - began_at
+    where = urlsplit(settings.blobs).scheme
+    verdict = Verdict.GOOD if took < SLOW_SECONDS else Verdict.REMARK
+    cure = "" if verdict is Verdict.GOOD else "a store nearer by; every match writes there"
+    yield Finding("blobs", verdict, f"The store ({where}) was written to and read from in {took * 1000:.0f} ms.", cure)
+
+
+def check_clock(_: Settings) -> Iterator[Finding]:
+    """Whether something keeps this machine's clock right."""
+    status = _clock_status()
+    if status is None or status & STA_UNSYNC:
+        cure = "let it follow time servers (`timedatectl set-ntp true`), unless its host does"
+        yield Finding("clock", Verdict.REMARK, "Nobody keeps this machine's clock right, says its kernel.", cure)
+    else:
+        yield Finding("clock", Verdict.GOOD, "The kernel says that this machine's clock is kept right.")
+
+
+def check_disk(settings: Settings) -> Iterator[Finding]:
+    """Room where we write: our own files, and blobs if they are files."""
+    folders = {}
+    own = settings.data_dir.absolute()
+    if own.exists() or not settings.database_url:  # with a database and a store elsewhere, only workers write there
+        # In a worker's container `run` is the one part of it that is not the container's own.
+        folders[_there(own / "run" if (own / "run").is_dir() else own)] = "DEADHEAT_DATA_DIR"
+    blobs = blob_folder(settings.blobs)
+    if blobs is not None:
+        folders.setdefault(_there(blobs), "DEADHEAT_BLOB_URL")
+    told: set[int] = set()
+    for folder, setting in folders.items():
+        disk = folder.stat().st_dev
+        if disk not in told:
+            told.add(disk)
+            yield _room(folder, f"make room, or move it ({setting})")
+
+
+def _there(folder: Path) -> Path:
+    """It, or the nearest above it that is there."""
+    while not folder.exists():
+        folder = folder.parent
+    return folder
+
+
+def _room(folder: Path, cure: str) -> Finding:
+    room = room_at(folder)
+    free = f"{room.free_bytes / 1024**3:.1f} GiB free where {folder} lies"
+    if room.free_bytes < max(LOW_DISK_BYTES, LOW_DISK_SHARE * room.size_bytes):
+        return Finding("disk", Verdict.WRONG, f"Only {free}.", cure)
+    if room.free_ratio < LOW_DISK_SHARE:
+        return Finding("disk", Verdict.WRONG, f"{free}, but only {room.free_files} inodes.", cure)
+    return Finding("disk", Verdict.GOOD, f"{free}.")
+
+
+# The deployment as a whole ----------------------------------------------------------------------------------------
+
+
+def check_running(settings: Settings) -> Iterator[Finding]:
+    """Who is there: a scheduler that leads, machines that judge, a queue that moves. Nobody is at first."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from league.service.series import hosts as league_hosts
+    from league.service.views.queues import queues
+    from league.storage.schema import WrongSchema, must_fit
+
+    database = _database(settings)
+    if database is None:
+        return
+    try:
+        must_fit(database.engine)
+        with database.reading() as session:
+            hosts = league_hosts.hosts(session)
+            waiting = queues(session).queues
+    except (SQLAlchemyError, WrongSchema):
+        return  # `check_database` has told
+    finally:
+        database.close()
+    judging = [host.name for host in hosts if host.judges]
+    if judging:
+        yield Finding("workers", Verdict.GOOD, f"{len(judging)} of {len(hosts)} machines judge: {', '.join(judging)}.")
+    else:
+        cure = "start a worker; `deadheat workers` says why one that is there does not judge"
+        yield Finding("workers", Verdict.REMARK, "No machine judges at present.", cure)
+    yield _scheduler(settings)
+    for queue in waiting:
+        if queue.oldest_seconds > OLD_QUEUE_SECONDS:
+            text = f"The oldest {queue.name} job waits for {queue.oldest_seconds / 60:.0f} minutes."
+            yield Finding("queue", Verdict.REMARK, text, "more workers, or fit ones")
+
+
+def _scheduler(settings: Settings) -> Finding:
+    """Whether one leads: then nobody else can."""
+    from redis.exceptions import RedisError
+
+    from workers.leader import lease_of
+
+    about = "scheduler"
+    lease = lease_of(settings)
+    try:
+        free = lease.hold()
+        lease.release()
+    except RedisError as error:
+        return Finding(
+            about, Verdict.WRONG, f"None can lead, for Redis grants nothing: {str(error).rstrip('.')}.", CURES["broker"]
+        )
+    if free:
+        return Finding(about, Verdict.REMARK, "None is running.", "start `deadheat scheduler` (or `serve`)")
+    return Finding(about, Verdict.GOOD, "One leads.")
+
+
+# A machine that plays ---------------------------------------------------------------------------------------------
+
+
+def check_engine(settings: Settings) -> Iterator[Finding]:
+    """The engine, the image, and the folder that both must see; as root, which a match needs."""
+    from sandbox.box import SandboxError
+    from sandbox.docker import DockerSandbox
+
+    if settings.sandbox == "local":
+        return
+    if os.geteuid() != 0:
+        yield Finding("engine", Verdict.WRONG, "A worker that plays must be root.", "start it as root")
+        return
+    run_dir = settings.data_dir.absolute() / "run"
+    try:
+        sandbox = DockerSandbox(settings.image, run_dir, settings.runtime)
+    except SandboxError as error:
+        yield Finding("engine", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", CURES["engine"])
+        return
+    try:
+        image = sandbox.image()
+        yield Finding("engine", Verdict.GOOD, f"The Docker Engine answers and has {settings.image}.")
+        variant = settings.image.rpartition(":")[2]
+        recipe = _image_recipe(variant) if settings.image.startswith("deadheat/judge:") else None
+        if recipe is not None and image.recipe != recipe:
+            text = f"{settings.image} was not built by this version's recipe."
+            yield Finding("image", Verdict.REMARK, text, f"deploy/images/build {variant}")
+        yield _shared_folder(settings, run_dir)
+    finally:
+        sandbox.close()
+
+
+def _shared_folder(settings: Settings, run_dir: Path) -> Finding:
+    """Whether a container sees what we write there: it must be on the engine's own file system, under this path."""
+    import docker
+    from docker.errors import ContainerError, DockerException
+    from docker.types import Mount
+
+    from sandbox.runtimes import NO_PARSER, NO_PARSER_CURE, lacks_apparmor_parser
+
+    client = docker.from_env(timeout=30)
+    try:
+        with tempfile.TemporaryDirectory(prefix="doctor-", dir=run_dir) as folder:
+            (Path(folder) / "seen").touch()
+            client.containers.run(
+                settings.image,
+                ["test", "-f", "/doctor/seen"],
+                mounts=[Mount("/doctor", folder, type="bind", read_only=True)],
+                network_mode="none",
+                remove=True,
+            )
+    except (ContainerError, DockerException) as error:
+        if lacks_apparmor_parser(error):
+            return Finding("engine", Verdict.WRONG, f"No container starts: {NO_PARSER}.", NO_PARSER_CURE)
+        cure = f"mount {run_dir} of the engine's machine at the same path in the worker's container"
+        return Finding("fifos", Verdict.WRONG, f"A container does not see {run_dir}: {error}".splitlines()[0], cure)
+    finally:
+        client.close()
+    return Finding("fifos", Verdict.GOOD, f"Containers see {run_dir} as this process does.")
+
+
+def check_fitness(settings: Settings) -> Iterator[Finding]:
+    """The host check, as a worker has it when it starts; its remarks and faults."""
+    from sandbox.check import QUICK_ROUNDS, check_host
+    from sandbox.fitness import Level
+    from workers.context import Context
+
+    if settings.sandbox == "local" or os.geteuid() != 0:
+        return
+    context = Context(settings)
+    with context.slots.take() as cpus:
+        report = check_host(context.sandbox, cpus, QUICK_ROUNDS)
+    for finding in report.findings:
+        if finding.level is not Level.GOOD:
+            verdict = Verdict.WRONG if finding.level is Level.UNFIT else Verdict.REMARK
+            yield Finding("fitness", verdict, finding.text, finding.mend)
+    if report.fit:
+        yield Finding("fitness", Verdict.GOOD, "This machine is fit to judge.")
+
+
+def _image_recipe(variant: str) -> str | None:
+    """The hash that deploy/images/build gives to this variant; None where its sources are not here."""
+    folder = ROOT / "deploy" / "images"
+    variants = ["core"] if variant == "core" else ["core", variant]
+    names = ["build", "play.py", *(f"{name}.packages" for name in variants), *(f"{name}.play" for name in variants)]
+    sources = [*(folder / name for name in names), ROOT / "sandbox" / "images" / "init.c"]
+    if not all(path.is_file() for path in sources):
+        return None
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+
+
+def _database(settings: Settings) -> Database | None:
+    """None: the embedded default has no file yet, and asking would make it."""
+    from league.database import Database
+
+    if not settings.database_url and not (settings.data_dir / "deadheat.sqlite3").exists():
+        return None
+    return Database(settings)
+
+
+def _clock_status() -> int | None:
+    """The kernel's word for its clock (adjtimex(2)); None: it says nothing."""
+    words = (ctypes.c_long * 64)()  # struct timex: a mode, offset, frequency, two errors, then the status
+    if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(words)) < 0:
+        return None
+    return ctypes.c_int.from_buffer(words, 5 * ctypes.sizeof(ctypes.c_long)).value
+
+
+EVERYBODY = frozenset(Role)
+PLAYS = frozenset({Role.WORKER})
+CHECKS: tuple[tuple[str, frozenset[Role], Check], ...] = (
+    ("settings", EVERYBODY, check_settings),
+    ("database", EVERYBODY, check_database),
+    ("broker", EVERYBODY, check_broker),
+    ("blobs", EVERYBODY, check_blobs),
+    ("clock", EVERYBODY, check_clock),
+    ("disk", EVERYBODY, check_disk),
+    ("running", frozenset({Role.API}), check_running),
+    ("engine", PLAYS, check_engine),
+    ("fitness", PLAYS, check_fitness),
+)
+CURES = {
+    "database": "is it running, and is DEADHEAT_DATABASE_URL right?",
+    "broker": "is it running, not full, no replica, and is DEADHEAT_BROKER_URL right?",
+    "blobs": "is DEADHEAT_BLOB_URL right, and may we write there (AWS_... for S3)?",
+    "engine": "./scripts/bootstrap brings an engine, deploy/images/build the image",
+}

@@ -1,0 +1,276 @@
+"""The demonstration behind scripts/demo: a server, four authors, five bots, one season. Over HTTP only.
+
+Everything is kept in the data directory, so a second run finds authors and bots there and plays a further season.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from cli.author.leaderboard import standings_table
+from cli.author.submit import read_bot
+from cli.console import err, out, plain
+from cli.server.api_client import Client, Refused
+from cli.server.api_models import Leaderboard
+from cli.server.follow import wait_for_build
+from league.config import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+GAME = "yacht-auction"
+PASSWORD = "only a demonstration"  # noqa: S105  of authors that exist nowhere else
+STALL_SECONDS = 180
+"""No match finished for this long: something is broken, and waiting longer would not mend it."""
+
+PATIENCE_SECONDS = 15
+"""After this long without a finished match the demonstration says whether this machine may judge at all; and so often
+what the server does that is not ready yet."""
+
+LONGEST_SERIES = 10
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A reference bot and who uploads it."""
+
+    author: str
+    bot: str
+    path: Path
+
+
+ENTRANTS = (
+    Entrant("ada", "expert", ROOT / "bots" / GAME / "expert" / "main.py"),
+    Entrant("barbara", "counter", ROOT / "bots" / GAME / "counter"),  # C, several files: goes up as a zip
+    Entrant("charles", "greedy", ROOT / "bots" / GAME / "greedy" / "main.py"),
+    Entrant("dennis", "random", ROOT / "bots" / GAME / "random" / "main.py"),
+    Entrant("dennis", "random-too", ROOT / "bots" / GAME / "random" / "main.py"),
+)
+
+
+def main() -> int:
+    """Run the demonstration; the exit code."""
+    parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
+    parser.add_argument("--once", action="store_true", help="end after the leaderboard")
+    parser.add_argument("--json", action="store_true", help="with --once: end with one JSON object on a line")
+    parser.add_argument("--matches", type=int, default=200, help="play at least that many (default 200)")
+    arguments = parser.parse_args()
+    started_at = time.monotonic()
+    settings = Settings()
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    server = start_server(settings)
+    try:
+        url = f"http://{settings.host}:{settings.port}"
+        wait_until_ready(url, server, settings)
+        season_id = play_season(url, settings, arguments.matches)
+        board = show(url, season_id)
+        if arguments.json:
+            print(json.dumps(summary(board, f"{url}/seasons/{season_id}", time.monotonic() - started_at)), flush=True)
+        if not arguments.once:
+            err.print("The server stays up; Ctrl-C stops it.")
+            server.wait()
+    except Refused as error:
+        err.print(f"[red]error:[/] {error}")
+        return 1
+    except (Broken, KeyboardInterrupt) as error:
+        err.print(f"[red]stopped:[/] {error}  The server's log is {log_file(settings)}")
+        return 1
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait()
+    return 0
+
+
+class Broken(Exception):
+    """The demonstration cannot go on; the text says why."""
+
+
+def log_file(settings: Settings) -> Path:
+    """Where the server's own words go."""
+    return settings.data_dir.absolute() / "logs" / "serve.log"
+
+
+def start_server(settings: Settings) -> subprocess.Popen[bytes]:
+    """`deadheat serve` as a child."""
+    err.print(f"==> Starting the server (log: {log_file(settings)})", soft_wrap=True)
+    log_file(settings).parent.mkdir(parents=True, exist_ok=True)
+    with log_file(settings).open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "cli.main", "serve"],
+            cwd=ROOT,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())},
+            start_new_session=True,
+        )
+
+
+def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settings) -> None:
+    """Until /readyz says so, for as long as the server lives: a slow machine may take minutes."""
+    began_at = told_at = time.monotonic()
+    with Client(url) as client:
+        while True:
+            if server.poll() is not None:
+                raise Broken(f"the server ended: {last_word(settings)}")
+            try:
+                client.call("GET", "/readyz")
+                return
+            except Refused:
+                now = time.monotonic()
+                if now - told_at > PATIENCE_SECONDS:
+                    told_at = now
+                    waited = f"    The server is not ready after {now - began_at:.0f} s; its last word:"
+                    err.print(f"{waited} {plain(last_word(settings))}", soft_wrap=True)
+            time.sleep(0.2)
+
+
+def last_word(settings: Settings) -> str:
+    """The last line of the server's log."""
+    return " ".join(log_file(settings).read_text(errors="replace").strip().splitlines()[-1:])
+
+
+def play_season(url: str, settings: Settings, matches: int) -> int:
+    """Authors, uploads, builds, a season, its matches; the season's number."""
+    organiser_token = (settings.data_dir / "organiser.token").read_text().strip()
+    with ExitStack() as people:
+        organiser = people.enter_context(Client(url, organiser_token))
+        clients = {entrant.author: signed_in(url, entrant.author) for entrant in ENTRANTS}
+        for client in clients.values():
+            people.enter_context(client)
+        err.print(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots", soft_wrap=True)
+        bots = [ready_bot(clients[entrant.author], entrant) for entrant in ENTRANTS]
+        pairs = len(bots) * (len(bots) - 1) // 2
+        games_per_pair = games_of_a_pair(matches, pairs)
+        season_id = open_season(organiser, games_per_pair)
+        for entrant, bot_id in zip(ENTRANTS, bots, strict=True):
+            clients[entrant.author].enter(season_id, bot_id)
+        err.print(f"==> Season {season_id} is open: {url}/seasons/{season_id}", soft_wrap=True)
+        follow(organiser, season_id, pairs * games_per_pair)
+    return season_id
+
+
+def games_of_a_pair(matches: int, pairs: int) -> int:
+    """Both seats as often, and whole series."""
+    games = 2 * math.ceil(matches / pairs / 2)
+    return games if games <= LONGEST_SERIES else math.ceil(games / LONGEST_SERIES) * LONGEST_SERIES
+
+
+def open_season(organiser: Client, games_per_pair: int) -> int:
+    """A further season, open; its number."""
+    season = {
+        "game": GAME,
+        "name": f"Demo {len(organiser.seasons()) + 1}",
+        "series_length": min(games_per_pair, LONGEST_SERIES),
+        "games_per_pair": games_per_pair,
+    }
+    season_id = organiser.create_season(season).id
+    organiser.change_season(season_id, {"state": "open"})
+    return season_id
+
+
+def signed_in(url: str, author: str) -> Client:
+    """The author's client; signed up the first time."""
+    with Client(url) as client:
+        try:
+            client.sign_up(author, PASSWORD)
+        except Refused as error:
+            if error.code != "name-taken":
+                raise
+        return Client(url, client.issue_token(author, PASSWORD).token)
+
+
+def ready_bot(client: Client, entrant: Entrant) -> int:
+    """Upload the bot if this server does not have just that one ready; its id."""
+    filename, content = read_bot(entrant.path)
+    bot_id = client.own_bot(GAME, entrant.bot).id
+    versions = client.versions(bot_id)
+    version = versions[0] if versions else None
+    if version is None or version.state == "broken" or version.size_bytes != len(content):
+        version = client.upload(bot_id, filename, content)
+    version = wait_for_build(client, version)
+    if version.state != "ready":
+        log = client.build_log(bot_id, version.number).log
+        raise Broken(f"{entrant.bot} is broken: {version.reason}\n{log}")
+    err.print(f"    {entrant.bot} by {entrant.author}: version {version.number} is ready ({version.language})")
+    return bot_id
+
+
+def follow(client: Client, season_id: int, total: int) -> None:
+    """A progress bar until every match is done and ranked."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err) as progress:
+        task = progress.add_task("matches", total=total)
+        finished, moved_at, told = -1, time.monotonic(), ""
+        while finished < total or not ranked(client.leaderboard(season_id), finished):
+            counts = client.season(season_id).progress
+            if counts.done + counts.abandoned != finished:
+                finished, moved_at = counts.done + counts.abandoned, time.monotonic()
+            elif time.monotonic() - moved_at > STALL_SECONDS:
+                raise Broken(f"nothing was finished for {STALL_SECONDS} s. {told}")
+            elif time.monotonic() - moved_at > PATIENCE_SECONDS and not told and (told := why_not_judged(client)):
+                err.print(f"[red]{told}[/]", soft_wrap=True)
+            progress.update(task, completed=finished)
+            time.sleep(0.5)
+
+
+def why_not_judged(client: Client) -> str:
+    """Why no machine is given matches; empty where one is."""
+    workers = client.workers().items
+    if not workers or any(worker.judges for worker in workers):
+        return ""
+    reasons = " ".join(reason for worker in workers for reason in worker.reasons)
+    return (
+        f"Matches wait: this machine is not fit to judge. {plain(reasons)} `deadheat check-host` says how to mend it; "
+        "DEADHEAT_JUDGE_UNFIT=true lets it judge all the same."
+    )
+
+
+def ranked(board: Leaderboard, finished: int) -> bool:
+    """Whether the ranking has heard of every match."""
+    totals = board.totals
+    return totals is not None and totals.matches + totals.abandoned >= finished
+
+
+def show(url: str, season_id: int) -> Leaderboard:
+    """Print what everybody came for."""
+    with Client(url) as client:
+        board = client.leaderboard(season_id)
+    totals = board.totals
+    assert totals is not None, "every match is ranked"
+    out.print(standings_table(board))
+    seats = 2 * totals.matches
+    rate = 100 * totals.timeouts / seats if seats else 0.0
+    out.print(
+        f"{totals.matches} matches; timeouts {totals.timeouts} of {seats} seats ({rate:.2f} %), "
+        f"other faults {totals.other_faults}; {totals.voids} attempts void, {totals.abandoned} abandoned.",
+        soft_wrap=True,
+    )
+    out.print(f"The page: {url}/seasons/{season_id}   Metrics: {url}/metrics", soft_wrap=True)
+    return board
+
+
+def summary(board: Leaderboard, url: str, seconds: float) -> dict[str, Any]:
+    """The run as one JSON object."""
+    assert board.totals is not None
+    return {
+        "matches": board.totals.matches,
+        "voids": board.totals.voids,
+        "leaderboard": [row.model_dump(mode="json") for row in board.rows],
+        "url": url,
+        "seconds": round(seconds, 1),
+    }
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,53 @@
+"""`deadheat doctor`: is this deployment well, and if not, what is to be done?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from cli.console import fail, out, plain
+from cli.operator.checkup import Role, Verdict, look
+from league.config import Settings
+
+COLOURS = {Verdict.GOOD: "green", Verdict.REMARK: "magenta", Verdict.WRONG: "red"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command()(doctor)
+
+
+def doctor(
+    role: Annotated[Role, typer.Option(help="What this machine is to do: looks only at what that needs.")] = Role.ALL,
+    as_json: Annotated[bool, typer.Option("--json", help="Each finding as one line of JSON.")] = False,
+) -> None:
+    """Look at everything that a deployment needs, and say how to mend what is wrong; exit code 1 if something is."""
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        fail(
+            "; ".join(
+                f"DEADHEAT_{str(found['loc'][0]).upper()}: {found['msg']}" if found["loc"] else found["msg"]
+                for found in error.errors()
+            )
+        )
+    count = wrong = 0
+    for finding in look(settings, role):
+        count += 1
+        wrong += finding.verdict is Verdict.WRONG
+        if as_json:
+            print(json.dumps(asdict(finding)), flush=True)
+            continue
+        colour = COLOURS[finding.verdict]
+        out.print(f"[{colour}]{finding.verdict:>6}[/]  {finding.about}: {plain(finding.text)}", soft_wrap=True)
+        if finding.cure and finding.verdict is not Verdict.GOOD:
+            out.print(f"        mend: {plain(finding.cure)}", soft_wrap=True)
+    if not as_json:
+        said = "nothing is wrong" if not wrong else f"[red]{wrong} {'is' if wrong == 1 else 'are'} WRONG[/]"
+        out.print(f"{count} things looked at, {said}.")
+    if wrong:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""What an organiser does on a server."""

@@ -1,0 +1,470 @@
+"""A server's HTTP API as a Python class: what the command itself uses, and what a program of yours may.
+
+    with Client("http://127.0.0.1:8080", token) as league:
+        for match in league.matches(bot=7, limit=20):
+            print(match.id, match.state)
+
+Every method is one request (an iterator: one a page) and raises `Refused` with the server's own sentence. Nothing here
+prints, asks or reads the environment.
+
+What is asked again. A request that changes nothing when it is made twice (GET, PUT) is made up to four times while the
+connection breaks or a proxy says that nobody is there; any other only where the connection could not even be made, for
+then it was not heard. The waits between add up to some four seconds. What timed out once is not waited for again.
+
+What is believed. The server is not: an answer must have the form that the client knows, and at most so many bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Self, TypeVar
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+
+from cli.server import api_models as models
+
+API = "1.0"
+"""The API that this client was written for. The server names its own in the header `Deadheat-API`; another first number
+is another language, a higher second one has additions only."""
+
+CONNECT_TIMEOUT_S = 10
+TIMEOUT_S = 60  # of a write, and between two pieces of an answer
+RETRY_WAITS_S = (0.25, 1.0, 3.0)
+RETRIED_STATUS = frozenset({502, 503, 504})
+MAX_ANSWER_BYTES = 64 * 1024 * 1024  # the largest are transcripts, of at most that size; a page is a hundredth
+PIECE_BYTES = 64 * 1024
+PAGE = 100
+
+Shape = TypeVar("Shape")
+Body = Mapping[str, Any]
+Progress = Callable[[int, int], None]
+"""Called with the bytes that are through, and all of them."""
+
+
+class Refused(Exception):
+    """The server said no, or did not answer; the text is its sentence, `status` 0 without an answer."""
+
+    def __init__(self, status: int, code: str, detail: str, retry_after_seconds: int = 0) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.retry_after_seconds = retry_after_seconds
+
+    @property
+    def passing(self) -> bool:
+        """Whether the same may well succeed later: nobody answered, or the server failed or is over a quota."""
+        return self.code == "no-answer" or self.status == 429 or self.status >= 500
+
+
+class Client:
+    """The API as methods. Every method raises `Refused`."""
+
+    def __init__(self, server: str, token: str = "", transport: httpx.BaseTransport | None = None) -> None:
+        headers = {"Accept": "application/json", "User-Agent": f"deadheat/{API}"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        timeout = httpx.Timeout(TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
+        self.server = server.rstrip("/")
+        self.has_token = bool(token)
+        self._http = httpx.Client(base_url=server, headers=headers, timeout=timeout, transport=transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    # --- Oneself.
+
+    def sign_up(self, name: str, password: str, code: str = "") -> models.User:
+        """A new author; `code`: the invitation, where one is needed."""
+        return self._ask(models.User, "POST", "/v1/users", json={"name": name, "password": password, "code": code})
+
+    def issue_token(self, name: str, password: str, label: str = "token") -> models.NewToken:
+        """A new access token."""
+        body = {"name": name, "password": password, "label": label}
+        return self._ask(models.NewToken, "POST", "/v1/tokens", json=body)
+
+    def revoke_token(self, token_id: int) -> None:
+        """End one of one's own tokens."""
+        self.call("DELETE", f"/v1/tokens/{token_id}")
+
+    def me(self) -> models.User:
+        """Whose token this is."""
+        return self._ask(models.User, "GET", "/v1/users/me")
+
+    # --- Bots and their versions.
+
+    def bots(self) -> list[models.Bot]:
+        """One's own bots and those of one's teams."""
+        return self._items(models.Bot, "/v1/bots")
+
+    def own_bot(self, game: str, name: str) -> models.Bot:
+        """One's bot of that name, made if it is new."""
+        for bot in self.bots():
+            if bot.game == game and bot.name.lower() == name.lower():
+                return bot
+        return self._ask(models.Bot, "POST", "/v1/bots", json={"game": game, "name": name})
+
+    def change_bot(self, bot_id: int, **change: Any) -> models.Bot:
+        """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: its maker's)."""
+        return self._ask(models.Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
+
+    def upload(self, bot_id: int, filename: str, content: bytes, progress: Progress | None = None) -> models.Version:
+        """A new version, to be built."""
+        file = _Counted(content, progress)
+        return self._ask(models.Version, "POST", f"/v1/bots/{bot_id}/versions", files={"file": (filename, file)})
+
+    def versions(self, bot_id: int) -> list[models.Version]:
+        """The newest hundred, the newest first."""
+        return self._items(models.Version, f"/v1/bots/{bot_id}/versions")
+
+    def version(self, bot_id: int, number: int) -> models.Version:
+        """One version as it is now."""
+        return self._ask(models.Version, "GET", f"/v1/bots/{bot_id}/versions/{number}")
+
+    def build_log(self, bot_id: int, number: int) -> models.BuildLog:
+        """What the build and the trial match printed."""
+        return self._ask(models.BuildLog, "GET", f"/v1/bots/{bot_id}/versions/{number}/log")
+
+    def source(self, bot_id: int, number: int) -> bytes:
+        """What was uploaded, byte for byte."""
+        return self.download(f"/v1/bots/{bot_id}/versions/{number}/source")
+
+    def trial(self, bot_id: int, number: int) -> bytes:
+        """The transcript of the match by which a version qualified, or did not; JSON Lines."""
+        return self.download(f"/v1/bots/{bot_id}/versions/{number}/trial")
+
+    # --- Seasons and entries.
+
+    def seasons(self, author: str = "", results: bool = False) -> list[models.Season]:
+        """The newest first: all, those that an author has entered, those in which a match has ended."""
+        chosen = {"author": author, "results": "true" if results else ""}
+        query = str(httpx.QueryParams({name: value for name, value in chosen.items() if value}))
+        return self._items(models.Season, f"/v1/seasons?{query}" if query else "/v1/seasons")
+
+    def season(self, season_id: int) -> models.SeasonDetail:
+        """One season with its progress."""
+        return self._ask(models.SeasonDetail, "GET", f"/v1/seasons/{season_id}")
+
+    def create_season(self, body: Body) -> models.Season:
+        """A scheduled season; organisers only."""
+        return self._ask(models.Season, "POST", "/v1/seasons", json=body)
+
+    def change_season(self, season_id: int, body: Body) -> models.Season:
+        """Settings, state or both; organisers only."""
+        return self._ask(models.Season, "PATCH", f"/v1/seasons/{season_id}", json=body)
+
+    def invited(self, season_id: int) -> list[str]:
+        """Who may enter a season that is for invited authors; organisers only."""
+        return self._items(str, f"/v1/seasons/{season_id}/invitations")
+
+    def invite_to_season(self, season_id: int, author: str) -> None:
+        """Put an author on that list."""
+        self.call("PUT", f"/v1/seasons/{season_id}/invitations/{author}")
+
+    def uninvite_from_season(self, season_id: int, author: str) -> None:
+        """Take an author off it."""
+        self.call("DELETE", f"/v1/seasons/{season_id}/invitations/{author}")
+
+    def leaderboard(self, season_id: int) -> models.Leaderboard:
+        """The newest ranking."""
+        return self._ask(models.Leaderboard, "GET", f"/v1/seasons/{season_id}/leaderboard")
+
+    def enter(self, season_id: int, bot_id: int, body: Body | None = None) -> models.Entry:
+        """Let a bot take part, or say which version plays and behind which gate."""
+        return self._ask(models.Entry, "PUT", f"/v1/seasons/{season_id}/entries/{bot_id}", json=body or {})
+
+    def entries(self, season_id: int) -> Iterator[models.Entry]:
+        """Who takes part, and who is out, by bot."""
+        yield from self._pages(models.Entry, f"/v1/seasons/{season_id}/entries", {"limit": PAGE}, None)
+
+    def assign_division(self, season_id: int, bot_id: int, division: int) -> models.Entry:
+        """Put an entry into a division; organisers only."""
+        body = {"division": division}
+        return self._ask(models.Entry, "PATCH", f"/v1/seasons/{season_id}/entries/{bot_id}", json=body)
+
+    def challenges(self, season_id: int, bot_id: int) -> list[models.Challenge]:
+        """Versions at the entry's gate, the newest first."""
+        return self._items(models.Challenge, f"/v1/seasons/{season_id}/entries/{bot_id}/challenges")
+
+    def waiting(self, season_id: int, bot_id: int, version: int) -> models.Waiting:
+        """How long a version waits for its next result in a season, and why nothing more comes where it does not."""
+        path = f"/v1/seasons/{season_id}/entries/{bot_id}/waiting"
+        return self._ask(models.Waiting, "GET", path, params={"version": version})
+
+    def change_entry(self, season_id: int, bot_id: int, verb: str, body: Body | None = None) -> None:
+        """`verb`: withdraw, rejoin; for organisers, with a reason, disqualify, withdraw, reinstate."""
+        self.call("POST", f"/v1/seasons/{season_id}/entries/{bot_id}/{verb}", **({"json": body} if body else {}))
+
+    def export(self, season_id: int, table: str, form: str) -> Iterator[bytes]:
+        """A season's table as a file, in pieces. `form`: jsonl or csv."""
+        yield from self._pieces("GET", f"/v1/seasons/{season_id}/export/{table}.{form}")
+
+    # --- Matches.
+
+    def matches(
+        self,
+        *,
+        season: int = 0,
+        bot: int = 0,
+        state: str = "",
+        finished_since: datetime | None = None,
+        limit: int | None = None,
+    ) -> Iterator[models.Match]:
+        """The newest first; 0 and "": any. `finished_since`: what ended then or later, the last that ended first."""
+        chosen: dict[str, Any] = {"season": season, "bot": bot, "state": state, "limit": min(limit or PAGE, PAGE)}
+        chosen |= {"finished_since": finished_since and finished_since.isoformat()}
+        yield from self._pages(models.Match, "/v1/matches", chosen, limit)
+
+    def match(self, match_id: int) -> models.MatchDetail:
+        """One match with its attempts and response times."""
+        return self._ask(models.MatchDetail, "GET", f"/v1/matches/{match_id}")
+
+    def transcript(self, match_id: int) -> bytes:
+        """The record of a match that is done, JSON Lines."""
+        return self.download(f"/v1/matches/{match_id}/transcript")
+
+    def endings(self, match_id: int) -> list[models.EndingView]:
+        """How one's own bots ended in a match, with their stderr."""
+        return self._items(models.EndingView, f"/v1/matches/{match_id}/logs")
+
+    def rule_on_match(self, match_id: int, verb: str, reason: str) -> models.RuledOn:
+        """`verb`: void or restore; organisers only."""
+        return self._ask(models.RuledOn, "POST", f"/v1/matches/{match_id}/{verb}", json={"reason": reason})
+
+    def rejudge(self, match_id: int, reason: str) -> models.Rejudged:
+        """Void a match and have it played again; organisers only."""
+        return self._ask(models.Rejudged, "POST", f"/v1/matches/{match_id}/rejudge", json={"reason": reason})
+
+    def held(self) -> models.HeldMatches:
+        """Matches that wait for an organiser; organisers only."""
+        return self._ask(models.HeldMatches, "GET", "/v1/held-matches")
+
+    def decide(self, match_id: int, seat: int, reason: str) -> None:
+        """A held match is lost by a seat; organisers only."""
+        self._send("POST", f"/v1/matches/{match_id}/decide", json={"seat": seat, "reason": reason})
+
+    def leave(self, match_id: int, reason: str) -> None:
+        """A held match is not played; organisers only."""
+        self._send("POST", f"/v1/matches/{match_id}/leave", json={"reason": reason})
+
+    # --- Appeals, announcements, the audit log.
+
+    def appeal(self, match_id: int, text: str) -> models.Appeal:
+        """Doubt a match of one's own bot."""
+        return self._ask(models.Appeal, "POST", f"/v1/matches/{match_id}/appeals", json={"text": text})
+
+    def appeals(self, *, season: int = 0, state: str = "") -> Iterator[models.Appeal]:
+        """The newest first; an author's own, an organiser's all."""
+        yield from self._pages(models.Appeal, "/v1/appeals", {"season": season, "state": state, "limit": PAGE}, None)
+
+    def rule(self, appeal_id: int, body: Body) -> models.Appeal:
+        """Decide an appeal; organisers only."""
+        return self._ask(models.Appeal, "POST", f"/v1/appeals/{appeal_id}/ruling", json=body)
+
+    def announce(self, body: Body) -> models.Announcement:
+        """Tell everyone; organisers only."""
+        return self._ask(models.Announcement, "POST", "/v1/announcements", json=body)
+
+    def take_down(self, announcement_id: int) -> None:
+        """Remove an announcement; organisers only."""
+        self.call("DELETE", f"/v1/announcements/{announcement_id}")
+
+    def audit(
+        self, subject: str = "", *, oldest_first: bool = False, limit: int | None = None
+    ) -> Iterator[models.AuditRecord]:
+        """Who decided what and why."""
+        chosen = {"subject": subject, "oldest_first": "true" if oldest_first else "", "limit": min(limit or PAGE, PAGE)}
+        yield from self._pages(models.AuditRecord, "/v1/audit", chosen, limit)
+
+    # --- Teams, and the machines that play.
+
+    def teams(self) -> list[models.Team]:
+        """Those that one is in or invited to."""
+        return self._items(models.Team, "/v1/teams")
+
+    def create_team(self, name: str) -> models.Team:
+        """A team with oneself as captain."""
+        return self._ask(models.Team, "POST", "/v1/teams", json={"name": name})
+
+    def invite_to_team(self, team_id: int, name: str) -> models.Team:
+        """Ask somebody to join; captains only."""
+        return self._ask(models.Team, "POST", f"/v1/teams/{team_id}/invitations", json={"name": name})
+
+    def join_team(self, team_id: int) -> models.Team:
+        """Accept an invitation."""
+        return self._ask(models.Team, "POST", f"/v1/teams/{team_id}/join")
+
+    def leave_team(self, team_id: int, name: str) -> models.Team:
+        """Leave, decline, or as captain remove somebody."""
+        return self._ask(models.Team, "DELETE", f"/v1/teams/{team_id}/members/{name}")
+
+    def hand_over_team(self, team_id: int, captain: str) -> models.Team:
+        """Make another member captain."""
+        return self._ask(models.Team, "PATCH", f"/v1/teams/{team_id}", json={"captain": captain})
+
+    def workers(self) -> models.Workers:
+        """The machines that play; organisers only."""
+        return self._ask(models.Workers, "GET", "/v1/workers")
+
+    # --- How it is asked.
+
+    def call(self, method: str, path: str, **arguments: Any) -> Any:
+        """One request of any kind; the JSON of the answer, None where it has no body."""
+        content = self.download(path, method, **arguments)
+        return _json(content) if content else None
+
+    def download(self, path: str, method: str = "GET", **arguments: Any) -> bytes:
+        """The body of an answer, at most `MAX_ANSWER_BYTES`."""
+        found = bytearray()
+        for piece in self._pieces(method, path, **arguments):
+            found += piece
+            if len(found) > MAX_ANSWER_BYTES:
+                raise _strange(f"over {MAX_ANSWER_BYTES} bytes")
+        return bytes(found)
+
+    def _ask(self, shape: type[Shape], method: str, path: str, **arguments: Any) -> Shape:
+        return _read(shape, self.call(method, path, **arguments))
+
+    def _items(self, shape: type[Shape], path: str) -> list[Shape]:
+        return _read(list[shape], _of(self.call("GET", path), "items"))  # type: ignore[valid-type]
+
+    def _pages(self, shape: type[Shape], path: str, chosen: Mapping[str, Any], limit: int | None) -> Iterator[Shape]:
+        """Items of page after page, at most `limit`."""
+        query = {name: value for name, value in chosen.items() if value}
+        given = 0
+        while True:
+            page = self.call("GET", path, params=query)
+            for item in _read(list[shape], _of(page, "items")):  # type: ignore[valid-type]
+                if given == limit:
+                    return
+                given += 1
+                yield item
+            following = _of(page, "next")
+            if not following or given == limit:
+                return
+            query["cursor"] = following
+
+    def _pieces(self, method: str, path: str, **arguments: Any) -> Iterator[bytes]:
+        response = self._send(method, path, **arguments)
+        try:
+            yield from response.iter_bytes(PIECE_BYTES)
+        except httpx.HTTPError as error:
+            raise self._no_answer(error) from error
+        finally:
+            response.close()
+
+    def _send(self, method: str, path: str, **arguments: Any) -> httpx.Response:
+        """An answer that is no refusal, its body still to be read; the caller closes it."""
+        waits = iter(RETRY_WAITS_S)
+        while True:
+            try:
+                response = self._http.send(self._http.build_request(method, path, **arguments), stream=True)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                wait = next(waits, None) if _may_ask_again(method, error) else None
+                if wait is None:
+                    raise self._no_answer(error) from error
+                time.sleep(wait)
+                continue
+            wait = next(waits, None) if method in {"GET", "PUT"} and response.status_code in RETRIED_STATUS else None
+            if wait is None:
+                break
+            response.close()
+            time.sleep(wait)
+        try:
+            _same_language(response)
+            if not response.is_success:
+                raise _refusal(response)
+        except BaseException:
+            response.close()
+            raise
+        return response
+
+    def _no_answer(self, error: Exception) -> Refused:
+        return Refused(0, "no-answer", f"{self.server} does not answer: {str(error) or type(error).__name__}")
+
+
+class _Counted(io.BytesIO):
+    """Bytes that tell how many of them were taken."""
+
+    def __init__(self, content: bytes, progress: Progress | None) -> None:
+        super().__init__(content)
+        self._total, self._progress = len(content), progress
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        piece = super().read(size)
+        if self._progress is not None:
+            self._progress(self.tell(), self._total)
+        return piece
+
+
+def _may_ask_again(method: str, error: Exception) -> bool:
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        return True
+    return method in {"GET", "PUT"} and isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError)
+
+
+def _same_language(response: httpx.Response) -> None:
+    """Raises Refused where the server says that its API is another than ours."""
+    theirs = response.headers.get("Deadheat-API", "")
+    if theirs and theirs.partition(".")[0] != API.partition(".")[0]:
+        raise Refused(
+            response.status_code if not response.is_success else 400,
+            "other-api",
+            f"the server speaks version {theirs} of the API, this command version {API}; get the one that fits",
+        )
+
+
+def _refusal(response: httpx.Response) -> Refused:
+    """The server's sentence, or what can be said without one."""
+    status = response.status_code
+    retry_after = response.headers.get("Retry-After", "")
+    seconds = int(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0
+    if response.has_redirect_location:
+        where = response.headers["Location"]
+        return Refused(status, "redirect", f"the server sends us on to {where}; is the address right?")
+    try:
+        problem = _json(_beginning(response))
+        return Refused(status, str(problem["code"]), str(problem["detail"]), seconds)
+    except (Refused, httpx.HTTPError, KeyError, TypeError):
+        return Refused(status, "unknown", f"HTTP {status}, without a word why; is this a Deadheat server?", seconds)
+
+
+def _beginning(response: httpx.Response) -> bytes:
+    """As much of a refusal as can be meant to be read."""
+    content = b""
+    for piece in response.iter_bytes(PIECE_BYTES):
+        content += piece
+        if len(content) > PIECE_BYTES:
+            break
+    return content
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return TypeAdapter(Any).validate_json(content)
+    except ValidationError:
+        raise _strange("not JSON") from None
+
+
+def _of(answer: Any, name: str) -> Any:
+    if not isinstance(answer, dict) or name not in answer:
+        raise _strange(f"no {name!r}")
+    return answer[name]
+
+
+def _read(shape: type[Shape], value: Any) -> Shape:
+    try:
+        return TypeAdapter(shape).validate_python(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise _strange(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def _strange(what: str) -> Refused:
+    return Refused(0, "strange", f"the answer is none of a Deadheat server that this command knows ({what})")

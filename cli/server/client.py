@@ -1,0 +1,177 @@
+"""What all verbs share that talk to a server: whom they ask and as whom, how a refusal ends them, how they write JSON.
+
+Where server and token come from: the option, else the environment (DEADHEAT_SERVER, DEADHEAT_TOKEN), else the login of
+the profile in use, else this machine's own server without a token. A login's token goes to that login's server only.
+
+How a verb ends (docs/client.md): 0 well; 1 the server or the match said no; 2 wrong usage; 3 nobody answered, or not
+now, so that the same may succeed later; 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from ipaddress import ip_address
+from typing import Annotated, Any, NoReturn
+
+import httpx
+import typer
+
+from cli.console import ROOT, err, fail, out
+from cli.server import profiles
+from cli.server.api_client import API, Client, Refused
+from cli.server.api_models import Answer
+
+LOCAL_SERVER = "http://127.0.0.1:8080"
+
+REFUSED, USAGE, NO_ANSWER, INTERRUPTED = 1, 2, 3, 130
+"""Exit codes; 130 is a shell's for a command that Ctrl-C stopped."""
+
+Server = Annotated[
+    str,
+    typer.Option(envvar="DEADHEAT_SERVER", help="The server's address.", show_default="the login's, or this machine"),
+]
+Token = Annotated[
+    str, typer.Option(envvar="DEADHEAT_TOKEN", help="Access token; better in the environment, or by `deadheat login`.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON: one object, or one a line.")]
+
+
+_profile = ContextVar("profile", default=profiles.DEFAULT_PROFILE)
+
+
+def register(app: typer.Typer) -> None:
+    """Add what all verbs have."""
+    app.callback()(profile)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        release = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+        out.print(f"deadheat {release} (version {API} of the API)")
+        raise typer.Exit
+
+
+def profile(
+    name: Annotated[
+        str, typer.Option("--profile", envvar="DEADHEAT_PROFILE", help="Which login to use; several may be kept.")
+    ] = profiles.DEFAULT_PROFILE,
+    version: Annotated[  # noqa: ARG001  it is shown before anything else is looked at
+        bool, typer.Option("--version", help="Show the version and end.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """Deadheat: a league for bots under hard deadlines."""
+    _profile.set(name)
+
+
+def profile_name() -> str:
+    """The profile in use."""
+    return _profile.get()
+
+
+def logins() -> Mapping[str, profiles.Profile]:
+    """What is remembered; ends the command where that cannot be read."""
+    try:
+        return profiles.load()
+    except profiles.BadProfiles as error:
+        fail(str(error))
+
+
+def logged_in() -> bool:
+    """Whether the profile in use has a login, as far as can be told."""
+    try:
+        return profile_name() in profiles.load()
+    except profiles.BadProfiles:
+        return False
+
+
+def resolved(server: str, token: str) -> tuple[str, str]:
+    """Whom to ask, and with which token ("": none)."""
+    login = None if server and token else logins().get(profile_name())
+    server = normal(server or (login.server if login else LOCAL_SERVER))
+    if not token and login and login.server == server:
+        token = login.token
+    if not all("!" <= character <= "~" for character in token):
+        fail("the token holds characters that no token has; was it copied whole?", USAGE)
+    return server, token
+
+
+def normal(server: str) -> str:
+    """An address without what makes no difference; ends the command where it is none."""
+    try:
+        url = httpx.URL(server)
+    except httpx.InvalidURL:
+        url = httpx.URL("")
+    if url.scheme not in {"http", "https"} or not url.host:
+        fail(f"{server!r} is no address like https://league.example or {LOCAL_SERVER}", USAGE)
+    return str(url).rstrip("/")
+
+
+def private(server: str) -> bool:
+    """Whether nobody on the way can read what is sent to that address: it is encrypted, or stays on this machine."""
+    url = httpx.URL(server)
+    if url.scheme == "https" or url.host == "localhost" or url.host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(url.host).is_loopback
+    except ValueError:
+        return False
+
+
+@contextmanager
+def connect(server: str, token: str = "") -> Iterator[Client]:
+    """A client for one command; what it is refused ends the command with the server's sentence."""
+    try:
+        with Client(*resolved(server, token)) as client:
+            yield client
+    except Refused as error:
+        refuse(error)
+    except KeyboardInterrupt:
+        err.print("[magenta]stopped[/]")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def visit(server: str) -> Iterator[Client]:
+    """As `connect`, for what everyone may see: no token is sent, even if there is one."""
+    server, _ = resolved(server, "-")
+    with connect(server, "") as client:
+        yield client
+
+
+def own_name(server: str, token: str) -> str:
+    """The name of whoever asks; "" without a token, or with one that is good no more."""
+    server, token = resolved(server, token)
+    if not token:
+        return ""
+    try:
+        with Client(server, token) as client:
+            return client.me().name
+    except Refused as error:
+        if error.status == 401:
+            return ""
+        refuse(error)
+
+
+def refuse(error: Refused) -> NoReturn:
+    """End the command with the server's sentence, and what may help."""
+    message = str(error)
+    if error.code == "bad-token":
+        message += " `deadheat login` gets you a token." if message.endswith(".") else "; `deadheat login` gets a token"
+    if error.retry_after_seconds and f" {error.retry_after_seconds} s" not in message:
+        message += f" Try again in {error.retry_after_seconds} s."
+    fail(message, NO_ANSWER if error.passing else REFUSED)
+
+
+def print_json(value: Answer | Mapping[str, Any]) -> None:
+    """One line of JSON, ASCII only: a terminal that it ends up in is not painted by anybody's name."""
+    print(json.dumps(value.model_dump(mode="json") if isinstance(value, Answer) else value), flush=True)
+
+
+def print_json_lines(values: Iterable[Answer]) -> None:
+    """One line for each."""
+    for value in values:
+        print_json(value)

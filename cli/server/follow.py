@@ -1,0 +1,239 @@
+"""Waiting for what a server does: a build and its log, a bot's matches. `deadheat watch`.
+
+The API is polled, and every wait is bounded by a time that the caller names. Series end in any order, and hundreds of
+matches at once, so each look goes over all that ended since the newest end that was seen, page by page. A result is
+written a moment before others can see it, and another that was written later may be seen first: so a look goes back a
+minute further, and what was told is remembered by number. A look thus costs a page for each hundred matches of the last
+minute, and the wait for the next is as many times the shortest: a server is asked twice a second, whatever it plays.
+Of a log each look gets all that is kept, which is bounded; what is new in it is found here.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from os.path import commonprefix
+from typing import Annotated
+
+import typer
+
+from cli.author.entering import find_bot
+from cli.console import fail, out, plain
+from cli.server.api_client import PAGE, Client
+from cli.server.api_models import Match, SeatView, Version
+from cli.server.client import NO_ANSWER, AsJson, Server, Token, connect, print_json
+from engine.figures import points
+
+POLL_SECONDS = 0.5
+"""Between two looks, for each page that the first of them read."""
+
+LONGEST_AGO = datetime(2001, 1, 1, tzinfo=UTC)
+"""Before any match."""
+
+OVERLAP = timedelta(seconds=60)
+"""So long may a result take from being written to being seen; a transaction that took longer would be a server's fault.
+"""
+
+DEFAULT_TIMEOUT_S = 1800
+
+Timeout = Annotated[int, typer.Option("--timeout", min=1, max=30 * 86_400, help="Seconds after which to give up.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command()(watch)
+
+
+class Patience:
+    """A bound on waiting; ends the command with exit code 3 when it is used up. `standing`: how things stood last."""
+
+    def __init__(self, timeout_s: float, what: str) -> None:
+        self._until = time.monotonic() + timeout_s
+        self._sentence = f"{what} within {timeout_s:.0f} s; it goes on without us"
+        self.standing = ""
+
+    def pause(self, pages: int = 1) -> None:
+        """Until the next look; `pages`: what the last one asked for."""
+        left = self._until - time.monotonic()
+        if left <= 0:
+            fail(f"{self._sentence}. {self.standing}" if self.standing else self._sentence, NO_ANSWER)
+        time.sleep(min(POLL_SECONDS * pages, left))
+
+
+def watch(
+    bot: Annotated[str, typer.Argument(help="A bot of yours by name, or anyone's by number; none: all bots.")] = "",
+    season: Annotated[int, typer.Option(min=0, help="Only matches of this season; 0: of any.")] = 0,
+    matches: Annotated[int, typer.Option(min=0, help="End after so many; 0: not before Ctrl-C.")] = 0,
+    timeout: Timeout = 86_400,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Show matches as they end, and first what becomes of a version of yours that is being built."""
+    patience = Patience(timeout, "not all matches have ended" if matches else "Ctrl-C did not come")
+    with connect(server, token) as client:
+        bot_id = find_bot(client, bot) if bot else 0
+        news = News(client, bot_id, season, newest_end(client))
+        news.look()  # what ended before is no news
+        if bot and not bot.isdigit():
+            _newest_build(client, bot_id, patience, as_json)
+        shown = 0
+        while not matches or shown < matches:
+            for match in news.look()[: matches - shown if matches else None]:
+                shown += 1
+                tell(match, bot_id, as_json)
+            if not matches or shown < matches:
+                patience.pause(news.pages)
+
+
+def _newest_build(client: Client, bot_id: int, patience: Patience, as_json: bool) -> None:
+    versions = client.versions(bot_id)
+    if not versions or versions[0].ended:
+        return
+    for version in states(client, versions[0], patience):
+        if as_json:
+            print_json({"event": "version", **version.model_dump(mode="json")})
+        else:
+            out.print(state_line(version))
+
+
+def looks(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
+    """The version now and at each look, until it is ready or broken."""
+    yield version
+    while not version.ended:
+        patience.pause()
+        version = client.version(version.bot_id, version.number)
+        yield version
+
+
+def states(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
+    """The version now and whenever its state changes, until it is ready or broken."""
+    told = None
+    for seen in looks(client, version, patience):
+        if told is None or (seen.state, seen.attempt, seen.reason) != (told.state, told.attempt, told.reason):
+            told = seen
+            yield seen
+
+
+def wait_for_build(client: Client, version: Version) -> Version:
+    """The version once it is ready or broken."""
+    for seen in looks(client, version, Patience(DEFAULT_TIMEOUT_S, f"version {version.number} is not built")):
+        version = seen
+    return version
+
+
+class LogReader:
+    """What a build's log has got since the last look, in whole lines."""
+
+    def __init__(self, client: Client, bot_id: int, number: int) -> None:
+        self._client, self._bot_id, self._number = client, bot_id, number
+        self._rest = ""
+        self.text = ""
+
+    def look(self, last: bool) -> list[str]:
+        """The new lines; the `last` look brings the beginning of a line, too."""
+        before, self.text = self.text, self._client.build_log(self._bot_id, self._number).log
+        lines = (self._rest + grown(before, self.text)).split("\n")
+        self._rest = "" if last else lines.pop()
+        return lines[:-1] if last and not lines[-1] else lines
+
+
+RECOGNISED = 200
+"""So many characters at the end of what was seen are found again in a log whose middle was left out since."""
+
+
+def grown(before: str, now: str) -> str:
+    """What has been added to a text of which the middle, or the beginning, may have been left out meanwhile."""
+    if now.startswith(before):
+        return now[len(before) :]
+    end = before[-RECOGNISED:]
+    place = now.rfind(end)
+    if place >= 0:
+        return now[place + len(end) :]
+    return now[len(commonprefix([before, now])) :]  # noqa: RUF071  characters are meant
+
+
+def state_line(version: Version) -> str:
+    """What becomes of a version, in a line."""
+    words = {"uploaded": "waits to be built", "building": "is built and tried", "ready": "is ready"}
+    again = f", attempt {version.attempt}" if version.attempt > 1 and not version.ended else ""
+    reason = f": {version.reason}" if version.reason else ""
+    return plain(f"Version {version.number} {words.get(version.state, f'is {version.state}')}{again}{reason}")
+
+
+def newest_end(client: Client) -> datetime:
+    """When the last match of the whole league ended, by the server's clock."""
+    newest = client.matches(finished_since=LONGEST_AGO, limit=1)
+    return next((match.finished_at for match in newest if match.finished_at), LONGEST_AGO)
+
+
+@dataclass
+class News:
+    """Matches that ended since the last look.
+
+    `since`: the end of the newest of them, or from when on they are news. `pages`: how many the last look read.
+    """
+
+    client: Client
+    bot_id: int
+    season_id: int
+    since: datetime
+    told: dict[int, datetime] = field(default_factory=dict)
+    pages: int = 1
+
+    def look(self) -> list[Match]:
+        """In the order in which they ended."""
+        from_here = self.since - OVERLAP
+        listed = list(self.client.matches(season=self.season_id, bot=self.bot_id, finished_since=from_here))
+        self.pages = max(1, math.ceil(len(listed) / PAGE))
+        ended = {match.id: (match.finished_at, match) for match in listed if match.finished_at}
+        found = [(at, number, match) for number, (at, match) in ended.items() if number not in self.told]
+        self.told = {number: at for number, at in self.told.items() if at >= from_here}
+        self.told |= {number: at for at, number, _ in found}
+        self.since = max([self.since, *(at for at, _, _ in found)])
+        return [match for _, _, match in sorted(found, key=lambda one: one[:2])]
+
+
+def tell(match: Match, bot_id: int, as_json: bool, version: int | None = None) -> None:
+    """One match that ended, to stdout, as it was for that bot (or that version of it)."""
+    if as_json:
+        print_json({"event": "match", **match.model_dump(mode="json")})
+    else:
+        word = verdict(match, bot_id, version)
+        colour = {"won": "green", "lost": "red"}.get(word, "magenta")
+        out.print(f"Match {match.id} [{colour}]{plain(word)}[/]: {plain(result(match))}", soft_wrap=True)
+
+
+def own_seats(match: Match, bot_id: int, version: int | None = None) -> list[SeatView]:
+    """Where that bot (or that version of it) sat: at a promotion gate two versions of one bot play each other."""
+    return [seat for seat in match.seats if seat.bot_id == bot_id and version in {None, seat.version}]
+
+
+def verdict(match: Match, bot_id: int, version: int | None = None) -> str:
+    """A word on how a match ended, for that bot (or that version of it); where it met itself, which version won."""
+    own = sorted((seat.rank, seat.version) for seat in own_seats(match, bot_id, version) if seat.rank is not None)
+    if match.state != "done" or not own:
+        return match.state
+    (rank, best), (last, worst) = own[0], own[-1]
+    if rank < last:
+        return f"v{best} beat v{worst}"
+    if rank > 1:
+        return "lost" if len(match.seats) == 2 else f"place {rank}"
+    return "drawn" if sum(seat.rank == 1 for seat in match.seats) > 1 else "won"
+
+
+def result(match: Match) -> str:
+    """Everybody with place, points and fault, the best first; and whether it does not count."""
+    seats = sorted(match.seats, key=lambda seat: (seat.rank is None, seat.rank, seat.seat))
+    uncounted = f" - does not count: {match.uncounted.cause}" if match.uncounted else ""
+    return ", ".join(_seat(seat) for seat in seats) + uncounted
+
+
+def _seat(seat: SeatView) -> str:
+    place = f"{seat.rank}. " if seat.rank is not None else ""
+    scored = f" {points(seat.points)}" if seat.points is not None else ""
+    fault = f" ({seat.fault.fault} at {seat.fault.command})" if seat.fault else ""
+    return f"{place}{seat.bot} v{seat.version}{scored}{fault}"

@@ -1,0 +1,146 @@
+"""`deadheat login`, `logout`, `whoami`: a token of one's own, kept for the other verbs."""
+
+from __future__ import annotations
+
+import re
+import socket
+import sys
+from typing import Annotated
+
+import typer
+
+from cli.console import err, fail, out, plain
+from cli.server import profiles
+from cli.server.api_client import Client, Refused
+from cli.server.client import (
+    LOCAL_SERVER,
+    NO_ANSWER,
+    USAGE,
+    AsJson,
+    Server,
+    Token,
+    connect,
+    logins,
+    normal,
+    print_json,
+    private,
+    profile_name,
+    resolved,
+)
+
+MAX_PASSWORD = 256
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs."""
+    app.command()(login)
+    app.command()(logout)
+    app.command()(whoami)
+
+
+def login(
+    name: Annotated[str, typer.Argument(help="Your name there; asked for if left out.")] = "",
+    sign_up: Annotated[bool, typer.Option("--sign-up", help="Make the account first.")] = False,
+    code: Annotated[str, typer.Option(help="With --sign-up: the invitation code, if the server asks for one.")] = "",
+    password_stdin: Annotated[bool, typer.Option("--password-stdin", help="Read the password from stdin.")] = False,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Even if others on the way can read it: http:// to another machine.")
+    ] = False,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Get an access token by name and password and remember it (with --token: remember that one).
+
+    It is kept where this platform keeps settings, readable for you alone; a token that was kept before is revoked.
+    """
+    old = logins().get(profile_name())
+    server = normal(server or (old.server if old else LOCAL_SERVER))
+    if not (insecure or private(server)):
+        what = "token" if token else "password"
+        cure = "use its https:// address (or --insecure, if it has none)"
+        fail(f"your {what} would go to {server} in clear: {cure}", USAGE)
+    if token:
+        kept = _known(server, token)
+    else:
+        kept = _issued(server, name, sign_up, code, password_stdin)
+    _keep(kept)
+    if old and old.server == server and old.token != kept.token:
+        _revoke(old)
+    if as_json:
+        print_json({"server": server, "name": kept.name, "profile": profile_name()})
+    else:
+        out.print(f"You are {plain(kept.name)} at {plain(server)}.", soft_wrap=True)
+
+
+def logout(as_json: AsJson = False) -> None:
+    """Forget the login, and revoke its token; exit code 3 if the server could not be told."""
+    old = logins().get(profile_name()) or fail("you are not logged in")
+    _keep(None)
+    told = _revoke(old)
+    if as_json:
+        print_json({"server": old.server, "name": old.name, "revoked": told})
+    elif told:
+        out.print(f"You are logged out of {plain(old.server)}.", soft_wrap=True)
+    if not told:
+        err.print(
+            f"[magenta]Forgotten here,[/] but {plain(old.server)} did not revoke the token: it lives until it expires.",
+            soft_wrap=True,
+        )
+        raise typer.Exit(NO_ANSWER)
+
+
+def whoami(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
+    """Whom the server takes you for."""
+    with connect(server, token) as client:
+        person = client.me()
+        asked = client.server
+    if as_json:
+        print_json({"server": asked, **person.model_dump(mode="json")})
+    else:
+        out.print(f"{plain(person.name)} ({plain(person.role)}) at {plain(asked)}", soft_wrap=True)
+
+
+def _known(server: str, token: str) -> profiles.Profile:
+    server, token = resolved(server, token)
+    with connect(server, token) as client:
+        return profiles.Profile(server=server, name=client.me().name, token=token)
+
+
+def _issued(server: str, name: str, sign_up: bool, code: str, password_stdin: bool) -> profiles.Profile:
+    if not (sys.stdin.isatty() or password_stdin):
+        fail(
+            "there is no terminal to ask for a password: use --password-stdin, or DEADHEAT_TOKEN without a login", USAGE
+        )
+    if not name and password_stdin:
+        fail("with --password-stdin the name must be given", USAGE)
+    name = name or typer.prompt("Name", err=True)
+    if password_stdin:
+        password = sys.stdin.readline(MAX_PASSWORD + 2).rstrip("\r\n")
+    else:
+        password = typer.prompt("Password", hide_input=True, confirmation_prompt=sign_up, err=True)
+    label = "deadheat " + re.sub(r"[^A-Za-z0-9.-]", "-", socket.gethostname())[:40]
+    with connect(server, "") as client:
+        if sign_up:
+            client.sign_up(name, password, code)
+        issued = client.issue_token(name, password, label)
+    return profiles.Profile(server=server, name=name, token=issued.token, token_id=issued.id)
+
+
+def _keep(login: profiles.Profile | None) -> None:
+    try:
+        profiles.save(profile_name(), login)
+    except profiles.BadProfiles as error:
+        fail(str(error))
+
+
+def _revoke(login: profiles.Profile) -> bool:
+    """Whether the token is surely no good any more. One that was made elsewhere is left to whoever made it."""
+    if login.token_id is None:
+        return True
+    try:
+        with Client(login.server, login.token) as client:
+            client.revoke_token(login.token_id)
+    except Refused as error:
+        return error.status in {401, 404}
+    return True

@@ -1,0 +1,82 @@
+"""What `deadheat login` remembers: a server and a token under a name, in the platform's usual place for settings.
+
+The file is the owner's alone (mode 0600) and is replaced as a whole, so that no reader sees half of it. A token belongs
+to the server that issued it: `cli.server.client` sends it nowhere else, whatever --server says.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from platformdirs import user_config_path
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+DEFAULT_PROFILE = "default"
+MAX_BYTES = 1024 * 1024
+
+
+class Profile(BaseModel):
+    """One login."""
+
+    model_config = ConfigDict(frozen=True)
+
+    server: str
+    name: str
+    token: str
+    token_id: int | None = None
+    """To revoke it by; None: it was made elsewhere."""
+
+
+class _File(BaseModel):
+    profiles: dict[str, Profile] = {}
+
+
+class BadProfiles(Exception):
+    """The file cannot be used; the text says which and why."""
+
+
+def path() -> Path:
+    """Where the file is, or would be: on Linux below $XDG_CONFIG_HOME, else ~/.config."""
+    return user_config_path("deadheat", appauthor=False) / "profiles.json"
+
+
+def load() -> Mapping[str, Profile]:
+    """All logins by name, none where there is no file.
+
+    Raises:
+        BadProfiles.
+    """
+    try:
+        with path().open("rb") as stream:
+            content = stream.read(MAX_BYTES)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise BadProfiles(f"cannot read {path()}: {error.strerror}") from error
+    try:
+        return _File.model_validate_json(content).profiles
+    except ValidationError as error:
+        raise BadProfiles(f"{path()} is damaged; delete it and log in again") from error
+
+
+def save(name: str, profile: Profile | None) -> None:
+    """Keep a login under a name, or with None forget it.
+
+    Raises:
+        BadProfiles.
+    """
+    profiles = {key: value for key, value in load().items() if key != name}
+    if profile is not None:
+        profiles[name] = profile
+    content = _File(profiles=profiles).model_dump_json(indent=2).encode()
+    partial = path().with_suffix(f".{secrets.token_hex(4)}")
+    try:
+        path().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+            stream.write(content + b"\n")
+        partial.replace(path())
+    except OSError as error:
+        raise BadProfiles(f"cannot write {path()}: {error.strerror}") from error

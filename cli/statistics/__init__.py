@@ -1,0 +1,1 @@
+"""Figures from exported results: ratings, recounts, sequential tests."""

@@ -1,0 +1,96 @@
+"""A server's ranking made again from what it exports: anybody can, without its database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from cli.server.api_client import Client
+
+if TYPE_CHECKING:
+    from league.ratings import Log
+    from league.verification.comparison import Recount
+    from league.verification.fairness import DiceCheck
+
+DISQUALIFIED = "disqualified"
+PASSED = "passed"
+
+
+def recount_of(client: Client, season_id: int) -> Recount:
+    """Compare the newest ranking with what its configuration makes of the exported results. Raises Refused."""
+    from league.verification.comparison import Recount, differences, model_of, remade
+
+    board = client.call("GET", f"/v1/seasons/{season_id}/leaderboard")
+    snapshot_id = board["snapshot_id"]
+    if snapshot_id is None:
+        return Recount(season_id, None, None, 0, (), None)
+    log = exported_log(client, season_id)
+    try:
+        config = model_of(board["config"])
+    except ValueError as error:
+        return Recount(season_id, snapshot_id, log.sha256, log.games, (f"The ranking was {error}.",), None)
+    if log.sha256 != board["log_sha256"]:
+        found = differences({"log_sha256": board["log_sha256"]}, {"log_sha256": log.sha256})
+    else:
+        found = differences(board, remade(board, config, log, _passed(client, season_id)))
+    return Recount(season_id, snapshot_id, log.sha256, log.games, found, None)
+
+
+def dice_of(client: Client, season_id: int) -> DiceCheck:
+    """Whether the dice of the exported matches are those that the season had committed to. Raises Refused."""
+    from league.verification.fairness import Dealt, check_dice, told
+
+    season = client.season(season_id)
+    records = client.audit(f"season/{season_id}", oldest_first=True)
+    seats: dict[int, tuple[int, ...]] = {}
+    for row in _rows(client, season_id, "participants"):
+        seats[row["match_id"]] = (*seats.get(row["match_id"], ()), row["version_id"])
+    rows = _rows(client, season_id, "matches")
+    dealt = (
+        Dealt(row["match_id"], row["deal"], row["commitment"], row["seed"], seats.get(row["match_id"], ()))
+        for row in rows
+    )
+    about = ((record.action, record.data) for record in records)
+    return check_dice(told(season.game, season.dice_commitment, season.dice_secret, about), dealt)
+
+
+def exported_log(client: Client, season_id: int) -> Log:
+    """A season's log as `league.service.rankings.results` reads it, from the public exports."""
+    from league.ratings.jsonl import read
+
+    out = {row["bot_id"] for row in _rows(client, season_id, "entries") if row["absence"] == DISQUALIFIED}
+    commitments = {
+        row["match_id"]: row["commitment"]
+        for row in _rows(client, season_id, "matches")
+        if row["state"] == "done" and row["rated"] and not row["voided"]
+    }
+
+    def lines() -> Iterator[bytes]:
+        for match_id, seats in groupby(_rows(client, season_id, "participants"), lambda row: row["match_id"]):
+            seated = list(seats)
+            if match_id in commitments and not out & {seat["bot_id"] for seat in seated}:
+                game = {
+                    "players": [seat["version_id"] for seat in seated],
+                    "ranks": [seat["rank"] for seat in seated],
+                    "group": commitments[match_id],
+                }
+                yield json.dumps(game).encode()
+
+    return read(lines())
+
+
+def _passed(client: Client, season_id: int) -> set[int]:
+    """The versions that passed a promotion gate."""
+    return {row["candidate_id"] for row in _rows(client, season_id, "gates") if row["state"] == PASSED}
+
+
+def _rows(client: Client, season_id: int, table: str) -> Iterator[dict[str, Any]]:
+    """The rows of an export as they come."""
+    rest = b""
+    for piece in client.export(season_id, table, "jsonl"):
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            yield json.loads(line)
+    assert not rest, "an export ends with a line"

@@ -1,0 +1,297 @@
+"""Bots and their versions: what authors bring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, func, select
+
+from engine.games import GAMES
+from league.database import now, settings_of
+from league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame, WrongState
+from league.service.ground.audit import record
+from league.service.bots.quotas import check_quotas
+from league.service.people.teams import must_be_member, owned_by
+from league.service.ground.causes import told
+from league.service.people.person import Person
+from league.states import VersionState
+from league.tables import Attempt, Bot, BotVersion, Team, User
+
+MAX_BOTS = 100
+"""Bots of one user."""
+
+MAX_VERSIONS = 10_000
+"""Versions of one bot."""
+
+
+@dataclass(frozen=True, slots=True)
+class BotInfo:
+    """A bot as everyone may see it. `author` made it; with a `team` it is every member's. `plays_people`: people may
+    play against it (`league.service.jobs.exhibitions`). `retired_at`: since when its author has retired it.
+    """
+
+    id: int
+    game: str
+    name: str
+    author: str
+    team_id: int | None
+    team: str | None
+    plays_people: bool
+    versions: int
+    description: str
+    retired_at: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """An inspected upload, its content already in the store."""
+
+    filename: str
+    size_bytes: int
+    sha256: str
+    language: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuildTry:
+    """A try at a build that failed by our doing."""
+
+    at: datetime
+    cause: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionInfo:
+    """A version as its author sees it; `log` and `tries` are for nobody else."""
+
+    id: int
+    bot_id: int
+    number: int
+    state: VersionState
+    filename: str
+    size_bytes: int
+    sha256: str
+    language: str
+    entry: str
+    reason: str
+    attempt: int
+    created_at: datetime
+    built_at: datetime | None
+
+
+def create_bot(session: Session, owner: Person, game: str, name: str, team_id: int | None = None) -> BotInfo:
+    """A bot without versions, perhaps a team's from the start.
+
+    Raises:
+        UnknownGame, TooMany.
+        NameTaken: by another bot of the same author or team in the same game.
+        NotFound: the asker is not in that team.
+    """
+    if game not in GAMES:
+        raise UnknownGame(game, tuple(sorted(GAMES)))
+    if team_id is not None:
+        must_be_member(session, owner, team_id)
+    _lock_user(session, owner)
+    owned = session.exec(select(func.count()).select_from(Bot).where(Bot.owner_id == owner.id)).one()
+    if owned >= MAX_BOTS:
+        raise TooMany("bots of one author", MAX_BOTS)
+    row = Bot(owner_id=owner.id, team_id=team_id, game=game, name=name, name_key=name.lower(), created_at=now(session))
+    session.add(row)
+    try:
+        session.flush()
+    except IntegrityError as error:
+        raise NameTaken("bot of yours", name) from error
+    return bot_info(session, row.id)
+
+
+def bots_of(session: Session, owner: Person) -> list[BotInfo]:
+    """All bots of one author and of the author's teams, by name."""
+    return infos(session, owned_by(owner))
+
+
+def bot_info(session: Session, bot_id: int) -> BotInfo:
+    """What anyone may know of a bot. Raises NotFound."""
+    found = infos(session, col(Bot.id) == bot_id)
+    if not found:
+        raise NotFound("bot", bot_id)
+    return found[0]
+
+
+def own_bot(session: Session, owner: Person, bot_id: int) -> Bot:
+    """The bot, if it is the asker's or of a team of theirs. Raises NotFound: for a stranger it does not exist."""
+    if not is_own(session, owner, bot_id):
+        raise NotFound("bot", bot_id, f"You have no bot number {bot_id}.")
+    return session.get_one(Bot, bot_id)
+
+
+def is_own(session: Session, person: Person, bot_id: int) -> bool:
+    """Whether the bot is this person's, or of a team of theirs."""
+    return session.exec(select(Bot.id).where(Bot.id == bot_id, owned_by(person))).first() is not None
+
+
+def must_be_active(bot: Bot) -> None:
+    """Raises WrongState: its author has retired it."""
+    if bot.retired_at is not None:
+        raise WrongState("retired", "The bot is retired; its author can bring it back.")
+
+
+def may_upload(session: Session, owner: Person, bot_id: int) -> None:
+    """Whether an upload is worth receiving.
+
+    Raises:
+        NotFound: not the asker's bot.
+        WrongState: it is retired.
+        OverQuota.
+    """
+    must_be_active(own_bot(session, owner, bot_id))
+    check_quotas(session, owner, bot_id)
+
+
+def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) -> VersionInfo:
+    """A new version, to be built; the caller enqueues it after the commit.
+
+    Raises:
+        NotFound: not the asker's bot.
+        WrongState: it is retired.
+        OverQuota.
+        BadUpload: it is a version of the bot already, byte for byte; as another it would begin without games.
+        TooMany: the bot has `MAX_VERSIONS`.
+    """
+    # Uploads of one bot, and of one author, go one by one: quotas are counted and numbers given under these locks.
+    session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
+    _lock_user(session, owner)
+    may_upload(session, owner, bot_id)
+    _check_is_new(session, bot_id, upload)
+    last = session.exec(select(func.max(BotVersion.number)).where(BotVersion.bot_id == bot_id)).one() or 0
+    if last >= MAX_VERSIONS:
+        raise TooMany("versions of one bot", MAX_VERSIONS)
+    at = now(session)
+    row = BotVersion(
+        bot_id=bot_id,
+        uploader_id=owner.id,
+        number=last + 1,
+        filename=upload.filename,
+        size_bytes=upload.size_bytes,
+        source_sha256=upload.sha256,
+        language=upload.language,
+        entry=upload.entry,
+        created_at=at,
+        queued_at=at,
+        nudge_at=at + timedelta(seconds=settings_of(session).requeue_seconds),
+    )
+    session.add(row)
+    session.flush()
+    record(session, owner.name, "version-uploaded", f"bot/{bot_id}", {"number": row.number, "sha256": upload.sha256})
+    return _view(row)
+
+
+def versions_of(session: Session, owner: Person, bot_id: int, limit: int = 100) -> list[VersionInfo]:
+    """The newest versions, for the author. Raises NotFound."""
+    own_bot(session, owner, bot_id)
+    statement = select(BotVersion).where(BotVersion.bot_id == bot_id).order_by(col(BotVersion.number).desc())
+    return [_view(row) for row in session.exec(statement.limit(limit))]
+
+
+def version_info(session: Session, owner: Person, bot_id: int, number: int) -> VersionInfo:
+    """One version, for the author. Raises NotFound."""
+    return _view(_own_version(session, owner, bot_id, number))
+
+
+def build_log(session: Session, owner: Person, bot_id: int, number: int) -> tuple[str, Sequence[BuildTry]]:
+    """The kept tail of the build's output and every try that we failed, for the author. Raises NotFound."""
+    row = _own_version(session, owner, bot_id, number)
+    tries = session.exec(select(Attempt).where(Attempt.version_id == row.id).order_by(col(Attempt.id)))
+    return row.log, [BuildTry(t.finished_at, t.cause, told(t.cause, t.detail)) for t in tries]
+
+
+def infos(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:
+    """The bots that meet a condition, by game and name."""
+    versions = select(func.count()).select_from(BotVersion).where(BotVersion.bot_id == Bot.id).scalar_subquery()
+    statement = (
+        select(Bot, User.name, Team.name, versions)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
+        .where(condition)
+        .order_by(Bot.game, Bot.name_key, col(Bot.id))
+    )
+    return [
+        BotInfo(
+            id=bot.id,
+            game=bot.game,
+            name=bot.name,
+            author=author,
+            team_id=bot.team_id,
+            team=team,
+            plays_people=bot.plays_people,
+            versions=count,
+            description=bot.description,
+            retired_at=bot.retired_at,
+            created_at=bot.created_at,
+        )
+        for bot, author, team, count in session.exec(statement)
+    ]
+
+
+def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
+    """The name of the transcript of a version's last qualification match in the blob store, for its author.
+
+    Raises:
+        NotFound: not the asker's, or no such match was played.
+    """
+    row = _own_version(session, owner, bot_id, number)
+    if row.trial_sha256 is None:
+        raise NotFound("trial match of version", number)
+    return row.trial_sha256
+
+
+def _check_is_new(session: Session, bot_id: int, upload: Upload) -> None:
+    """Raises BadUpload. What was broken may be tried again: the image that builds may be another."""
+    alike = (
+        BotVersion.bot_id == bot_id,
+        BotVersion.source_sha256 == upload.sha256,
+        BotVersion.language == upload.language,
+        BotVersion.entry == upload.entry,
+        BotVersion.state != VersionState.BROKEN,
+    )
+    number = session.exec(select(BotVersion.number).where(*alike).order_by(col(BotVersion.number).desc())).first()
+    if number is not None:
+        again = f"Version {number} of this bot is the same file, byte for byte. To play it again, choose that version."
+        raise BadUpload("same-file", again)
+
+
+def _lock_user(session: Session, user: Person) -> None:
+    """What is counted of one user is counted by one transaction after the other."""
+    session.exec(select(User.id).where(User.id == user.id).with_for_update(key_share=True)).one()
+
+
+def _own_version(session: Session, owner: Person, bot_id: int, number: int) -> BotVersion:
+    own_bot(session, owner, bot_id)
+    row = session.exec(select(BotVersion).where(BotVersion.bot_id == bot_id, BotVersion.number == number)).first()
+    if row is None:
+        raise NotFound("version", number)
+    return row
+
+
+def _view(row: BotVersion) -> VersionInfo:
+    return VersionInfo(
+        id=row.id,
+        bot_id=row.bot_id,
+        number=row.number,
+        state=row.state,
+        filename=row.filename,
+        size_bytes=row.size_bytes,
+        sha256=row.source_sha256,
+        language=row.language,
+        entry=row.entry,
+        reason=row.reason,
+        attempt=row.attempt,
+        created_at=row.created_at,
+        built_at=row.built_at,
+    )

@@ -1,0 +1,68 @@
+"""How many versions may be uploaded in a time: by an author in an hour, of a bot in a day.
+
+The deployment's quotas (`league.config`) hold for everyone. A season's own hold besides, for bots that take part in
+it, as long as new versions matter there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from league.database import now, settings_of
+from league.errors import OverQuota
+from league.service.people.person import Person
+from league.states import ENTERABLE
+from league.tables import BotVersion, Entry, Season
+
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """At most `limit` versions that meet the conditions in any `window`."""
+
+    what: str
+    limit: int
+    window: timedelta
+    conditions: tuple[Any, ...]
+
+
+def check_quotas(session: Session, uploader: Person, bot_id: int) -> None:
+    """Whether one more version may be uploaded now. Raises OverQuota."""
+    at = now(session)
+    for quota in _quotas(session, uploader, bot_id):
+        recent = (
+            select(BotVersion.created_at)
+            .where(*quota.conditions, BotVersion.created_at > at - quota.window)
+            .order_by(col(BotVersion.created_at).desc())
+            .limit(quota.limit)
+        )
+        found = session.exec(recent).all()
+        if len(found) == quota.limit:
+            free_at = found[-1] + quota.window
+            seconds = max(1, math.ceil((free_at - at).total_seconds()))
+            raise OverQuota(quota.what, quota.limit, "an hour" if quota.window == HOUR else "a day", seconds)
+
+
+def _quotas(session: Session, uploader: Person, bot_id: int) -> Iterator[Quota]:
+    settings = settings_of(session)
+    by_uploader = col(BotVersion.uploader_id) == uploader.id
+    of_bot = col(BotVersion.bot_id) == bot_id
+    yield Quota("uploads by one author", settings.uploads_per_hour, HOUR, (by_uploader,))
+    yield Quota("versions of one bot", settings.versions_per_day, DAY, (of_bot,))
+    entered = select(Season).join(Entry, col(Entry.season_id) == Season.id)
+    entered = entered.where(Entry.bot_id == bot_id, col(Season.state).in_(ENTERABLE)).order_by(col(Season.id))
+    for season in session.exec(entered).all():
+        if season.uploads_per_hour is not None:
+            there = col(BotVersion.bot_id).in_(select(Entry.bot_id).where(Entry.season_id == season.id))
+            what = f"uploads by one author for {season.name}"
+            yield Quota(what, season.uploads_per_hour, HOUR, (by_uploader, there))
+        if season.versions_per_day is not None:
+            yield Quota(f"versions of one bot for {season.name}", season.versions_per_day, DAY, (of_bot,))

@@ -1,0 +1,240 @@
+"""Finals: who qualifies, what is played, and when it is enough.
+
+Theory of operation
+-------------------
+`plan_finals` looks at the database anew each time and does the next thing that can be done:
+
+1. Ladder series that were running when the finals began are waited for, and for a ranking that has seen them.
+2. In each division the first `finals_top` of that ranking get their seeds (`Entry.finals_seed`). Who has not played
+   has no place and is not among them; where all qualify they do too, as the last.
+3. The rounds. Round robin: every pair of finalists meets for `finals_games` matches, in the order of Berger's table,
+   as many series at a time as there is room for. Swiss: a round when the one before has ended. With more than two
+   seats a round seats neighbours by score at tables; who is left over sits out.
+4. While neighbours in the ranking are not told apart with 95 % confidence and `finals_extra_games` are not spent,
+   such neighbours play each other again, as many series at once as pairs need it; then the ranking is made anew.
+5. Then the finals are over, and the season closes if `closes_when_done` and nothing in it is open
+   (`league.service.course.states`).
+
+Finalists are ranked by ratings like everybody (`Season.finals_log` says from which matches) and come before all who
+did not qualify; points of rounds serve the Swiss pairing alone. A series of a round that we fail to play is not made
+up for by another: the ratings take unequal numbers of games in their stride. Further games that we fail to play cost
+the budget nothing. Who leaves during the finals is not paired any more. A Swiss has its rounds all the same, as long
+as everybody finds somebody new; a round in which somebody had no table that counts (nobody to play, an opponent who
+was disqualified since, our failure) is as good as won.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from sqlmodel import Session, col, func, select
+
+from league.database import now
+from league.pairing import Gap, NoRound, berger, pair_key, share_out, swiss
+from league.pairing.separation import games_to_part
+from league.service.course.finals_played import (
+    Field,
+    Played,
+    extra_games,
+    fields,
+    played,
+    qualified,
+    rounds_of,
+    scores,
+    times_sat,
+)
+from league.service.course.states import turn_season
+from league.service.ground.audit import SYSTEM, record
+from league.service.ground.counting import taking_part
+from league.service.ground.steps import touch_log
+from league.service.series.capacity import open_series_bound
+from league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
+from league.states import UNFINISHED, FinalsFormat, Purpose, SeasonState
+from league.tables import Entry, RatingSnapshot, Season, Series
+
+log = logging.getLogger(__name__)
+
+
+def plan_finals(session: Session, season: Season) -> list[int]:
+    """Do what can be done next for a season in its finals; the new series. The caller has locked the season."""
+    assert season.state is SeasonState.FINALS
+    if season.finals_done_at is not None or _unfinished(session, season.id, Purpose.LADDER):
+        return []
+    if season.qualified_at is None and not _qualify(session, season):
+        return []
+    room = open_series_bound(session) - _unfinished(session, season.id, Purpose.FINALS)
+    made: list[int] = []
+    is_over = True
+    many = qualified(session, season.id)
+    for division, field in fields(session, season).items():
+        ids, done = _plan_division(session, season, field, many[division], max(room - len(made), 0))
+        made += ids
+        is_over = is_over and done
+    if is_over:
+        _finish(session, season)
+    return made
+
+
+def tables(players: Field, scores: Mapping[int, Fraction], byes: Counter[int], seats: int) -> list[tuple[int, ...]]:
+    """One Swiss round of more than two seats: neighbours by score sit together, the best first.
+
+    Where the field does not fill its tables the last of those sit out who did so least.
+    """
+    places = {player: place for place, player in enumerate(players)}
+    order = sorted(players, key=lambda player: (-scores.get(player, Fraction()), places[player]))
+    for _ in range(len(order) % seats):
+        order.remove(min(reversed(order), key=byes.__getitem__))
+    return [tuple(order[start : start + seats]) for start in range(0, len(order), seats)]
+
+
+# Qualifying ---------------------------------------------------------------------------------------------------------
+
+
+def _qualify(session: Session, season: Season) -> bool:
+    """Choose the finalists by a ranking that has seen every match of the ladder; False: there is none yet."""
+    snapshot = _current_ranking(session, season)
+    if snapshot is None:
+        return False
+    present = select(Entry).where(Entry.season_id == season.id, taking_part(season.id))
+    entries = {entry.version_id: entry for entry in session.exec(present)}
+    chosen: dict[int, list[int]] = {}
+    for row in snapshot.standings["rows"]:  # the best of each division first
+        entry = entries.get(row["version_id"])
+        if entry is None or (season.finals_top is not None and row["rank"] is None):
+            continue
+        seeded = chosen.setdefault(entry.division, [])
+        if season.finals_top is None or len(seeded) < season.finals_top:
+            seeded.append(entry.bot_id)
+            entry.finals_seed = len(seeded)
+    season.qualified_at = now(session)
+    session.flush()
+    data = {"ranking": snapshot.id, "divisions": {str(number): bots for number, bots in sorted(chosen.items())}}
+    record(session, SYSTEM, "finalists", f"season/{season.id}", data)
+    touch_log(session, season.id)
+    return True
+
+
+def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
+    """The newest ranking, if the log has not changed since."""
+    serials = session.exec(select(Season.log_serial, Season.rated_serial).where(Season.id == season.id)).one()
+    if serials[0] != serials[1]:
+        return None
+    newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
+    return session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+
+
+# Playing ------------------------------------------------------------------------------------------------------------
+
+
+def _plan_division(session: Session, season: Season, field: Field, finalists: int, room: int) -> tuple[list[int], bool]:
+    """The next series of one division, and whether it has played enough; `finalists`: how many qualified."""
+    before = played(session, season.id, field)
+    rounds = _next_tables(session, season, field, finalists, before)
+    if rounds:
+        room = -(-room // series_at_once(season))
+        wanted = rounds if season.finals is FinalsFormat.SWISS else rounds[:room]  # a Swiss round is planned whole
+        games = whole_groups(season.game, season.seats, season.finals_games)
+        return in_turns(session, [_add(session, season, versions, games, number) for number, versions in wanted]), False
+    if not all(series.finished for series in before):
+        return [], False
+    return _extra_games(session, season, field, before)
+
+
+def _next_tables(
+    session: Session, season: Season, field: Field, finalists: int, before: Sequence[Played]
+) -> list[tuple[int, tuple[int, ...]]]:
+    """Tables of the rounds that can be played now and are not planned yet, each with its round."""
+    of_rounds = [series for series in before if series.round is not None]
+    if season.finals is FinalsFormat.ROUND_ROBIN:
+        planned = {series.versions for series in of_rounds}
+        return [
+            (number, pair)
+            for number, rnd in enumerate(berger(field), 1)
+            for pair in rnd.pairs
+            if frozenset(pair) not in planned
+        ]
+    last = max((series.round or 0 for series in of_rounds), default=0)
+    if last >= rounds_of(season, finalists) or not all(series.finished for series in of_rounds):
+        return []
+    return [(last + 1, table) for table in _swiss_round(session, season, field, of_rounds, last)]
+
+
+def _swiss_round(
+    session: Session, season: Season, field: Field, before: Sequence[Played], rounds: int
+) -> list[tuple[int, ...]]:
+    """The tables of the next round; none where nobody is left to meet anybody new."""
+    sat = times_sat(before)
+    byes = Counter({version: rounds - sat[version] for version in field})
+    points = scores(session, season)
+    in_a_round = whole_groups(season.game, season.seats, season.finals_games)
+    for version in field:  # sitting out is as good as winning, as usual
+        points[version] = points.get(version, Fraction()) + byes[version] * in_a_round
+    if season.seats > 2:
+        return tables(field, points, byes, season.seats)
+    met = {pair_key(*sorted(series.versions)) for series in before}
+    try:
+        found = swiss(field, points, met, list(byes.elements()), season.pairing_seed or b"")
+    except NoRound:
+        return []
+    return list(found.pairs)
+
+
+def _extra_games(session: Session, season: Season, field: Field, before: Sequence[Played]) -> tuple[list[int], bool]:
+    """Series between neighbours that are not told apart; True: there are none, or no games left for them."""
+    _, budget = extra_games(before, season.finals_extra_games)
+    if budget <= 0:
+        return [], True
+    snapshot = _current_ranking(session, season)
+    if snapshot is None:
+        return [], False
+    rows = {row["version_id"]: row for row in snapshot.standings["rows"]}
+    order = [version for version in rows if version in field]  # in the ranking's own order, which `gap_se` follows
+    turn = whole_groups(season.game, season.seats, 1)
+    shared = share_out(_gaps(order, rows, budget), budget, season.finals_games, turn)
+    made = [_add(session, season, _neighbours(order, gap, season.seats), gap.games, None) for gap in shared]
+    return in_turns(session, made), not made
+
+
+def _gaps(order: Field, rows: Mapping[int, Mapping[str, Any]], most_games: int) -> list[Gap]:
+    """Neighbours that need more games, best places first. A row's `gap_se` is of its distance to the next one's; who
+    comes before others by rule has none.
+    """
+    gaps = []
+    for above, below in pairwise(order):
+        if rows[above]["gap_se"] is None:
+            continue
+        difference = rows[above]["elo"] - rows[below]["elo"]
+        games = games_to_part(difference, rows[above]["gap_se"] ** 2, most_games)
+        if games > 0:
+            gaps.append(Gap(above, below, games))
+    return gaps
+
+
+def _neighbours(order: Field, gap: Gap, seats: int) -> tuple[int, ...]:
+    """The two of the gap, and whoever is next to them if the table is larger."""
+    start = order.index(gap.above) - (seats - 2) // 2
+    start = max(0, min(start, len(order) - seats))
+    return tuple(order[start : start + seats])
+
+
+def _finish(session: Session, season: Season) -> None:
+    season.finals_done_at = now(session)
+    session.flush()
+    record(session, SYSTEM, "finals-done", f"season/{season.id}")
+    log.info("season %d: the finals are over", season.id)
+    turn_season(session, season)
+
+
+def _unfinished(session: Session, season_id: int, purpose: Purpose) -> int:
+    waiting = select(func.count()).select_from(Series)
+    waiting = waiting.where(Series.season_id == season_id, Series.purpose == purpose)
+    return session.exec(waiting.where(col(Series.state).in_(UNFINISHED))).one()
+
+
+def _add(session: Session, season: Season, versions: Sequence[int], matches: int, number: int | None) -> list[int]:
+    return add_series(session, season, versions, matches, purpose=Purpose.FINALS, round_number=number)

@@ -1,0 +1,212 @@
+"""What has been played in a season's finals, read from its series: for planning the rest, and for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+from sqlmodel import Session, col, func, select
+
+from league.pairing import berger
+from league.service.ground.counting import counts, taking_part
+from league.service.seasons.absence import ENTRY_ABSENT
+from league.states import UNFINISHED, WITH_RESULT, Absence, FinalsFormat, MatchState, Purpose, Ranks
+from league.tables import AbsentEntry, Attempt, Entry, Match, Participant, Season, Series
+
+Field = Sequence[int]
+"""The finalists' versions of one division, the best seed first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A series of the finals. `round` None: of the games after the rounds.
+
+    `lost`: how many of its matches we failed to play. `struck`: it says nothing about those in it, for we played none
+    of its matches, or one of them has been disqualified since.
+    """
+
+    round: int | None
+    versions: frozenset[int]
+    matches: int
+    lost: int
+    finished: bool
+    struck: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FinalsProgress:
+    """How far the finals of a division are: `series` of `rounds` in all, as far as they are known, and those that are
+    `finished`; `round` is the last that has begun. Then the further games, and how many the budget has left.
+    """
+
+    division: int
+    finalists: int
+    round: int
+    rounds: int
+    finished: int
+    series: int
+    extra_games: int
+    extra_left: int
+
+
+def fields(session: Session, season: Season) -> dict[int, list[int]]:
+    """The finalists of each division that are still there, if they are enough for a table."""
+    statement = select(Entry.division, Entry.version_id).where(
+        Entry.season_id == season.id, col(Entry.finals_seed).is_not(None), taking_part(season.id)
+    )
+    found: dict[int, list[int]] = {}
+    for division, version in session.exec(statement.order_by(col(Entry.division), col(Entry.finals_seed))):
+        found.setdefault(division, []).append(version)
+    return {division: field for division, field in found.items() if len(field) >= season.seats}
+
+
+def qualified(session: Session, season_id: int) -> Mapping[int, int]:
+    """How many qualified in each division, whoever has left since."""
+    seeded = select(Entry.division, func.count()).where(
+        Entry.season_id == season_id, col(Entry.finals_seed).is_not(None)
+    )
+    return dict(session.exec(seeded.group_by(col(Entry.division))).all())
+
+
+def played(session: Session, season_id: int, field: Field) -> list[Played]:
+    """Series of the finals in which one of these versions sits, but for those that were dropped when a bot was taken
+    out: they were never played, and are due again if it comes back.
+    """
+    dropped = select(Attempt.series_id).where(Attempt.season_id == season_id, Attempt.cause == ENTRY_ABSENT)
+    chosen = (Series.season_id == season_id, Series.purpose == Purpose.FINALS, col(Series.id).not_in(dropped))
+    seats = (
+        select(Series, Participant.version_id, Participant.bot_id)
+        .join(Match, (col(Match.series_id) == Series.id) & (col(Match.number) == 0))
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .where(*chosen)
+        .order_by(col(Series.id))
+    )
+    series: dict[int, Series] = {}
+    seated: dict[int, dict[int, int]] = {}
+    for row, version, bot_id in session.exec(seats):
+        series[row.id] = row
+        seated.setdefault(row.id, {})[version] = bot_id
+    states: dict[int, Counter[MatchState]] = {series_id: Counter() for series_id in series}
+    matches = select(Match.series_id, Match.state, func.count()).join(Series, col(Series.id) == Match.series_id)
+    for series_id, state, count in session.exec(
+        matches.where(*chosen).group_by(col(Match.series_id), col(Match.state))
+    ):
+        states[series_id][MatchState(state)] = count
+    out = disqualified(session, season_id)
+    return [
+        _view(row, seated[row.id], states[row.id], out)
+        for row in series.values()
+        if not seated[row.id].keys().isdisjoint(field)
+    ]
+
+
+def disqualified(session: Session, season_id: int) -> set[int]:
+    """The bots none of whose matches counts."""
+    out = select(AbsentEntry.bot_id).where(
+        AbsentEntry.season_id == season_id, AbsentEntry.absence == Absence.DISQUALIFIED
+    )
+    return set(session.exec(out))
+
+
+def scores(session: Session, season: Season) -> dict[int, Fraction]:
+    """Points in the finals' rounds: a match gives one to whoever beats everyone at the table."""
+    statement = (
+        select(Participant.match_id, Participant.version_id, Participant.rank)
+        .join(Match, col(Match.id) == Participant.match_id)
+        .join(Series, col(Series.id) == Match.series_id)
+        .where(*counts(season.id), Series.purpose == Purpose.FINALS, col(Series.round).is_not(None))
+    )
+    matches: dict[int, dict[int, int]] = {}
+    for match_id, version, rank in session.exec(statement):
+        assert rank is not None, "a match that counts has ranks"
+        matches.setdefault(match_id, {})[version] = rank
+    found: dict[int, Fraction] = {}
+    for ranks in matches.values():
+        for version, points in _points(ranks, season.ranks).items():
+            found[version] = found.get(version, Fraction()) + points
+    return found
+
+
+def extra_games(before: Sequence[Played], budget: int) -> tuple[int, int]:
+    """Games after the rounds that were planned and not lost by us, and how many may follow.
+
+    What we lose costs the budget nothing, up to as much again: a host that fails for ever must not keep finals going.
+    """
+    further = [series for series in before if series.round is None]
+    lost = sum(series.lost for series in further)
+    spent = sum(series.matches for series in further) - lost
+    return spent, max(0, budget - spent - max(0, lost - budget))
+
+
+def finals_progress(session: Session, season_id: int) -> list[FinalsProgress]:
+    """Of each division that has finals; nothing before the finalists are known."""
+    season = session.get_one(Season, season_id)
+    if season.qualified_at is None:
+        return []
+    many = qualified(session, season.id)
+    return [
+        _progress(season, division, field, many[division], played(session, season.id, field))
+        for division, field in fields(session, season).items()
+    ]
+
+
+def rounds_of(season: Season, finalists: int) -> int:
+    """How many rounds they have: of Swiss finals as chosen, or as many as halving the field down to one takes."""
+    if season.finals is FinalsFormat.ROUND_ROBIN:
+        return finalists - 1 + finalists % 2
+    return swiss_rounds(season.finals_rounds, finalists)
+
+
+def swiss_rounds(chosen: int | None, finalists: int) -> int:
+    """As chosen, or as many as halving the field down to one takes."""
+    return chosen or (finalists - 1).bit_length()
+
+
+def _view(row: Series, seated: Mapping[int, int], states: Counter[MatchState], out: set[int]) -> Played:
+    finished = row.state not in UNFINISHED and not states[MatchState.HELD]
+    return Played(
+        round=row.round,
+        versions=frozenset(seated),
+        matches=states.total(),
+        lost=states[MatchState.ABANDONED],
+        finished=finished,
+        struck=finished and (not any(states[state] for state in WITH_RESULT) or not out.isdisjoint(seated.values())),
+    )
+
+
+def _progress(season: Season, division: int, field: Field, finalists: int, before: Sequence[Played]) -> FinalsProgress:
+    # A rejudged match is one more series of its round, so tables are counted and not series.
+    begun = {(series.round, series.versions) for series in before if series.round is not None}
+    open_tables = {(series.round, series.versions) for series in before if not series.finished}
+    last = max((number for number, _ in begun), default=0)
+    rounds = rounds_of(season, finalists)
+    if season.finals is FinalsFormat.ROUND_ROBIN:
+        due = {frozenset(pair) for one in berger(field) for pair in one.pairs}
+        series = len(due | {versions for _, versions in begun})
+    else:
+        series = len(begun) + max(0, rounds - last) * (len(field) // season.seats)
+    spent, left = extra_games(before, season.finals_extra_games)
+    return FinalsProgress(division, len(field), last, rounds, len(begun - open_tables), series, spent, left)
+
+
+def _points(ranks: Mapping[int, int], what: Ranks) -> dict[int, Fraction]:
+    """Of one match: the share of opponents beaten, or (where wins count) the share of the win."""
+    if what is Ranks.WINS:
+        winners = [version for version, rank in ranks.items() if rank == 1]
+        return {version: Fraction(1, len(winners)) for version in winners}
+    points = dict.fromkeys(ranks, Fraction())
+    for one, other in combinations(ranks, 2):
+        share = Fraction(1 + (ranks[one] < ranks[other]) - (ranks[one] > ranks[other]), 2)
+        points[one] += share / (len(ranks) - 1)
+        points[other] += (1 - share) / (len(ranks) - 1)
+    return points
+
+
+def times_sat(before: Sequence[Played]) -> Counter[int]:
+    """In how many rounds each version had a table that says something about it."""
+    # A rejudged match is one more series of its round, and nobody sits in a round twice.
+    seats = {(version, series.round) for series in before if not series.struck for version in series.versions}
+    return Counter(version for version, _ in seats)

@@ -1,0 +1,298 @@
+"""Making new series: one call, `go_on`, for each season, whenever the scheduler likes.
+
+Few series are open at a time (`league.service.series.capacity.open_series_bound` of each season), so the queue stays
+short whatever the field's size, a new version waits for minutes and not for days, and nothing need be withdrawn when a
+season closes. The bound follows the slots that judge, so none of them idles. Series that are over quickly would still
+empty the queue between two ticks: where one ends and few are left, more are made at once (`low_after`).
+
+Who plays whom is for `league.pairing.ladder` to say; here is what it is told. What is expected of a version comes from
+the newest ranking (or that of the bot's version before), what it has met from the rows of its own pairs, read only
+when it is its turn: the price of a tick does not grow with the number of pairs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence, Set
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, func, or_, select
+
+from engine.chance import SEED_BYTES
+from league.database import now, surroundings
+from league.pairing import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Proposal, Reason, Terms, parts, propose
+from league.service.course.finals import plan_finals
+from league.service.course.states import past_its_close, turn_season
+from league.service.ground.counting import taking_part
+from league.service.ground.steps import lock_season
+from league.service.seasons.gates import plan_challenges
+from league.service.series.capacity import open_series_bound
+from league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
+from league.states import PLAYING, UNFINISHED, Precedence, Purpose, SeasonState, SeriesState, VersionState
+from league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
+
+log = logging.getLogger(__name__)
+
+CENTRE_ELO = 1500.0
+"""What is expected of a version of which nothing is known."""
+
+LOW_SHARE = 0.75
+"""Of the bound. A planning costs up to half a second of CPU in a large field: it must make more than one series, and
+be done before the queue is empty, which holds half of the bound when all slots play."""
+
+MARGIN = timedelta(minutes=2)
+"""A series that finished so shortly before a ranking may be missing in it: its log was read earlier, clocks differ."""
+
+
+def seasons_going_on(session: Session) -> list[int]:
+    """All that are not closed, the oldest first."""
+    return list(games_going_on(session))
+
+
+def games_going_on(session: Session) -> dict[int, str]:
+    """The same with their games."""
+    going_on = select(Season.id, Season.game).where(Season.state != SeasonState.CLOSED)
+    return dict(session.exec(going_on.order_by(col(Season.id))).all())
+
+
+def go_on(session: Session, season_id: int) -> list[int]:
+    """Turn a season whose date has come, and plan its series; returns the new ones, to be enqueued."""
+    season = session.get_one(Season, season_id)
+    turn_season(session, season)
+    if season.state not in {*PLAYING, SeasonState.FINALS}:
+        return []
+    # Two schedulers at once would both see room: the season's row lets one in after the other (SQLite: any writer).
+    season = lock_season(session, season_id)
+    planned: list[int] = []
+    if season.state in PLAYING and not past_its_close(season, now(session)):
+        planned += _plan(session, season)
+    if season.state is SeasonState.OPEN:
+        planned += plan_challenges(session, season)
+    if season.state is SeasonState.FINALS:
+        planned += plan_finals(session, season)
+    return planned
+
+
+def _plan(session: Session, season: Season) -> list[int]:
+    """Fill the room for open series of a season that is locked."""
+    bound = open_series_bound(session)
+    room = bound - _open(session, season.id, bound)
+    if room <= 0:
+        return []
+    if season.pairing_seed is None:
+        season.pairing_seed = surroundings(session).entropy(SEED_BYTES)
+    terms = Terms(
+        seats=season.seats,
+        series_length=whole_groups(season.game, season.seats, season.series_length),
+        games_per_pair=season.games_per_pair and whole_groups(season.game, season.seats, season.games_per_pair),
+    )
+    players = _players(session, season)
+    through = _through(session, season.id, players, terms.games_per_pair)
+    if len(through) == len(players):
+        return []
+    entrants = _entrants(session, season, players, through)
+    versions = {entry.bot_id: version for version, entry in players.items()}
+
+    def met(version: int) -> dict[int, Met]:
+        return _met(session, season.id, versions, players[version])
+
+    wanted = -(-room // series_at_once(season))
+    chosen = propose(entrants, met, wanted, terms, season.series_planned, season.pairing_seed)
+    placing = {entrant.version for entrant in entrants if entrant.placing}
+    made = [
+        add_series(session, season, found.versions, found.matches, precedence=_precedence(found, placing))
+        for found in chosen
+    ]
+    ids = in_turns(session, made)
+    for number, proposal in enumerate(chosen, season.series_planned + 1):
+        for version in proposal.versions:
+            players[version].waiting_since = number
+    season.series_planned += len(chosen)
+    if ids:
+        why = Counter(proposal.reason.value for proposal in chosen)
+        log.info("season %d: %d series planned: %s", season.id, len(ids), dict(why))
+    return ids
+
+
+def _open(session: Session, season_id: int, bound: int) -> int:
+    """Series that wait or run; of more than the bound it matters not how many. Those of gates have their own bound."""
+    going_on = select(Series.id).where(Series.season_id == season_id, col(Series.state).in_(UNFINISHED))
+    counted = going_on.where(Series.purpose != Purpose.CHALLENGE).limit(bound).subquery()
+    return session.exec(select(func.count()).select_from(counted)).one()
+
+
+def low_after(session: Session, series_id: int) -> int | None:
+    """The season of a series that is over, if more are to be made before the next tick; else None."""
+    over = select(Series.season_id).where(Series.id == series_id, col(Series.state).not_in(UNFINISHED))
+    season_id = session.exec(over).first()
+    return season_id if season_id is not None and runs_low(session, season_id) else None
+
+
+def runs_low(session: Session, season_id: int) -> bool:
+    """Whether a season that goes on has room for so many series that to make them is worth a planning."""
+    bound = open_series_bound(session)
+    going_on = session.get_one(Season, season_id).state in {*PLAYING, SeasonState.FINALS}
+    return going_on and _open(session, season_id, bound) <= LOW_SHARE * bound
+
+
+def has_unplayed(session: Session, season: Season) -> bool:
+    """Whether a season's ladder has matches that nobody has planned yet."""
+    if season.state not in PLAYING or past_its_close(season, now(session)):
+        return False
+    players = _ready(session, season)
+    if season.games_per_pair is None:
+        return any(size >= season.seats for size in Counter(entry.division for entry in players.values()).values())
+    games = whole_groups(season.game, season.seats, season.games_per_pair)
+    return len(_through(session, season.id, players, games)) < len(players)
+
+
+def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:
+    """`placing`: the versions that are being placed."""
+    if placing.isdisjoint(proposal.versions):
+        return Precedence.ORDINARY
+    return Precedence.NEW_VERSION if proposal.reason is Reason.TURN else Precedence.PLACEMENT
+
+
+# What pairing is told ---------------------------------------------------------------------------------------------
+
+
+def _ready(session: Session, season: Season) -> dict[int, Entry]:
+    """Entries whose version may play, by version."""
+    statement = (
+        select(Entry)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .where(Entry.season_id == season.id, taking_part(season.id), BotVersion.state == VersionState.READY)
+    )
+    return {entry.version_id: entry for entry in session.exec(statement)}
+
+
+def _players(session: Session, season: Season) -> dict[int, Entry]:
+    """The same; who came since the last planning takes its place in the order of waiting."""
+    players = _ready(session, season)
+    for entry in players.values():
+        if entry.waiting_since is None:  # it came, and is behind all who were there
+            entry.waiting_since = season.series_planned
+    return players
+
+
+def _through(session: Session, season_id: int, players: Mapping[int, Entry], games_per_pair: int | None) -> set[int]:
+    """Versions that have played all games with everybody of their division who plays now."""
+    if games_per_pair is None:
+        return set()
+    found: set[int] = set()
+    for division, size in Counter(entry.division for entry in players.values()).items():
+        done = _opponents_done(session, season_id, division, games_per_pair)
+        members = (version for version, entry in players.items() if entry.division == division)
+        found.update(version for version in members if done[version] >= size - 1)
+    return found
+
+
+def _opponents_done(session: Session, season_id: int, division: int, games_per_pair: int) -> Counter[int]:
+    """For each version of a division with how many who are there, too, it has played all games; who left is not.
+
+    It reads each pair of the division once. Joined with entries SQLite looked at all of them for every pair: 56 s of
+    CPU a tick with 2,000 bots and 50,000 pairs, 0.4 s so. And without the `+ 0` it would look up every pair that there
+    could be.
+    """
+    there = select(Entry.version_id).where(
+        Entry.season_id == season_id, Entry.division == division, taking_part(season_id)
+    )
+    found: Counter[int] = Counter()
+    for side in (Pair.low_id, Pair.high_id):
+        statement = (
+            select(side, func.count())
+            .where(Pair.season_id == season_id, Pair.games >= games_per_pair)
+            .where(col(Pair.low_id).in_(there), (col(Pair.high_id) + 0).in_(there))
+            .group_by(col(side))
+        )
+        found.update(dict(session.exec(statement).all()))
+    return found
+
+
+def _entrants(
+    session: Session, season: Season, players: Mapping[int, Entry], through: Collection[int]
+) -> list[Entrant]:
+    newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
+    snapshot = session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+    rows: Sequence[Mapping[str, Any]] = snapshot.standings["rows"] if snapshot is not None else []
+    ranked = {row["version_id"]: row for row in rows}
+    newest_of = {row["bot_id"]: row for row in sorted(rows, key=lambda row: int(row["version"]))}
+    links, open_series = _links(session, season.id, players, snapshot)
+    entrants = []
+    for version, entry in players.items():
+        assert entry.waiting_since is not None
+        row = ranked.get(version)
+        expected = row if row is not None else newest_of.get(entry.bot_id)  # its parent, where it is not ranked yet
+        entrants.append(
+            Entrant(
+                version=version,
+                elo=CENTRE_ELO if expected is None else expected["elo"],
+                placing=row is None or (row["se"] > PLACED_SE_ELO and row["games"] < PLACED_GAMES),
+                waiting_since=entry.waiting_since,
+                part=links[version],
+                division=entry.division,
+                open_series=open_series[version],
+                through=version in through,
+            )
+        )
+    return entrants
+
+
+def _links(
+    session: Session, season_id: int, versions: Mapping[int, Entry], snapshot: RatingSnapshot | None
+) -> tuple[dict[int, int], Counter[int]]:
+    """Which part of the field each version belongs to, and how many series it has open.
+
+    The newest ranking knows the parts of the log that it was made from; what is on its way since then links too.
+    """
+    rows = [] if snapshot is None else snapshot.standings["rows"]
+    known = {row["version_id"]: row["part"] for row in rows if "part" in row}
+    since: ColumnElement[bool] = col(Series.state) == SeriesState.DONE
+    if snapshot is not None and known:
+        since = col(Series.finished_at) >= snapshot.created_at - MARGIN
+    statement = (
+        select(Series.id, Series.state, Participant.version_id)
+        .join(Match, (col(Match.series_id) == Series.id) & (col(Match.number) == 0))
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .where(
+            Series.season_id == season_id,
+            Series.purpose != Purpose.CHALLENGE,
+            or_(col(Series.state).in_(UNFINISHED), since),
+        )
+    )
+    tables: dict[int, list[int]] = {}
+    open_series: Counter[int] = Counter()
+    for series_id, state, version in session.exec(statement):
+        tables.setdefault(series_id, []).append(version)
+        open_series[version] += state in UNFINISHED
+    return parts(versions, tables.values(), known), open_series
+
+
+def _met(session: Session, season_id: int, versions: Mapping[int, int], player: Entry) -> dict[int, Met]:
+    """What a player has planned and played with every opponent that may play now; `versions` by bot.
+
+    Games between earlier versions of the two bots are counted apart: they say who has met whom, not how often these
+    two versions have.
+    """
+    mine = select(BotVersion.id).where(BotVersion.bot_id == player.bot_id)
+    found: dict[int, Met] = {}
+    for own, other, sign in ((Pair.low_id, Pair.high_id, 1), (Pair.high_id, Pair.low_id, -1)):
+        statement = (
+            columns(col(own), col(other), col(BotVersion.bot_id), col(Pair.games), col(Pair.lead))
+            .join(BotVersion, col(BotVersion.id) == other)
+            .where(col(Pair.season_id) == season_id, col(own).in_(mine))
+        )
+        for own_id, other_id, bot_id, games, lead in session.connection().execute(statement):
+            opponent = versions.get(bot_id)
+            if opponent is None:
+                continue
+            was = found.get(opponent, Met())
+            if (own_id, other_id) == (player.version_id, opponent):
+                found[opponent] = Met(games, was.before, sign * lead)
+            else:
+                found[opponent] = Met(was.games, was.before + games, was.lead)
+    return found

@@ -1,0 +1,182 @@
+"""How seasons go from state to state: by hand, by date, and what belongs to each step.
+
+Theory of operation
+-------------------
+`league.states` says which state may follow which. Three things move a season: an organiser (`set_season_state`), the
+scheduler when a date has come (`turn_season`), and the end of its finals (`league.service.course.finals`). Each is one
+compare-and-set, so two of them at once are one step. Dates that passed while the scheduler was away are made up for
+one after the other, so that what belongs to a step is never left out:
+
+* frozen: no more entries and versions; challengers at promotion gates go home, for nothing may change any more.
+* open, after it was frozen: what became ready meanwhile is offered to the entries that follow their bots.
+* finals: ladder series that nobody has begun are dropped; those that run are played and count.
+* closed: the same for all series. When the last one has ended the standings are published and nothing changes them
+  (`league.service.rankings.publishing`).
+
+A close cuts off what is open (`league.service.course.open_matters`). So a date to close waits while an appeal, a
+rejudgement or the finals are open; an open season freezes meanwhile, and its ladder plans nothing more. By hand it must
+be said (`force`), and what was cut off stands in the audit log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col, select
+
+from league.database import now
+from league.errors import BadSetting, Unsettled, WrongState
+from league.service.course.open_matters import unfinished
+from league.service.ground.audit import SYSTEM, record
+from league.service.ground.steps import lock_season, move, touch_log
+from league.service.people.person import Person
+from league.service.seasons.entries import offer_newest
+from league.service.seasons.gates import end_challenges
+from league.service.seasons.seasons import SeasonInfo, season_info
+from league.service.series.dice import commit_to_dice
+from league.service.series.dropping import drop_held, drop_waiting
+from league.states import FinalsFormat, Purpose, SeasonState, allowed
+from league.tables import Match, Season, Series, VoidedMatch
+
+SEASON_CLOSED = "season-closed"
+"""Cause in the ledger of a series that nobody had begun when its season closed."""
+
+FINALS_BEGAN = "finals-began"
+"""The same, of a ladder series when the finals began."""
+
+
+BECOMES = {
+    SeasonState.OPEN: "opened",
+    SeasonState.FROZEN: "frozen",
+    SeasonState.FINALS: "brought to its finals",
+    SeasonState.CLOSED: "closed",
+}
+
+
+def set_season_state(
+    session: Session, organiser: Person, season_id: int, after: SeasonState, *, force: bool = False
+) -> SeasonInfo:
+    """Open, close and so on, by hand; asking for the present state changes nothing. `force`: close whatever is open.
+
+    Raises:
+        NotAllowed, NotFound, WrongState.
+        BadSetting: the season has no finals, or a date has passed that would freeze or close it again at once.
+        Unsettled: it would be closed, something is open, and it was not forced.
+    """
+    organiser.must_organise()
+    season = lock_season(session, season_id)
+    before = season.state
+    if before is not after:
+        if not allowed(before, after):
+            raise WrongState.of_season(before, _possible(before))
+        if after is SeasonState.FINALS and season.finals is FinalsFormat.NONE:
+            raise BadSetting("finals", "this season has none; choose how they are played first")
+        if after is SeasonState.OPEN:
+            _must_stay_open(session, season)
+        if after is SeasonState.CLOSED and not force and (left := unfinished(session, season)).anything:
+            raise Unsettled(season_id, left.words())
+        change_state(session, season_id, before, after, organiser.name)
+    return season_info(session, season_id)
+
+
+def change_state(
+    session: Session, season_id: int, before: SeasonState, after: SeasonState, actor: str = SYSTEM
+) -> bool:
+    """The transition itself, by compare-and-set, with what belongs to it; False: somebody else was quicker."""
+    cut_off = {}
+    if after is SeasonState.CLOSED:
+        cut_off = unfinished(session, session.get_one(Season, season_id)).noted()
+    if not move(session, Season, season_id, before, after):
+        return False
+    season = session.get_one(Season, season_id, populate_existing=True)
+    dice = {}
+    if before is SeasonState.SCHEDULED and after is SeasonState.OPEN:
+        dice = {"dice_commitment": commit_to_dice(session, season)}
+    data = {"before": before.value, **cut_off, **dice}
+    record(session, actor, f"season-{after.value}", f"season/{season_id}", data)
+    if after is SeasonState.OPEN:
+        offer_newest(session, season)
+    if after in {SeasonState.FROZEN, SeasonState.FINALS, SeasonState.CLOSED}:
+        end_challenges(session, season_id, f"The season is {after.value}.")
+    if after is SeasonState.FINALS:
+        planned = (col(Series.purpose) == Purpose.LADDER, ~_ordered(season_id))
+        drop_waiting(session, season_id, FINALS_BEGAN, "The finals began before this series was played.", *planned)
+    if after is SeasonState.CLOSED:
+        drop_waiting(session, season_id, SEASON_CLOSED, "The season closed before this series was played.")
+        drop_held(session, season_id)
+    if after in {SeasonState.FINALS, SeasonState.CLOSED}:
+        touch_log(session, season_id)
+    return True
+
+
+def _ordered(season_id: int) -> ColumnElement[bool]:
+    """A series that repeats a match by an organiser's order: without it, what was ruled out would count again."""
+    repeated = (VoidedMatch.season_id == season_id, col(VoidedMatch.rejudged_id).is_not(None))
+    repetitions = col(Match.id).in_(select(VoidedMatch.rejudged_id).where(*repeated))
+    return col(Series.id).in_(select(Match.series_id).where(repetitions))
+
+
+def turn_season(session: Session, season: Season) -> None:
+    """Let a season whose date has come go on, through several states at once if need be."""
+    at = now(session)
+    while _due(season, at) is not None:
+        lock_season(session, season.id)  # nothing is ruled on, and no appeal is opened, between the look and the step
+        after = _due(season, at)  # the date may have been moved until just now
+        if after is None:
+            return
+        if after is SeasonState.CLOSED and unfinished(session, season).holds:
+            if season.state is not SeasonState.OPEN:
+                return
+            after = SeasonState.FROZEN
+        if not change_state(session, season.id, season.state, after):
+            return
+
+
+def waits_for(session: Session, season_id: int) -> list[str]:
+    """What a season that is due to close waits for, in words; nothing where it is not due."""
+    season = session.get_one(Season, season_id)
+    if _due(season, now(session)) is not SeasonState.CLOSED:
+        return []
+    left = unfinished(session, season)
+    return replace(left, matches=left.rejudged).words() if left.holds else []
+
+
+def past_its_close(season: Season, at: datetime) -> bool:
+    """Whether the season's date to close has come; where something is open, it has not closed yet."""
+    return season.closes_at is not None and season.closes_at <= at
+
+
+def _must_stay_open(session: Session, season: Season) -> None:
+    """Raises BadSetting: a date that has passed would end it at once."""
+    for setting, would in (("freezes_at", "freeze"), ("finals_at", "begin the finals of"), ("closes_at", "close")):
+        date = getattr(season, setting)
+        if date is not None and date <= now(session):
+            raise BadSetting(setting, f"it has passed and would {would} the season at once; change it first")
+
+
+def _due(season: Season, at: datetime) -> SeasonState | None:
+    """The state that a date, or the end of the finals, now asks for."""
+
+    def passed(date: datetime | None) -> bool:
+        return date is not None and date <= at
+
+    match season.state:
+        case SeasonState.SCHEDULED:
+            return SeasonState.OPEN if passed(season.opens_at) else None
+        case SeasonState.OPEN if passed(season.freezes_at):
+            return SeasonState.FROZEN
+        case SeasonState.OPEN | SeasonState.FROZEN if passed(season.finals_at):
+            return SeasonState.FINALS
+        case SeasonState.OPEN | SeasonState.FROZEN | SeasonState.FINALS if past_its_close(season, at):
+            return SeasonState.CLOSED
+        case SeasonState.FINALS if season.finals_done_at is not None and season.closes_when_done:
+            return SeasonState.CLOSED
+    return None
+
+
+def _possible(before: SeasonState) -> str:
+    """What may become of a season, as the end of a sentence about it."""
+    after = [word for state, word in BECOMES.items() if allowed(before, state)]
+    return f"it can be {' or '.join(after)}" if after else "it stays so"

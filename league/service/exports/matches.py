@@ -1,0 +1,173 @@
+"""A season's matches as flat tables. What is told of a match's dice is for `league.service.series.deals` to say."""
+
+from __future__ import annotations
+
+import json
+
+from sqlmodel import Session, col, select
+
+from league.service.exports.pages import Page, Scope
+from league.service.ground.causes import machine_numbers, told, told_evidence
+from league.service.series.deals import withheld
+from league.service.views.uncounted import Uncounted, bearings
+from league.states import MatchState
+from league.tables import (
+    Attempt,
+    Bot,
+    BotVersion,
+    LatencySummary,
+    Match,
+    Participant,
+    Series,
+    User,
+    VoidedMatch,
+)
+
+
+def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    """One row for each match."""
+    statement = select(Match).where(Match.season_id == scope.season_id, Match.id > after, *scope.of(Match.id))
+    found = session.exec(statement.order_by(col(Match.id)).limit(limit)).all()
+    ids = [match.id for match in found]
+    rulings = session.exec(select(VoidedMatch).where(col(VoidedMatch.match_id).in_(ids)))
+    rejudged = {ruling.match_id: ruling.rejudged_id for ruling in rulings}
+    known = bearings(session, found)
+    untold = withheld(session, found)
+    rows = [
+        {
+            "match_id": match.id,
+            "series_id": match.series_id,
+            "number": match.number,
+            "state": match.state.value,
+            "rated": match.rated,
+            "uncounted": _cause(known[match.id].uncounted),
+            "voided": match.id in rejudged,
+            "rejudged_as": rejudged.get(match.id),
+            "commitment": match.commitment,
+            "seed": match.seed.hex() if match.state is MatchState.DONE and match.id not in untold else None,
+            "deal": match.deal,
+            "attempt": match.attempt,
+            "transcript_sha256": None if match.id in untold else match.transcript_sha256,
+            "created_at": match.created_at.isoformat(),
+            "finished_at": match.finished_at and match.finished_at.isoformat(),
+        }
+        for match in found
+    ]
+    return rows, ids[-1] if len(ids) == limit else None
+
+
+def _match_ids(session: Session, scope: Scope, after: int, limit: int) -> list[int]:
+    statement = select(Match.id).where(Match.season_id == scope.season_id, Match.id > after, *scope.of(Match.id))
+    return list(session.exec(statement.order_by(col(Match.id)).limit(limit)))
+
+
+def participants(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    """One row for each seat of a match."""
+    ids = _match_ids(session, scope, after, limit)
+    untold = withheld(session, session.exec(select(Match).where(col(Match.id).in_(ids))).all())
+    statement = (
+        select(Participant, Bot.name, User.name, BotVersion.number)
+        .join(Bot, col(Bot.id) == Participant.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+        .where(col(Participant.match_id).in_(ids))
+        .order_by(col(Participant.match_id), col(Participant.seat))
+    )
+    rows = [
+        {
+            "match_id": seat.match_id,
+            "seat": seat.seat,
+            "author": author,
+            "bot": bot,
+            "version": number,
+            "bot_id": seat.bot_id,
+            "version_id": seat.version_id,
+            "rank": seat.rank,
+            "points": seat.points,
+            "fault": seat.fault and seat.fault.value,
+            "fault_command": seat.fault_command,
+            "fault_elapsed_ms": seat.fault_elapsed_ms,
+            "fault_why": None if seat.match_id in untold else seat.fault_why,
+        }
+        for seat, bot, author, number in session.exec(statement)
+    ]
+    return rows, ids[-1] if len(ids) == limit else None
+
+
+def latencies(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    """One row for each command that a seat answered in a match."""
+    ids = _match_ids(session, scope, after, limit)
+    statement = (
+        select(LatencySummary)
+        .where(col(LatencySummary.match_id).in_(ids))
+        .order_by(col(LatencySummary.match_id), col(LatencySummary.seat), col(LatencySummary.command))
+    )
+    rows = [
+        {
+            "match_id": row.match_id,
+            "seat": row.seat,
+            "command": row.command,
+            "limit_ns": row.limit_ns,
+            "prompts": row.prompts,
+            "total_ns": row.total_ns,
+            "worst_ns": row.worst_ns,
+        }
+        for row in session.exec(statement)
+    ]
+    return rows, ids[-1] if len(ids) == limit else None
+
+
+def attempts(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    """One row for each try at a match, or at a series as a whole."""
+    statement = select(Attempt).where(
+        Attempt.season_id == scope.season_id, Attempt.id > after, *scope.of(Attempt.match_id)
+    )
+    found = session.exec(statement.order_by(col(Attempt.id)).limit(limit)).all()
+    machines = machine_numbers(session, {row.worker for row in found})
+    rows = [
+        {
+            "attempt_id": row.id,
+            "series_id": row.series_id,
+            "match_id": row.match_id,
+            "series_attempt": row.attempt,
+            "seed_number": row.seed_number,
+            "machine": machines.get(row.worker),
+            "cause": row.cause,
+            "detail": told(row.cause, row.detail),
+            "evidence": json.dumps(told_evidence(row.evidence), sort_keys=True),
+            "started_at": row.started_at and row.started_at.isoformat(),
+            "finished_at": row.finished_at.isoformat(),
+        }
+        for row in found
+    ]
+    return rows, found[-1].id if len(found) == limit else None
+
+
+def series(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    """One row for each series: matches between the same versions, played in one go for one purpose."""
+    statement = select(Series).where(Series.season_id == scope.season_id, Series.id > after)
+    if scope.bot_id is not None:
+        theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)
+        statement = statement.where(col(Series.id).in_(theirs.where(Participant.bot_id == scope.bot_id)))
+    found = session.exec(statement.order_by(col(Series.id)).limit(limit)).all()
+    machines = machine_numbers(session, {row.worker for row in found})
+    rows = [
+        {
+            "series_id": row.id,
+            "purpose": row.purpose.value,
+            "round": row.round,
+            "gate_id": row.challenge_id,
+            "state": row.state.value,
+            "attempts": row.attempt,
+            "machine": machines.get(row.worker),
+            "created_at": row.created_at.isoformat(),
+            "started_at": row.started_at and row.started_at.isoformat(),
+            "finished_at": row.finished_at and row.finished_at.isoformat(),
+        }
+        for row in found
+    ]
+    return rows, found[-1].id if len(found) == limit else None
+
+
+def _cause(why: Uncounted | None) -> str | None:
+    return None if why is None else why.cause.value

@@ -1,0 +1,154 @@
+"""A season itself as flat tables: its settings, divisions, entries, teams, gates and newest ranking."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, select
+
+from league.service.exports.pages import Page, Row, Scope
+from league.service.people.teams import team_info, team_names
+from league.service.rankings.standings import leaderboard
+from league.service.seasons.seasons import season_info
+from league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, User
+
+
+def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
+    """One row: the season's settings and dates."""
+    info = season_info(session, scope.season_id)
+    return [{name: _flat(getattr(info, name)) for name in info.__slots__ if name != "divisions"}], None
+
+
+def divisions(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
+    """One row for each division, the highest first."""
+    found = season_info(session, scope.season_id).divisions
+    return [{"division": row.number, "name": row.name, "size": row.size, "entries": row.entries} for row in found], None
+
+
+def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    """One row for each bot that takes part, or did."""
+    statement = (
+        select(Entry, Bot.name, User.name, BotVersion.number)
+        .join(Bot, col(Bot.id) == Entry.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .where(Entry.season_id == scope.season_id, Entry.id > after, *scope.about(Entry.bot_id))
+        .order_by(col(Entry.id))
+        .limit(limit)
+    )
+    found = session.exec(statement).all()
+    absences = select(AbsentEntry).where(AbsentEntry.season_id == scope.season_id)
+    absent = {row.bot_id: row for row in session.exec(absences)}
+    teams = team_names(session, [entry.bot_id for entry, *_ in found])
+    rows = [
+        {
+            "author": author,
+            "team": teams.get(entry.bot_id),
+            "bot": bot,
+            "version": number,
+            "bot_id": entry.bot_id,
+            "version_id": entry.version_id,
+            "follows": entry.follows,
+            "gated": entry.gate is not None,
+            "division": entry.division,
+            "finals_seed": entry.finals_seed,
+            "absence": absent[entry.bot_id].absence.value if entry.bot_id in absent else None,
+            "absence_reason": absent[entry.bot_id].reason if entry.bot_id in absent else None,
+            "entered_at": entry.created_at.isoformat(),
+        }
+        for entry, bot, author, number in found
+    ]
+    return rows, found[-1][0].id if len(found) == limit else None
+
+
+def teams(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    """One row for each member of each team that has a bot in the season; nobody who is only invited."""
+    with_bots = (
+        select(Bot.team_id)
+        .join(Entry, col(Entry.bot_id) == Bot.id)
+        .where(Entry.season_id == scope.season_id, col(Bot.team_id) > after, *scope.about(Bot.id))
+        .distinct()
+        .order_by(col(Bot.team_id))
+        .limit(limit)
+    )
+    ids = [team_id for team_id in session.exec(with_bots) if team_id is not None]
+    rows: list[Row] = []
+    for team in (team_info(session, team_id) for team_id in ids):
+        rows += (
+            {"team_id": team.id, "team": team.name, "member": member, "captain": member == team.captain}
+            for member in team.members
+        )
+    return rows, ids[-1] if len(ids) == limit else None
+
+
+def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    """One row for each version at a promotion gate. On which terms it was tried is its author's affair."""
+    candidate, incumbent = aliased(BotVersion), aliased(BotVersion)
+    statement = (
+        select(Challenge, Bot, candidate, incumbent)
+        .join(candidate, col(candidate.id) == Challenge.candidate_id)
+        .join(incumbent, col(incumbent.id) == Challenge.incumbent_id)
+        .join(Bot, col(Bot.id) == candidate.bot_id)
+        .where(Challenge.season_id == scope.season_id, Challenge.id > after, *scope.about(Bot.id))
+        .order_by(col(Challenge.id))
+        .limit(limit)
+    )
+    found = session.exec(statement).all()
+    rows = [
+        {
+            "gate_id": row.id,
+            "bot": bot.name,
+            "bot_id": bot.id,
+            "candidate": new.number,
+            "candidate_id": row.candidate_id,
+            "incumbent": old.number,
+            "incumbent_id": row.incumbent_id,
+            "state": row.state.value,
+            "wins": row.wins,
+            "draws": row.draws,
+            "losses": row.losses,
+            "created_at": row.created_at.isoformat(),
+            "ended_at": _flat(row.ended_at),
+        }
+        for row, bot, new, old in found
+    ]
+    return rows, found[-1][0].id if len(found) == limit else None
+
+
+STANDING = (
+    "division", "rank", "tied", "rank_low", "rank_high", "author", "team", "bot", "version", "bot_id", "version_id",
+    "language", "elo", "se", "low", "high", "season_elo", "season_se", "plackett_luce", "gap_se", "prior_elo",
+    "prior_sd", "parent_id", "games", "bot_games", "wins", "draws", "losses", "timeouts", "other_faults", "finalist",
+)  # fmt: skip
+"""Columns from a ranking's rows."""
+
+
+def standings(session: Session, scope: Scope, after: int, limit: int) -> Page:
+    """The newest ranking: one row for each bot, the first first, then versions that were active once."""
+    board = leaderboard(session, scope.season_id)
+    every: Sequence[Row] = [*board.standings["rows"], *board.standings["unranked"]]
+    listed = len(board.standings["rows"])
+    ranked = {
+        "snapshot_id": board.snapshot_id,
+        "log_sha256": board.log_sha256,
+        "ranked_at": _flat(board.created_at),
+        "final": board.final,
+    }
+    chosen = list(enumerate(every))[after : after + limit]
+    rows = [
+        {"active": place < listed} | {name: _flat(row.get(name)) for name in STANDING} | ranked
+        for place, row in chosen
+        if scope.bot_id in {None, row["bot_id"]}
+    ]
+    return rows, after + limit if after + limit < len(every) else None
+
+
+def _flat(value: Any) -> Any:
+    """As one cell: dates as text, lists as JSON."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return json.dumps(value) if isinstance(value, list) else value

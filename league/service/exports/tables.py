@@ -1,0 +1,39 @@
+"""A season as flat tables, page by page: everything that is public about it, for spreadsheets and scripts.
+
+Each page is a query of its own above the last key, so that a slow reader holds no transaction open. docs/export.md says
+what each column means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlmodel import Session
+
+from league.errors import NotFound
+from league.service.exports import matches, season
+from league.service.exports.pages import Page, Scope
+from league.tables import Season
+from league.words import Exported
+
+
+def export_page(session: Session, scope: Scope, table: Exported, after: int = 0, limit: int = 500) -> Page:
+    """The rows of the next `limit` matches (entries, teams, ...) above `after`. Raises NotFound."""
+    if session.get(Season, scope.season_id) is None:
+        raise NotFound("season", scope.season_id)
+    return _READERS[table](session, scope, after, limit)
+
+
+_READERS: Mapping[Exported, Callable[[Session, Scope, int, int], Page]] = {
+    Exported.SEASON: season.season,
+    Exported.DIVISIONS: season.divisions,
+    Exported.ENTRIES: season.entries,
+    Exported.TEAMS: season.teams,
+    Exported.GATES: season.gates,
+    Exported.STANDINGS: season.standings,
+    Exported.SERIES: matches.series,
+    Exported.MATCHES: matches.matches,
+    Exported.PARTICIPANTS: matches.participants,
+    Exported.LATENCIES: matches.latencies,
+    Exported.ATTEMPTS: matches.attempts,
+}

@@ -1,0 +1,89 @@
+"""The audit log: who decided what, in a chain that shows any later change (`league.verification.chain`).
+
+Nothing is ever changed or removed (the database refuses), so an organiser's corrections appear as further records.
+
+All writers of the log stand in one line, whichever season they are at. So that nobody stands there with a lock in hand
+that others need, records are kept until the transaction commits, and are written as its last act.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import event, text
+from sqlmodel import Session, col, select
+
+from league.database import now
+from league.tables import AuditRecord
+from league.verification.chain import GENESIS, AuditEntry, canonical, record_sha256
+
+AUDIT_LOCK = 7_341_553
+"""PostgreSQL advisory lock under which records are appended one at a time; SQLite's writers wait anyway."""
+
+WAITING = "audit"
+"""Where a session keeps the records of its transaction."""
+
+SYSTEM = "system"
+"""The actor where no person decided."""
+
+
+def record(session: Session, actor: str, action: str, subject: str, data: Mapping[str, object] | None = None) -> None:
+    """Append one record when the caller's transaction commits, and only then."""
+    session.info.setdefault(WAITING, []).append((actor, action, subject, canonical(data or {})))
+
+
+@event.listens_for(Session, "before_commit")
+def _append_waiting(session: Session) -> None:
+    if waiting := session.info.pop(WAITING, []):
+        session.flush()  # every other lock comes before the log's
+        for entry in waiting:
+            _append(session, *entry)
+
+
+@event.listens_for(Session, "after_rollback")
+def _forget_waiting(session: Session) -> None:
+    session.info.pop(WAITING, None)
+
+
+def _append(session: Session, actor: str, action: str, subject: str, data: str) -> None:
+    if session.get_bind().dialect.name == "postgresql":
+        session.connection().execute(text(f"SELECT pg_advisory_xact_lock({AUDIT_LOCK})"))
+    previous = session.exec(select(AuditRecord.sha256).order_by(col(AuditRecord.id).desc()).limit(1)).first()
+    row = AuditRecord(
+        at=now(session).isoformat(),
+        actor=actor,
+        action=action,
+        subject=subject,
+        data=data,
+        prev_sha256=previous or GENESIS,
+        sha256="",
+    )
+    row.sha256 = record_sha256(row)
+    session.add(row)
+    session.flush()
+
+
+def audit_log(
+    session: Session, *, before: int | None = None, subject: str = "", oldest_first: bool = False, limit: int = 100
+) -> list[AuditEntry]:
+    """Records with an id below `before`, the newest first; `oldest_first`: those above it, the oldest first.
+
+    `subject`: only those about one thing, e.g. ``match/5``.
+    """
+    statement = select(AuditRecord).order_by(col(AuditRecord.id) if oldest_first else col(AuditRecord.id).desc())
+    if before is not None:
+        statement = statement.where(AuditRecord.id > before if oldest_first else AuditRecord.id < before)
+    if subject:
+        statement = statement.where(AuditRecord.subject == subject)
+    rows = session.exec(statement.limit(limit))
+    return [AuditEntry(**row.model_dump(include=set(AuditEntry.__slots__))) for row in rows]
+
+
+def first_broken(session: Session) -> int | None:
+    """The id of the first record that does not follow from the one before; None: the chain holds."""
+    previous = GENESIS
+    for row in session.exec(select(AuditRecord).order_by(col(AuditRecord.id)).execution_options(yield_per=1000)):
+        if row.prev_sha256 != previous or row.sha256 != record_sha256(row):
+            return row.id
+        previous = row.sha256
+    return None

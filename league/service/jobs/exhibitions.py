@@ -1,0 +1,384 @@
+"""People who play against bots: a person's match, from taking a seat to the result, as the person has it.
+
+Theory of operation
+-------------------
+An exhibition is one row. A worker plays it as it plays any match (`league.service.jobs.exhibiting`,
+`workers.exhibitions`); the person's seat is two columns of the row instead of two descriptors. The worker writes down
+the replies so far and counts `turn` up: the person is asked. The person's `answer` is taken by compare-and-set on that
+turn, so a form that is sent twice, or from a page that is out of date, changes nothing. An answer that was taken stays
+until it is among the replies, whichever worker takes it up; only a bot that plays differently when we begin again makes
+it void.
+
+*A person is not convicted of a typo.* Every answer is tried by the rules first (`engine.unfinished.objection`); one
+that they refuse is said so, and another may be given. So of all faults a person can only leave, or run out of time.
+
+*Nobody can take the league's place.* There are `exhibitions` places in a deployment and one exhibition for a person;
+sitting down, the move and the whole match have limits. Nothing here is rated, and no table of the league's own refers
+to it.
+
+*Nobody scouts what has not played.* Only versions that play, or have played, in a season that has begun sit there, and
+none of a bot whose author has closed it to people.
+
+*Nothing hidden is shown.* What the person sees is made from the replies, as for spectators, with the events that are
+private to other seats left out; what the bot has answered in the same step is not written down before the person has.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, exists, or_, select, update
+
+from engine.chance import SEED_BYTES, commitment
+from engine.core import MAX_LINE_BYTES, Fault, Seat
+from engine.games import GAMES
+from engine.transcript import BadTranscript
+from engine.unfinished import Unfinished, objection, read_replies, unfinished
+from league.database import now, settings_of, surroundings
+from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
+from league.service.bots.bots import must_be_active
+from league.service.ground.steps import move
+from league.service.people.person import Person
+from league.states import WITH_RESULT, ExhibitionState, Purpose, SeasonState, VersionState
+from league.tables import Bot, BotVersion, Entry, Exhibition, Match, Participant, Season, Series, User
+
+OPEN = (ExhibitionState.QUEUED, ExhibitionState.RUNNING)
+
+PER_HOUR = 20
+"""Seats that one person may take in an hour. Opening a bot's boxes takes a slot of the league's for a second, so
+sitting down and leaving again and again must not pay.
+"""
+
+LEFT, RESIGNED = "left", "resigned"
+"""Causes of an exhibition whose person left while no worker had it: before it began, and after."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExhibitionInfo:
+    """What everyone may know of one that is over, and its person of one that is not. `seat` is the person's, and so is
+    `fault`: `exited` for who resigned, `timeout` for who took too long. `seed` (hexadecimal) is None until it is done.
+    """
+
+    id: int
+    game: str
+    state: ExhibitionState
+    user_id: int
+    person: str
+    resigned: bool
+    bot_id: int
+    bot: str
+    author: str
+    version: int
+    seats: int
+    seat: Seat
+    commitment: str
+    seed: str | None
+    voids: int
+    cause: str
+    ranks: tuple[int, ...] | None
+    points: tuple[str, ...] | None
+    fault: Fault | None
+    transcript_sha256: str | None
+    created_at: datetime
+    finished_at: datetime | None
+
+    @property
+    def names(self) -> list[str]:
+        """By seat; copies of the bot are numbered, and one that is named as the person is called a bot."""
+        copies = self.seats - 1
+        bot = f"{self.bot} (bot)" if self.bot.lower() == self.person.lower() else self.bot
+        names = [bot] if copies == 1 else [f"{bot} {number}" for number in range(1, copies + 1)]
+        names.insert(self.seat, self.person)
+        return names
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The match as its person sees it. `match` None: it has not begun, or nothing of it can be shown.
+
+    `prompt`: the line that is asked of the person now, and `turn` its number; None: nothing is. `version` differs
+    wherever anything else does.
+    """
+
+    info: ExhibitionInfo
+    match: Unfinished | None
+    prompt: str | None
+    turn: int
+    deadline_at: datetime | None
+    resigned: bool
+    version: str
+
+
+def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1, seat: Seat | None = None) -> int:
+    """Begin to play against the newest version of a bot that may (`playable`), or that many copies of it; the
+    exhibition's id.
+
+    `seat`: the person's; None: any, which is drawn.
+
+    Raises:
+        NotFound.
+        WrongState: the bot has no such version, is retired, or its author has closed it to people.
+        NoPlace: as many people play as may, or nobody may.
+        TooMany: the person plays already.
+        OverQuota: the person has sat down too often lately.
+        BadSetting: the game is not played by so many, or not in such a seat.
+    """
+    bot = session.get(Bot, bot_id)
+    if bot is None:
+        raise NotFound("bot", bot_id)
+    seats = _check_table(bot.game, opponents, seat)
+    must_be_active(bot)
+    if not bot.plays_people:
+        raise WrongState("closed", "This bot's author lets nobody play against it.")
+    newest = select(BotVersion.id).where(BotVersion.bot_id == bot_id, *playable())
+    version_id = session.exec(newest.order_by(col(BotVersion.number).desc())).first()
+    if version_id is None:
+        none = "People play against versions that play, or have played, in a season; this bot has none."
+        raise WrongState("not-played", none)
+    if open_of(session, person) is not None:
+        raise TooMany("matches of one person against bots at a time", 1)
+    _check_quota(session, person)
+    entropy, at = surroundings(session).entropy, now(session)
+    seed = entropy(SEED_BYTES)
+    row = Exhibition(
+        user_id=person.id,
+        version_id=version_id,
+        game=bot.game,
+        seats=seats,
+        seat=int.from_bytes(entropy(8)) % seats if seat is None else seat,
+        seed=seed,
+        commitment=commitment(seed),
+        open_user_id=person.id,
+        open_place=_free_place(session),
+        queued_at=at,
+        nudge_at=at + timedelta(seconds=settings_of(session).requeue_seconds),
+        created_at=at,
+    )
+    session.add(row)
+    try:
+        session.flush()
+    except IntegrityError as error:  # somebody else took the place, or the same person in another tab, a moment ago
+        raise NoPlace(settings_of(session).exhibitions) from error
+    return row.id
+
+
+def playable() -> tuple[ColumnElement[bool], ...]:
+    """The conditions on `BotVersion` that people may play against it, if its bot is not closed to them. At a promotion
+    gate it has not played yet.
+    """
+    begun = (col(Season.id) == Entry.season_id, col(Season.state) != SeasonState.SCHEDULED)
+    plays = exists().where(col(Entry.bot_id) == BotVersion.bot_id, col(Entry.version_id) == BotVersion.id, *begun)
+    match = (col(Match.id) == Participant.match_id, col(Match.state).in_(WITH_RESULT))
+    series = (col(Series.id) == Match.series_id, col(Series.purpose) != Purpose.CHALLENGE)
+    has_played = exists().where(col(Participant.version_id) == BotVersion.id, *match, *series)
+    return col(BotVersion.state) == VersionState.READY, or_(plays, has_played)
+
+
+def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
+    """How many sit there."""
+    seats, possible = opponents + 1, GAMES[game].seats
+    if seats not in possible:
+        raise BadSetting("opponents", f"{game} is played by {possible.start} to {possible.stop - 1}")
+    if seat is not None and seat not in range(seats):
+        raise BadSetting("seat", f"at a table of {seats}, seats are 1 to {seats}")
+    return seats
+
+
+def _check_quota(session: Session, person: Person) -> None:
+    hour, at = timedelta(hours=1), now(session)
+    lately = (Exhibition.user_id == person.id, col(Exhibition.created_at) > at - hour)
+    taken = session.exec(
+        select(Exhibition.created_at).where(*lately).order_by(col(Exhibition.id).desc()).limit(PER_HOUR)
+    ).all()
+    if len(taken) == PER_HOUR:
+        seconds = math.ceil((taken[-1] + hour - at).total_seconds())
+        raise OverQuota("matches of one person against bots", PER_HOUR, "an hour", max(1, seconds))
+
+
+def _free_place(session: Session) -> int:
+    limit = settings_of(session).exhibitions
+    taken = set(session.exec(select(Exhibition.open_place).where(col(Exhibition.open_place).is_not(None))).all())
+    free = set(range(1, limit + 1)) - taken
+    if not free:
+        raise NoPlace(limit)
+    return min(free)
+
+
+def open_of(session: Session, person: Person) -> int | None:
+    """The exhibition that this person plays now."""
+    return session.exec(select(Exhibition.id).where(Exhibition.open_user_id == person.id)).first()
+
+
+def exhibition(session: Session, exhibition_id: int) -> ExhibitionInfo:
+    """What is known of one. Raises NotFound."""
+    found = _infos(session, col(Exhibition.id) == exhibition_id, limit=1)
+    if not found:
+        raise NotFound("exhibition", exhibition_id)
+    return found[0]
+
+
+def exhibitions_of(session: Session, person: Person, limit: int) -> list[ExhibitionInfo]:
+    """A person's own, the newest first."""
+    return _infos(session, col(Exhibition.user_id) == person.id, limit=limit)
+
+
+def table(session: Session, person: Person, exhibition_id: int) -> Table:
+    """One's own exhibition as it stands. Raises NotFound."""
+    row = _own(session, person, exhibition_id)
+    info = exhibition(session, exhibition_id)
+    match = _match(row)
+    asked = row.state is ExhibitionState.RUNNING and row.asked_at is not None and row.answer is None
+    prompt = match.prompt(info.seat) if asked and match is not None and not row.resigned else None
+    seen = None if match is None else match.seen_by(info.seat)
+    return Table(info, seen, prompt, row.turn, deadline(session, row), row.resigned, _version(row))
+
+
+def table_version(session: Session, person: Person, exhibition_id: int) -> str:
+    """That of `table`, without the table. Raises NotFound."""
+    return _version(_own(session, person, exhibition_id))
+
+
+def _version(row: Exhibition) -> str:
+    waits = row.asked_at is not None and row.answer is None
+    return f"{row.state}-{row.attempt}-{row.turn}-{row.voids}-{waits:d}{row.resigned:d}"
+
+
+def deadline(session: Session, row: Exhibition) -> datetime | None:
+    """Until when the person may answer what is asked now."""
+    if row.asked_at is None or row.started_at is None:
+        return None
+    settings = settings_of(session)
+    return min(
+        row.asked_at + timedelta(seconds=settings.exhibition_move_seconds),
+        row.started_at + timedelta(seconds=settings.exhibition_seconds),
+    )
+
+
+def answer(session: Session, person: Person, exhibition_id: int, turn: int, line: str) -> None:
+    """Make a move: `line` is what a bot would print, `turn` the number of what was asked.
+
+    While the match is with no worker, what was asked last may be answered as well: it will be asked again. The same
+    answer may be given twice.
+
+    Raises:
+        NotFound.
+        WrongState: that is not asked (any more); nothing was changed.
+        IllegalMove: the rules refuse it; another may be made.
+    """
+    row = _own(session, person, exhibition_id)
+    match = _match(row)
+    asked = row.turn == turn and turn > 0 and row.state in OPEN and not row.resigned
+    if not asked or match is None or match.prompt(row.seat) is None:
+        raise WrongState("past", "This move is not asked for any more: another is waited for, or the match is over.")
+    if row.answer == line:
+        return
+    if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
+        raise IllegalMove("a move is one line, and not a long one")
+    why = objection(GAMES[row.game], row.seats, row.seed, read_replies(row.replies), row.seat, line)
+    if why is not None:
+        raise IllegalMove(why)
+    waited = (
+        col(Exhibition.id) == exhibition_id,
+        col(Exhibition.turn) == turn,
+        col(Exhibition.answer).is_(None),
+        col(Exhibition.state).in_(OPEN),
+    )
+    if session.exec(update(Exhibition).where(*waited).values(answer=line)).rowcount == 0:
+        raise WrongState("past", "This move has been made already.")
+
+
+def resign(session: Session, person: Person, exhibition_id: int) -> None:
+    """Leave; whatever a worker is doing, the person may sit down elsewhere at once. Raises NotFound.
+
+    Who leaves before a worker took it has not played at all. What a worker plays it plays to its end, for the record.
+    """
+    row = _own(session, person, exhibition_id)
+    cause = LEFT if row.started_at is None else RESIGNED
+    if abandon(session, exhibition_id, ExhibitionState.QUEUED, cause):
+        return
+    sits = (col(Exhibition.id) == exhibition_id, col(Exhibition.state).in_(OPEN), ~col(Exhibition.resigned))
+    session.exec(update(Exhibition).where(*sits).values(resigned=True, open_user_id=None, open_place=None))
+
+
+def abandon(session: Session, exhibition_id: int, before: ExhibitionState, cause: str, *conditions: Any) -> bool:
+    """It will not be played (any more); False: it is not in that state."""
+    return move(
+        session,
+        Exhibition,
+        exhibition_id,
+        before,
+        ExhibitionState.ABANDONED,
+        *conditions,
+        cause=cause,
+        lease_until=None,
+        finished_at=now(session),
+        **CLOSED,
+    )
+
+
+CLOSED: dict[str, None] = {"open_user_id": None, "open_place": None, "asked_at": None, "answer": None}
+"""What makes room for the next."""
+
+
+def _own(session: Session, person: Person, exhibition_id: int) -> Exhibition:
+    mine = (Exhibition.id == exhibition_id, Exhibition.user_id == person.id)
+    row = session.exec(select(Exhibition).where(*mine).execution_options(populate_existing=True)).first()
+    if row is None:
+        raise NotFound("exhibition", exhibition_id, f"You play no match number {exhibition_id} against a bot.")
+    return row
+
+
+def _match(row: Exhibition) -> Unfinished | None:
+    """As far as it has come, everything in it; None: it has not begun, or was played by other rules than those here."""
+    if row.started_at is None or row.state is ExhibitionState.ABANDONED:
+        return None
+    try:
+        return unfinished(GAMES[row.game], row.seats, row.seed, read_replies(row.replies))
+    except (BadTranscript, KeyError, ValueError):
+        return None
+
+
+def _infos(session: Session, condition: Any, limit: int) -> list[ExhibitionInfo]:
+    statement = (
+        select(Exhibition, Bot, BotVersion.number)
+        .join(BotVersion, col(BotVersion.id) == Exhibition.version_id)
+        .join(Bot, col(Bot.id) == BotVersion.bot_id)
+        .where(condition)
+        .order_by(col(Exhibition.id).desc())
+        .limit(limit)
+    )
+    rows = session.exec(statement).all()
+    people = {row.user_id for row, _, _ in rows} | {bot.owner_id for _, bot, _ in rows}
+    names = dict(session.exec(select(User.id, User.name).where(col(User.id).in_(people))).all())
+    return [
+        ExhibitionInfo(
+            id=row.id,
+            game=row.game,
+            state=row.state,
+            user_id=row.user_id,
+            person=names[row.user_id],
+            resigned=row.resigned,
+            bot_id=bot.id,
+            bot=bot.name,
+            author=names[bot.owner_id],
+            version=number,
+            seats=row.seats,
+            seat=row.seat,
+            commitment=row.commitment,
+            seed=row.seed.hex() if row.state is ExhibitionState.DONE else None,
+            voids=row.voids,
+            cause=row.cause,
+            ranks=None if row.ranks is None else tuple(row.ranks),
+            points=None if row.points is None else tuple(row.points),
+            fault=row.fault,
+            transcript_sha256=row.transcript_sha256,
+            created_at=row.created_at,
+            finished_at=row.finished_at,
+        )
+        for row, bot, number in rows
+    ]

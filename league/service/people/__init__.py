@@ -1,0 +1,1 @@
+"""People: accounts, tokens and sessions, teams, and what organisers announce to them."""

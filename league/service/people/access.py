@@ -1,0 +1,214 @@
+"""What lets a person in: tokens for programs, sessions for browsers.
+
+Both are rows of one table. A secret has 256 random bits, so nobody can guess it back from its plain SHA-256, which is
+all that is kept; it is looked at with every request. A session is never taken where a token belongs, nor the other way
+round: a cookie that leaks into a header, or a token put into a cookie, opens nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col, delete, select, update
+
+from league.database import now, settings_of, surroundings
+from league.errors import BadToken, NotFound, TooMany
+from league.service.people.person import Person
+from league.service.people.users import set_password
+from league.states import Scope, TokenKind
+from league.tables import Token, User
+
+log = logging.getLogger(__name__)
+
+SECRET_BYTES = 32
+PREFIX = {TokenKind.TOKEN: "dh_", TokenKind.SESSION: "dhs_"}
+"""What a secret begins with, so that secret scanners can know one."""
+
+MAX_TOKENS = 50
+"""Valid tokens of one user."""
+
+MAX_SESSIONS = 20
+"""Of one user; another sign-in ends the oldest."""
+
+FORGET_SESSIONS = timedelta(days=30)
+"""How long the row of a session that is over is kept."""
+
+USE_NOTED = timedelta(minutes=1)
+"""How exactly it is known when a token was last used; each note is a transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A new token or session; the only time that its secret exists outside its owner's hands."""
+
+    id: int
+    secret: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who asks, by which row. `stale`: that it is used now is worth noting (`note_use`)."""
+
+    person: Person
+    token_id: int
+    stale: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TokenInfo:
+    """A token or session as its owner sees it later."""
+
+    id: int
+    label: str
+    scope: Scope
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+
+def issue_token(
+    session: Session, user_id: int, label: str, scope: Scope = Scope.FULL, days: int | None = None
+) -> Issued:
+    """A new token, for at most the configured time, which `days` None stands for.
+
+    Raises:
+        TooMany: the user has `MAX_TOKENS` valid ones.
+    """
+    valid = _valid(session, user_id, TokenKind.TOKEN)
+    if len(session.exec(select(Token.id).where(*valid).limit(MAX_TOKENS)).all()) >= MAX_TOKENS:
+        raise TooMany("valid tokens", MAX_TOKENS)
+    longest = settings_of(session).token_days
+    return _issue(session, user_id, TokenKind.TOKEN, label, scope, timedelta(days=min(days or longest, longest)))
+
+
+def begin_session(session: Session, user_id: int, label: str, former: str | None = None) -> Issued:
+    """Let a browser in. `former`, the secret that it came with, is worth nothing afterwards."""
+    if former is not None:
+        end_session(session, former)
+    at = now(session)
+    over = (col(Token.kind) == TokenKind.SESSION, col(Token.expires_at) < at - FORGET_SESSIONS)
+    session.exec(delete(Token).where(col(Token.user_id) == user_id, *over))
+    valid = _valid(session, user_id, TokenKind.SESSION)
+    kept = session.exec(select(Token.id).where(*valid).order_by(col(Token.id).desc()).limit(MAX_SESSIONS - 1)).all()
+    _revoke(session, *valid, col(Token.id).not_in(kept))
+    days = timedelta(days=settings_of(session).session_days)
+    return _issue(session, user_id, TokenKind.SESSION, label, Scope.FULL, days)
+
+
+def end_session(session: Session, secret: str) -> None:
+    """Sign out; an unknown secret changes nothing."""
+    _revoke(session, col(Token.sha256) == digest(secret), col(Token.kind) == TokenKind.SESSION)
+
+
+def authenticate(session: Session, secret: str, kind: TokenKind = TokenKind.TOKEN) -> Person:
+    """Whose secret this is. Raises BadToken."""
+    return look_up(session, secret, kind).person
+
+
+def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
+    """Whose secret this is.
+
+    Raises:
+        BadToken: unknown, of another kind, revoked or expired.
+    """
+    mine = (Token.sha256 == digest(secret), Token.kind == kind)
+    found = session.exec(select(Token, User).join(User, col(User.id) == Token.user_id).where(*mine)).first()
+    if found is None:
+        raise BadToken("this one is unknown")
+    token, user = found
+    at = now(session)
+    if user.closed_at is not None:  # also for one that was issued in the moment in which the account was closed
+        raise BadToken("the account of this one is closed")
+    if token.revoked_at is not None:
+        raise BadToken("this one has been revoked")
+    if token.expires_at <= at:
+        raise BadToken(f"this one expired at {token.expires_at.isoformat(timespec='seconds')}")
+    stale = token.last_used_at is None or at - token.last_used_at >= USE_NOTED
+    return Access(Person(user.id, user.name, user.role, token.scope), token.id, stale)
+
+
+def note_use(session: Session, token_id: int) -> None:
+    """The token is used now."""
+    session.exec(update(Token).where(col(Token.id) == token_id).values(last_used_at=now(session)))
+
+
+def tokens(session: Session, user_id: int, kind: TokenKind = TokenKind.TOKEN) -> list[TokenInfo]:
+    """The user's newest, at most 200."""
+    mine = select(Token).where(Token.user_id == user_id, Token.kind == kind)
+    return [
+        TokenInfo(row.id, row.label, row.scope, row.created_at, row.expires_at, row.revoked_at, row.last_used_at)
+        for row in session.exec(mine.order_by(col(Token.id).desc()).limit(200))
+    ]
+
+
+def revoke(session: Session, user_id: int, token_id: int) -> None:
+    """End a token or session now; revoking it again changes nothing.
+
+    Raises:
+        NotFound: the user has no such token.
+    """
+    token = session.get(Token, token_id)
+    if token is None or token.user_id != user_id:
+        raise NotFound("token", token_id)
+    _revoke(session, col(Token.id) == token_id)
+
+
+def change_password(session: Session, person: Person, password: str, keep_tokens: bool = False) -> None:
+    """Another password, which ends every session, and every token unless its owner wishes otherwise: whoever knew the
+    old one may have made some. Nobody's business but the log's: the audit log is public.
+    """
+    set_password(session, person.id, password)
+    kinds = (TokenKind.SESSION,) if keep_tokens else tuple(TokenKind)
+    _revoke(session, col(Token.user_id) == person.id, col(Token.kind).in_(kinds))
+    ended = "sessions" if keep_tokens else "sessions and tokens"
+    log.info("user %d has another password; all %s are ended", person.id, ended)
+
+
+def end_everything(session: Session, user_id: int) -> None:
+    """Every token and session of somebody, now."""
+    _revoke(session, col(Token.user_id) == user_id)
+
+
+def _issue(session: Session, user_id: int, kind: TokenKind, label: str, scope: Scope, lasts: timedelta) -> Issued:
+    random = base64.urlsafe_b64encode(surroundings(session).entropy(SECRET_BYTES)).rstrip(b"=")
+    secret = PREFIX[kind] + random.decode()
+    at = now(session)
+    row = Token(
+        user_id=user_id,
+        kind=kind,
+        scope=scope,
+        label=label,
+        sha256=digest(secret),
+        created_at=at,
+        expires_at=at + lasts,
+    )
+    session.add(row)
+    session.flush()
+    return Issued(row.id, secret, row.expires_at)
+
+
+def _valid(session: Session, user_id: int, kind: TokenKind) -> tuple[ColumnElement[bool], ...]:
+    return (
+        col(Token.user_id) == user_id,
+        col(Token.kind) == kind,
+        col(Token.revoked_at).is_(None),
+        col(Token.expires_at) > now(session),
+    )
+
+
+def _revoke(session: Session, *which: ColumnElement[bool]) -> None:
+    not_yet = col(Token.revoked_at).is_(None)
+    statement = update(Token).where(not_yet, *which).values(revoked_at=now(session))
+    session.exec(statement.execution_options(synchronize_session=False))
+
+
+def digest(secret: str) -> str:
+    """What is stored of a secret, in its place."""
+    return hashlib.sha256(secret.encode()).hexdigest()

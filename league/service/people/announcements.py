@@ -1,0 +1,71 @@
+"""What organisers tell everyone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from league.database import now
+from league.errors import NotFound
+from league.service.ground.audit import record
+from league.service.people.person import Person
+from league.tables import Announcement, Season
+
+MAX_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class AnnouncementInfo:
+    """One announcement; `season_id` None: about the whole league."""
+
+    id: int
+    season_id: int | None
+    title: str
+    text: str
+    author: str
+    at: datetime
+
+
+def announce(session: Session, organiser: Person, season_id: int | None, title: str, text: str) -> AnnouncementInfo:
+    """Tell everyone.
+
+    Raises:
+        NotAllowed, NotFound.
+    """
+    organiser.must_organise()
+    if season_id is not None and session.get(Season, season_id) is None:
+        raise NotFound("season", season_id)
+    row = Announcement(season_id=season_id, title=title, text=text, author=organiser.name, at=now(session))
+    session.add(row)
+    session.flush()
+    record(session, organiser.name, "announced", f"announcement/{row.id}", {"season": season_id, "title": title})
+    return _view(row)
+
+
+def take_down(session: Session, organiser: Person, announcement_id: int) -> None:
+    """Remove an announcement; the audit log keeps that it was there.
+
+    Raises:
+        NotAllowed, NotFound.
+    """
+    organiser.must_organise()
+    row = session.get(Announcement, announcement_id)
+    if row is None:
+        raise NotFound("announcement", announcement_id)
+    record(session, organiser.name, "announcement-removed", f"announcement/{row.id}", {"title": row.title})
+    session.delete(row)
+
+
+def announcements(session: Session, season_id: int | None = None, limit: int = MAX_SHOWN) -> list[AnnouncementInfo]:
+    """The newest first: of one season together with those about the whole league, or all."""
+    statement = select(Announcement).order_by(col(Announcement.id).desc()).limit(limit)
+    if season_id is not None:
+        about = col(Announcement.season_id)
+        statement = statement.where((about == season_id) | about.is_(None))
+    return [_view(row) for row in session.exec(statement)]
+
+
+def _view(row: Announcement) -> AnnouncementInfo:
+    return AnnouncementInfo(row.id, row.season_id, row.title, row.text, row.author, row.at)

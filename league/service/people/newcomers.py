@@ -1,0 +1,66 @@
+"""Who may sign up: everybody, whoever has the code that the organisers give out, or nobody.
+
+The code is no password: everybody who was told it has the same, organisers read it on their desk, and another one
+takes its place at once. Wrong ones are counted as tries to sign up (`api.edge.rates`).
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from league.errors import BadSetting, NotInvited
+from league.service.ground.audit import record
+from league.service.people.person import Person
+from league.states import NewcomerRule
+from league.tables import Newcomers
+
+ONLY = 1
+"""The number of the one row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """The rule, and the code that goes with it, for organisers."""
+
+    rule: NewcomerRule
+    code: str
+
+
+def newcomer_rule(session: Session) -> NewcomerRule:
+    """What somebody who would like to sign up is told."""
+    row = session.get(Newcomers, ONLY)
+    return NewcomerRule.OPEN if row is None else row.rule
+
+
+def welcome(session: Session, organiser: Person) -> Welcome:
+    """The rule with its code. Raises NotAllowed."""
+    organiser.must_organise()
+    row = session.get(Newcomers, ONLY)
+    return Welcome(NewcomerRule.OPEN, "") if row is None else Welcome(row.rule, row.code)
+
+
+def set_newcomer_rule(session: Session, organiser: Person, rule: NewcomerRule, code: str = "") -> None:
+    """Another rule from now on; the audit log tells it without the code.
+
+    Raises:
+        NotAllowed.
+        BadSetting: the rule needs a code.
+    """
+    organiser.must_organise()
+    if rule is NewcomerRule.CODE and not code:
+        raise BadSetting("code", "there must be a code to give out")
+    session.merge(Newcomers(id=ONLY, rule=rule, code=code if rule is NewcomerRule.CODE else ""))
+    session.flush()
+    record(session, organiser.name, "sign-up-ruled", "site", {"rule": rule.value})
+
+
+def check_newcomer(session: Session, code: str) -> None:
+    """Raises NotInvited unless somebody with that code ("": none) may sign up."""
+    row = session.get(Newcomers, ONLY)
+    if row is None or row.rule is NewcomerRule.OPEN:
+        return
+    if row.rule is NewcomerRule.CLOSED or not hmac.compare_digest(row.code.encode(), code.encode()):
+        raise NotInvited(by_code=row.rule is NewcomerRule.CODE)

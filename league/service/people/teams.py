@@ -1,0 +1,307 @@
+"""Teams: authors who share bots.
+
+A bot that belongs to a team is every member's: each may upload versions, choose which one plays, and read logs and
+stderr; whoever is no member any more may not, even if the bot was theirs once. A bot changes hands only between
+seasons, so that nobody gets round a season's rules by way of a team. A season counts the entries of people, not of
+teams: whoever is in one has a hand in its entries, which is looked at when a bot enters and when somebody joins.
+
+Rows are locked in the order season, bot, team, user, so that two who count at once wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, or_
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, func, select
+
+from league.database import now
+from league.errors import NameTaken, NotCaptain, NotFound, TooMany, WrongState
+from league.service.ground.audit import record
+from league.service.people.person import Person
+from league.service.people.users import lock_names, must_be_free
+from league.states import ENTERABLE, SeasonState
+from league.tables import Bot, Entry, Season, Team, TeamMember, User
+
+MAX_MEMBERS = 12
+"""Members of one team, with those who are invited."""
+
+MAX_TEAMS = 10
+"""Teams that one author leads."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamInfo:
+    """A team. `invited` is empty for who is not in it."""
+
+    id: int
+    name: str
+    captain: str
+    members: tuple[str, ...]
+    invited: tuple[str, ...]
+    created_at: datetime
+
+
+def owned_by(person: Person | User) -> ColumnElement[bool]:
+    """The condition on `Bot` that it is this person's: made by them and no team's, or of a team that they are in."""
+    theirs = select(TeamMember.team_id).where(TeamMember.user_id == person.id, col(TeamMember.joined_at).is_not(None))
+    alone = and_(col(Bot.team_id).is_(None), col(Bot.owner_id) == person.id)
+    return or_(alone, col(Bot.team_id).in_(theirs))
+
+
+def people_behind(session: Session, bot: Bot) -> list[Person]:
+    """Who has a hand in a bot: its maker, or its team's members. Until the transaction ends nobody joins that team, and
+    nothing is entered for any of them elsewhere.
+    """
+    user_ids = [bot.owner_id]
+    if bot.team_id is not None:
+        _lock_team(session, bot.team_id)
+        joined = (TeamMember.team_id == bot.team_id, col(TeamMember.joined_at).is_not(None))
+        user_ids = list(session.exec(select(TeamMember.user_id).where(*joined)))
+    rows = select(User).where(col(User.id).in_(user_ids)).order_by(col(User.id)).with_for_update(key_share=True)
+    return [Person(row.id, row.name, row.role) for row in session.exec(rows)]
+
+
+def entries_behind(session: Session, person: Person, season_id: int) -> int:
+    """In how many of a season's entries somebody has a hand, alone and in teams; bots that are out again count too."""
+    count = select(func.count()).select_from(Entry).join(Bot, col(Bot.id) == Entry.bot_id)
+    return session.exec(count.where(Entry.season_id == season_id, owned_by(person))).one()
+
+
+def create_team(session: Session, captain: Person, name: str) -> TeamInfo:
+    """A team of one.
+
+    Raises:
+        NameTaken: by another team, or by a person, whom the team's bots would seem to be of; also a reserved name.
+        TooMany.
+    """
+    must_be_free(name)
+    lock_names(session)
+    if session.exec(select(User.id).where(User.name_key == name.lower())).first() is not None:
+        raise NameTaken("user", name)
+    led = session.exec(select(func.count()).select_from(Team).where(Team.captain_id == captain.id)).one()
+    if led >= MAX_TEAMS:
+        raise TooMany("teams of one captain", MAX_TEAMS)
+    at = now(session)
+    row = Team(name=name, name_key=name.lower(), captain_id=captain.id, created_at=at)
+    session.add(row)
+    try:
+        session.flush()
+    except IntegrityError as error:
+        raise NameTaken("team", name) from error
+    session.add(TeamMember(team_id=row.id, user_id=captain.id, invited_at=at, joined_at=at))
+    session.flush()
+    record(session, captain.name, "team-created", f"team/{row.id}", {"name": name})
+    return team_info(session, row.id, captain)
+
+
+def team_info(session: Session, team_id: int, asker: Person | None = None) -> TeamInfo:
+    """A team as the asker may see it. Raises NotFound."""
+    row = session.get(Team, team_id)
+    if row is None:
+        raise NotFound("team", team_id)
+    statement = (
+        select(User.id, User.name, TeamMember.joined_at)
+        .join(TeamMember, col(TeamMember.user_id) == User.id)
+        .where(TeamMember.team_id == team_id)
+        .order_by(User.name_key)
+    )
+    people = session.exec(statement).all()
+    inside = asker is not None and asker.id in {user_id for user_id, _, _ in people}
+    return TeamInfo(
+        id=row.id,
+        name=row.name,
+        captain=next(name for user_id, name, _ in people if user_id == row.captain_id),
+        members=tuple(name for _, name, joined_at in people if joined_at is not None),
+        invited=tuple(name for _, name, joined_at in people if joined_at is None and inside),
+        created_at=row.created_at,
+    )
+
+
+def teams_of(session: Session, asker: Person) -> list[TeamInfo]:
+    """Teams that the asker is in or invited to."""
+    of_asker = select(TeamMember.team_id).where(TeamMember.user_id == asker.id).order_by(col(TeamMember.team_id))
+    return [team_info(session, team_id, asker) for team_id in session.exec(of_asker).all()]
+
+
+def invite_to_team(session: Session, captain: Person, team_id: int, name: str) -> TeamInfo:
+    """Ask somebody to join; asking a member or asking twice changes nothing.
+
+    Raises:
+        NotFound, NotCaptain, TooMany.
+    """
+    _lock_team(session, team_id)
+    _led(session, captain, team_id)
+    user_id = _user(session, name).id
+    if session.get(TeamMember, (team_id, user_id)) is None:
+        count = select(func.count()).select_from(TeamMember).where(TeamMember.team_id == team_id)
+        if session.exec(count).one() >= MAX_MEMBERS:
+            raise TooMany("members of one team", MAX_MEMBERS)
+        session.add(TeamMember(team_id=team_id, user_id=user_id, invited_at=now(session)))
+        session.flush()
+        record(session, captain.name, "team-invited", f"team/{team_id}")  # who is told to members alone
+    return team_info(session, team_id, captain)
+
+
+def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
+    """Accept an invitation.
+
+    Raises:
+        NotFound: there is none.
+        TooMany: with the team's entries the asker would have a hand in more than a season allows.
+    """
+    _lock_team(session, team_id)
+    row = session.get(TeamMember, (team_id, asker.id))
+    if row is None:
+        raise NotFound("invitation", team_id, f"Nobody has invited you to a team number {team_id}.")
+    if row.joined_at is None:
+        _check_entries(session, asker, team_id)
+        row.joined_at = now(session)
+        session.flush()
+        record(session, asker.name, "team-joined", f"team/{team_id}")
+    return team_info(session, team_id, asker)
+
+
+def leave_team(session: Session, asker: Person, team_id: int, name: str) -> TeamInfo:
+    """Leave, decline an invitation, or (as captain) remove somebody. The team's bots stay with the team.
+
+    Raises:
+        NotFound: the team is unknown, or has no such member.
+        NotCaptain: somebody else is to be removed.
+        WrongState: the captain would leave without having handed the team over.
+    """
+    _lock_team(session, team_id)
+    team = _team(session, team_id)
+    user = _user(session, name)
+    if asker.id not in {user.id, team.captain_id}:
+        raise NotCaptain(team.name)
+    row = session.get(TeamMember, (team_id, user.id))
+    if row is None:
+        raise NotFound("member", name, f"{name} is not a member of the team.")
+    if user.id == team.captain_id:
+        raise WrongState("led", f"{user.name} is the captain; somebody else in the team must become that first.")
+    session.delete(row)
+    session.flush()
+    if row.joined_at is not None:
+        record(session, asker.name, "team-left", f"team/{team_id}", {"name": user.name})
+    return team_info(session, team_id, asker)
+
+
+def hand_over_team(session: Session, captain: Person, team_id: int, name: str) -> TeamInfo:
+    """Make another member captain.
+
+    Raises:
+        NotFound, NotCaptain.
+    """
+    _lock_team(session, team_id)
+    team = _led(session, captain, team_id)
+    successor = _user(session, name)
+    row = session.get(TeamMember, (team_id, successor.id))
+    if row is None or row.joined_at is None:
+        raise NotFound("member", name, f"{name} is not a member of the team.")
+    if team.captain_id != successor.id:
+        team.captain_id = successor.id
+        session.flush()
+        record(session, captain.name, "team-handed-over", f"team/{team_id}", {"captain": successor.name})
+    return team_info(session, team_id, captain)
+
+
+def must_be_member(session: Session, asker: Person, team_id: int) -> Team:
+    """The team, for who is in it. Raises NotFound."""
+    row = session.get(TeamMember, (team_id, asker.id))
+    if row is None or row.joined_at is None:
+        raise NotFound("team", team_id, f"You are not in a team number {team_id}.")
+    return session.get_one(Team, team_id)
+
+
+def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> None:
+    """Make the asker's bot a team's; None: take it back from a team, which is its captain's to do for its maker.
+
+    Raises:
+        NotFound: the asker is not in that team.
+        NotCaptain.
+        NameTaken: the team has a bot of that name.
+        WrongState: the bot takes part in a season that is not over.
+    """
+    if bot.team_id == team_id:
+        return
+    if team_id is not None:
+        must_be_member(session, asker, team_id)
+    if bot.team_id is not None:
+        _led(session, asker, bot.team_id)
+    session.exec(select(Bot.id).where(Bot.id == bot.id).with_for_update()).one()  # nobody enters it meanwhile
+    going_on = select(Season.name).join(Entry, col(Entry.season_id) == Season.id)
+    going_on = going_on.where(Entry.bot_id == bot.id, Season.state != SeasonState.CLOSED).limit(1)
+    season = session.exec(going_on).first()
+    if season is not None:
+        raise WrongState("entered", f"The bot is in season {season!r}, and changes hands only when that is closed.")
+    bot.team_id = team_id
+    try:
+        session.flush()
+    except IntegrityError as error:
+        raise NameTaken("bot of that team", bot.name) from error
+    record(session, asker.name, "bot-given", f"bot/{bot.id}", {"team": team_id})
+
+
+def team_names(session: Session, bot_ids: Sequence[int]) -> dict[int, str]:
+    """The team of each of these bots that has one."""
+    statement = select(Bot.id, Team.name).join(Team, col(Team.id) == Bot.team_id).where(col(Bot.id).in_(bot_ids))
+    return dict(session.exec(statement).all())
+
+
+def _check_entries(session: Session, asker: Person, team_id: int) -> None:
+    """Whether the seasons that the team plays in let the asker have a hand in its entries too. The caller has locked
+    the team. Raises TooMany.
+    """
+    session.exec(select(User.id).where(User.id == asker.id).with_for_update(key_share=True)).one()
+    count = func.count()
+    entered = (
+        select(Season, count)
+        .join(Entry, col(Entry.season_id) == Season.id)
+        .join(Bot, col(Bot.id) == Entry.bot_id)
+        .where(Bot.team_id == team_id, col(Season.state).in_(ENTERABLE), col(Season.entries_per_author).is_not(None))
+        .group_by(col(Season.id))
+        .order_by(col(Season.id))
+    )
+    for season, of_team in session.exec(entered).all():
+        assert season.entries_per_author is not None
+        own = entries_behind(session, asker, season.id)
+        if own and own + of_team > season.entries_per_author:
+            raise too_many_entries(asker, season)
+
+
+def too_many_entries(person: Person, season: Season) -> TooMany:
+    """The refusal where somebody would have a hand in more entries than the season allows."""
+    assert season.entries_per_author is not None
+    what = f"entries in {season.name} that one author has a hand in, alone and in teams; {person.name} has as many"
+    return TooMany(what, season.entries_per_author)
+
+
+def _lock_team(session: Session, team_id: int) -> None:
+    """Until the transaction ends nobody else joins it, leaves it or leads it; where there is no such team, nothing."""
+    locked = select(Team).where(Team.id == team_id).with_for_update(key_share=True)
+    session.exec(locked.execution_options(populate_existing=True)).first()
+
+
+def _team(session: Session, team_id: int) -> Team:
+    row = session.get(Team, team_id)
+    if row is None:
+        raise NotFound("team", team_id)
+    return row
+
+
+def _led(session: Session, asker: Person, team_id: int) -> Team:
+    team = _team(session, team_id)
+    if team.captain_id != asker.id:
+        raise NotCaptain(team.name)
+    return team
+
+
+def _user(session: Session, name: str) -> User:
+    row = session.exec(select(User).where(User.name_key == name.lower())).first()
+    if row is None:
+        raise NotFound("user", name)
+    return row

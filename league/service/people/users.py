@@ -1,0 +1,148 @@
+"""People and their passwords. What lets them in afterwards is `league.service.people.access`.
+
+A password is kept as an argon2 hash. What is wrong about a rejected name and password is not said, and takes the same
+time whether the name exists or not.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+
+from argon2 import PasswordHasher, Type
+from argon2.exceptions import InvalidHashError, VerificationError
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, select
+
+from league.database import now
+from league.errors import AccountClosed, NameTaken, NotFound, WrongCredentials
+from league.service.ground.audit import SYSTEM
+from league.service.people.newcomers import check_newcomer
+from league.service.people.person import Person
+from league.states import Role
+from league.tables import Team, User
+
+_hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
+"""OWASP's second choice (19 MiB, 2 passes): about 25 ms here; many at once must not exhaust a small host."""
+
+_hashing = threading.BoundedSemaphore(2)
+"""Hashes computed at a time: each takes a core and 19 MiB."""
+
+
+NAMES_LOCK = 7_341_554
+"""PostgreSQL advisory lock under which people and teams take their names."""
+
+RESERVED = frozenset(
+    {SYSTEM, "admin", "administrator", "anonymous", "deadheat", "house", "moderator", "operator", "organiser"}
+    | {"organizer", "support"}
+)
+"""Names that no author and no team has, in lower case: whoever read them would think of the service or its people. What
+an operator makes (`league.service.rulings.operators`) may be called so.
+"""
+
+
+def sign_up(session: Session, name: str, password: str, code: str = "") -> Person:
+    """A new author. The hash is computed before the transaction's first statement, so nobody waits for it.
+
+    Raises:
+        NotInvited: nobody may sign up now, or not with that invitation code.
+        NameTaken: upper and lower case do not count; also a reserved name.
+    """
+    must_be_free(name)
+    password_hash = _hash(password)
+    check_newcomer(session, code)
+    return insert_user(session, name, password_hash, Role.AUTHOR)
+
+
+def must_be_free(name: str) -> None:
+    """Raises NameTaken: the name is reserved."""
+    if name.lower() in RESERVED:
+        raise NameTaken.reserved(name)
+
+
+def lock_names(session: Session) -> None:
+    """Until the transaction ends nobody else takes a name: people and teams have theirs in two tables, so that no
+    constraint keeps one of each from the same name. SQLite's writers wait anyway.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        session.connection().execute(text(f"SELECT pg_advisory_xact_lock({NAMES_LOCK})"))
+
+
+def check_password(session: Session, name: str, password: str) -> Person:
+    """Who this is; meant for a reading session.
+
+    Raises:
+        WrongCredentials: whatever is wrong.
+        AccountClosed: nothing is, but nobody gets in by it any more.
+    """
+    user = user_named(session, name)
+    known = user.password_hash if user is not None and user.password_hash else None
+    with _hashing:
+        try:
+            _hasher.verify(known or _decoy(), password)
+        except (VerificationError, InvalidHashError) as error:
+            raise WrongCredentials from error
+    if user is None or known is None:
+        raise WrongCredentials
+    if user.closed_at is not None:
+        raise AccountClosed(user.ban_reason)
+    return Person(user.id, user.name, user.role)
+
+
+def keep_hash_current(session: Session, person: Person, password: str) -> None:
+    """Hash a password that was just checked anew, if it was hashed more cheaply than new ones are."""
+    row = session.get_one(User, person.id)
+    if row.password_hash is not None and _hasher.check_needs_rehash(row.password_hash):
+        row.password_hash = _hash(password)
+        session.flush()
+
+
+def set_password(session: Session, user_id: int, password: str) -> None:
+    """Another password; whoever asks must have shown that they may. Hashed before the first statement."""
+    password_hash = _hash(password)
+    session.get_one(User, user_id).password_hash = password_hash
+    session.flush()
+
+
+def has_password(session: Session, person: Person) -> bool:
+    """Whether this person can sign in at all."""
+    return session.get_one(User, person.id).password_hash is not None
+
+
+def user_named(session: Session, name: str) -> User | None:
+    """The row, whatever the name's case."""
+    return session.exec(select(User).where(User.name_key == name.lower())).first()
+
+
+def existing_user(session: Session, name: str) -> User:
+    """The row. Raises NotFound."""
+    found = user_named(session, name)
+    if found is None:
+        raise NotFound("user", name)
+    return found
+
+
+def insert_user(session: Session, name: str, password_hash: str | None, role: Role) -> Person:
+    """A new row. Raises NameTaken: by another person, or by a team, whose bots would look like this person's."""
+    lock_names(session)
+    if session.exec(select(Team.id).where(Team.name_key == name.lower())).first() is not None:
+        raise NameTaken("team", name)
+    row = User(name=name, name_key=name.lower(), password_hash=password_hash, role=role, created_at=now(session))
+    session.add(row)
+    try:
+        session.flush()
+    except IntegrityError as error:
+        raise NameTaken("user", name) from error
+    return Person(row.id, row.name, row.role)
+
+
+def _hash(password: str) -> str:
+    with _hashing:
+        return _hasher.hash(password)
+
+
+@cache
+def _decoy() -> str:
+    """A hash that no password has, to spend the same time on unknown names."""
+    return _hasher.hash("nobody has this password")

@@ -1,0 +1,1 @@
+"""Rankings: from the log of results to published standings."""

@@ -1,0 +1,81 @@
+"""Rating histories: of each ranking one point for each bot with a place, thinned as a season ages to stay bounded.
+
+A season's age is cut into spans of a power of two seconds, as short as leaves at most `MOST_POINTS` of them, and of
+each span the last ranking is kept. When the season has grown so old that the spans double, every other point goes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session, col, delete, func, select
+
+from league.service.ground.steps import insert_rows
+from league.tables import BotVersion, RatingPoint, RatingSnapshot, Season
+
+MOST_POINTS = 128
+"""Of one bot in one season."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
+    """A rating and its 95 % interval, in Elo."""
+
+    at: datetime
+    version: int
+    elo: float
+    low: float
+    high: float
+    rank: int
+
+
+def remember(session: Session, snapshot: RatingSnapshot) -> None:
+    """Add a ranking that was just stored; remove what it makes superfluous."""
+    season_id = snapshot.season_id
+    second = _age(session.get_one(Season, season_id), snapshot)
+    last = session.exec(select(func.max(RatingPoint.second)).where(RatingPoint.season_id == season_id)).one()
+    if last is not None:
+        _thin(session, season_id, last, second)
+    rows = [
+        {"season_id": season_id, "second": second}
+        | {name: row[name] for name in ("bot_id", "version_id", "elo", "low", "high", "rank")}
+        for row in snapshot.standings["rows"]
+        if row["rank"] is not None
+    ]
+    insert_rows(session, RatingPoint, rows)
+
+
+def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]:
+    """A bot's ratings in a season, the oldest first."""
+    statement = (
+        select(RatingPoint, BotVersion.number, Season.created_at)
+        .join(BotVersion, col(BotVersion.id) == RatingPoint.version_id)
+        .join(Season, col(Season.id) == RatingPoint.season_id)
+        .where(RatingPoint.season_id == season_id, RatingPoint.bot_id == bot_id)
+        .order_by(col(RatingPoint.second))
+    )
+    return [
+        HistoryPoint(began_at + timedelta(seconds=row.second), number, row.elo, row.low, row.high, row.rank)
+        for row, number, began_at in session.exec(statement)
+    ]
+
+
+def span(second: int) -> int:
+    """How long, in seconds, the spans are at that age: a power of two."""
+    return max(1, 1 << max(0, (second // MOST_POINTS).bit_length()))
+
+
+def _age(season: Season, snapshot: RatingSnapshot) -> int:
+    return max(0, int((snapshot.created_at - season.created_at).total_seconds()))
+
+
+def _thin(session: Session, season_id: int, last: int, second: int) -> None:
+    """Leave the last point of each span before this one's, and none of this one's."""
+    width = span(second)
+    stored = col(RatingPoint.second)
+    of_season = col(RatingPoint.season_id) == season_id
+    if span(last) != width:
+        kept = select(func.max(stored)).where(of_season).group_by(stored // width)
+        session.exec(delete(RatingPoint).where(of_season, stored.not_in(kept)))
+    session.exec(delete(RatingPoint).where(of_season, stored >= second // width * width))

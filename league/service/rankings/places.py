@@ -1,0 +1,62 @@
+"""Who is ranked against whom: the divisions of a season, and in them finalists before all others.
+
+Ratings say how strong; a season's rules say what follows from it. Each division has places of its own, and whoever
+qualified for the finals comes before whoever did not, whatever the ratings. A bot without a game that counts has no
+place at all: its rating is what was thought of it beforehand, and nobody earns a place by that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlmodel import Session, col, select
+
+from league.service.ground.counting import taking_part
+from league.tables import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Versions that are ranked against each other, or (`ranked` False) have no places and come last."""
+
+    division: int
+    finalists: bool
+    version_ids: tuple[int, ...]
+    ranked: bool = True
+
+
+def fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
+    """The active versions of all bots that take part: by division, finalists first."""
+    statement = select(Entry).where(Entry.season_id == season_id, taking_part(season_id))
+    members: dict[tuple[int, bool], list[int]] = {}
+    for row in session.exec(statement.order_by(col(Entry.version_id))):
+        members.setdefault((row.division, row.finals_seed is None), []).append(row.version_id)
+    return tuple(Field(division, not others, tuple(members[division, others])) for division, others in sorted(members))
+
+
+def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Collection[int] | None) -> list[Field]:
+    """The fields as they are ranked: in each division first who `played`, then, without places, who did not.
+
+    `in_finals`: where the finals alone rank the finalists, the versions with games in them; those that we failed to
+    let play there come after the others, by the whole season.
+    """
+    found: list[tuple[tuple[int, bool, bool, bool], Field]] = []
+    for field in fields:
+        members: dict[tuple[bool, bool], list[int]] = {}
+        for version_id in field.version_ids:
+            missed = in_finals is not None and field.finalists and version_id not in in_finals
+            members.setdefault((version_id not in played, missed), []).append(version_id)
+        for (unplayed, missed), version_ids in members.items():
+            order = (field.division, unplayed, not field.finalists, missed)
+            found.append((order, replace(field, version_ids=tuple(version_ids), ranked=not unplayed)))
+    return [field for _, field in sorted(found, key=lambda one: one[0])]
+
+
+def with_places_before(fields: Sequence[Field]) -> Iterator[tuple[Field, int]]:
+    """Each field, and how many places of its division are taken before its first."""
+    taken: Counter[int] = Counter()
+    for field in fields:
+        yield field, taken[field.division]
+        taken[field.division] += len(field.version_ids)

@@ -1,0 +1,63 @@
+"""The end of a season: its standings become final.
+
+A closed season is over when the last of its series has ended and no match waits for an organiser. Then the log can
+change no more (`league.service.rulings.rulings` refuses to touch a closed season), the ranking is made once more from
+all of it, and stored as the published standings with the log's hash. There is one such snapshot for a season, and the
+database refuses to change or remove it. The secret of the season's dice is told with it, for nothing is left to be
+played.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, select, update
+
+from league.database import surroundings
+from league.service.ground.audit import SYSTEM, record
+from league.service.rankings.history import remember
+from league.service.rankings.ranking import ranking
+from league.service.series.response_times import latency_by_version
+from league.states import UNFINISHED, MatchState, SeasonState
+from league.tables import Match, RatingSnapshot, Season, Series
+
+log = logging.getLogger(__name__)
+
+
+def seasons_to_publish(session: Session) -> list[int]:
+    """Closed seasons without a series on its way, a match that is held, or published standings."""
+    unfinished = select(Series.season_id).where(col(Series.state).in_(UNFINISHED))
+    published = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
+    held = select(Match.season_id).where(Match.state == MatchState.HELD)
+    over = select(Season.id).where(
+        Season.state == SeasonState.CLOSED, *(col(Season.id).not_in(those) for those in (unfinished, held, published))
+    )
+    return list(session.exec(over.order_by(col(Season.id))))
+
+
+def publish(session: Session, season_id: int) -> bool:
+    """Publish a season's standings; False: somebody else has, or it is not over. To be called first in a transaction.
+
+    As for any ranking, the log is read and fitted in a session of its own, so that nobody who writes waits for it.
+    """
+    with surroundings(session).reading() as reader:
+        if season_id not in seasons_to_publish(reader):
+            return False
+        snapshot = ranking(reader, season_id)
+        snapshot.standings["latency"] = latency_by_version(reader, season_id)
+    snapshot.final = True
+    session.add(snapshot)
+    try:
+        session.flush()
+    except IntegrityError:
+        session.rollback()  # somebody was quicker, from the same log
+        return False
+    seen = update(Season).where(col(Season.id) == season_id).values(rated_serial=Season.log_serial)
+    session.exec(seen.execution_options(synchronize_session=False))
+    remember(session, snapshot)
+    secret = session.get_one(Season, season_id).secret
+    data = {"ranking": snapshot.id, "log_sha256": snapshot.log_sha256, "dice_secret": secret and secret.hex()}
+    record(session, SYSTEM, "season-published", f"season/{season_id}", data)
+    log.info("season %d published: log %s", season_id, snapshot.log_sha256[:12])
+    return True

@@ -1,0 +1,288 @@
+"""A ranking, made from a season's log of results: ratings, and beside them what people want to know of each bot.
+
+Its `standings` are JSON: ``rows``, one for each bot that takes part, by its active version, in the order of their
+places, those that have none (they have not played) last; ``unranked``, the other versions with games (earlier ones,
+and those of bots that left); ``totals``; and what tells how far to trust it all: ``fit``, ``seats`` and ``pairs`` (see
+`league.ratings`). Together with ``config`` it can be made again from the log, and is, by
+`league.service.rankings.recount`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import asdict
+from typing import Any
+
+from sqlmodel import Session, case, col, func, select
+
+from engine.core import Fault
+from league.database import now, settings_of
+from league.ratings import Log, Prior, Rating, RatingConfig, RatingTable, rate
+from league.ratings.quality import PAIR_TABLE_PLAYERS
+from league.ratings.table import by_rating
+from league.service.ground.counting import happened
+from league.service.people.teams import team_names
+from league.service.rankings.lineage import priors_of
+from league.service.rankings.places import Field, fields_of, set_apart, with_places_before
+from league.service.rankings.results import season_log
+from league.service.seasons.seasons import season_progress
+from league.service.series.outcomes import PLAYED
+from league.service.series.rules_played import rules_played
+from league.states import FinalsLog, Purpose
+from league.tables import Attempt, Bot, BotVersion, Match, Participant, RatingSnapshot, Season, User
+
+Row = dict[str, Any]
+
+
+def ranking(session: Session, season_id: int, config: RatingConfig | None = None) -> RatingSnapshot:
+    """The ranking that the log now gives, not stored; `config` None: with the settings of now."""
+    season = session.get_one(Season, season_id)
+    config = config or _config(session, season)
+    return _ranked(session, season, config, season_log(session, season_id), fields_of(session, season_id))
+
+
+def ranking_if_new(session: Session, season_id: int, newest: RatingSnapshot | None) -> RatingSnapshot | None:
+    """The same; None: it would say what the newest one says."""
+    season = session.get_one(Season, season_id)
+    config, fields = _config(session, season), fields_of(session, season_id)
+    results = season_log(session, season_id)
+    if newest is None:
+        return _ranked(session, season, config, results, fields)
+    if _unchanged(session, season, newest, config, results, fields):
+        return None
+    start = {str(row["version_id"]): row["elo"] for row in newest.standings["rows"]}
+    return _ranked(session, season, config, results, fields, start)
+
+
+def _config(session: Session, season: Season) -> RatingConfig:
+    settings = settings_of(session)
+    return RatingConfig(
+        version_sd_elo=settings.version_sd_elo, season_sd_elo=settings.season_sd_elo, ranks=season.ranks
+    )
+
+
+def _rules(season: Season) -> dict[str, object]:
+    """What of the season's settings a ranking depends on beside the model's."""
+    return {"finals_log": season.finals_log.value} if season.finals_log is FinalsLog.FINALS else {}
+
+
+def _unchanged(
+    session: Session,
+    season: Season,
+    newest: RatingSnapshot,
+    config: RatingConfig,
+    results: Log,
+    fields: Sequence[Field],
+) -> bool:
+    if newest.config != config.as_json() | _rules(season) or newest.log_sha256 != results.sha256:
+        return False
+    ranked = {(row["version_id"], row["division"], row["finalist"]) for row in newest.standings["rows"]}
+    wanted = {(version_id, field.division, field.finalists) for field in fields for version_id in field.version_ids}
+    return ranked == wanted and newest.standings["totals"] == _totals(session, season.id, results.games)
+
+
+def _ranked(
+    session: Session,
+    season: Season,
+    config: RatingConfig,
+    results: Log,
+    fields: Sequence[Field],
+    start: Mapping[str, float] | None = None,
+) -> RatingSnapshot:
+    active = {version_id for field in fields for version_id in field.version_ids}
+    priors = priors_of(session, season, active | {int(player) for player in results.players}, config)
+    apart = season_log(session, season.id, Purpose.FINALS) if season.finals_log is FinalsLog.FINALS else None
+    in_finals = None if apart is None else {int(player) for player in apart.players}
+    fields = set_apart(fields, _played(session, active, results), in_finals)
+    table = rate(results, config, priors, [_players(field) for field in fields if field.ranked], start)
+    ratings = {entry.player: entry for entry in table.entries}
+    if apart is not None:
+        ratings |= _by_the_finals_alone(apart, config, fields)
+    known = _known(session, season.id, table, ratings, priors)
+    rows = [row for field, before in with_places_before(fields) for row in _placed(field, before, ratings, known)]
+    others = [known[int(entry.player)] for entry in table.entries if int(entry.player) not in active]
+    return RatingSnapshot(
+        season_id=season.id,
+        log_sha256=results.sha256,
+        config=config.as_json() | _rules(season),
+        standings={
+            "rows": rows,
+            "unranked": others,
+            "totals": _totals(session, season.id, results.games),
+            "fit": asdict(table.fit()),
+            "seats": [asdict(effect) for effect in table.seats()],
+            "pairs": _pairs(table, rows),
+            "rules": [one.rules_version for one in rules_played(session, [season.id])],
+        },
+        created_at=now(session),
+    )
+
+
+def _players(field: Field) -> list[str]:
+    return [str(version_id) for version_id in field.version_ids]
+
+
+def _played(session: Session, active: Set[int], results: Log) -> set[int]:
+    """Of the active versions those whose bots have played, be it with an earlier version."""
+    logged = {int(player) for player in results.players}
+    statement = select(BotVersion.id, BotVersion.bot_id).where(col(BotVersion.id).in_(active | logged))
+    bots = dict(session.exec(statement).all())
+    played = {bots[version_id] for version_id in logged}
+    return {version_id for version_id in active if bots[version_id] in played}
+
+
+def _by_the_finals_alone(finals: Log, config: RatingConfig, fields: Sequence[Field]) -> dict[str, Rating]:
+    """Finalists who played in the finals, rated by those matches alone: a fresh start for everyone."""
+    there = set(finals.players)
+    finalists = [_players(field) for field in fields if field.finalists and there.issuperset(_players(field))]
+    everyone = {player: Prior() for field in finalists for player in field}
+    if not everyone:
+        return {}
+    table = rate(finals, config, everyone, finalists)
+    return {entry.player: entry for entry in table.entries if entry.player in everyone}
+
+
+def _placed(field: Field, before: int, ratings: Mapping[str, Rating], known: Mapping[int, Row]) -> list[Row]:
+    """The rows of a field with their places, best first; so many places of its division are taken before."""
+    entries = sorted((ratings[player] for player in _players(field)), key=by_rating)
+    shared = Counter(entry.place.rank for entry in entries if entry.place is not None)
+    rows = []
+    for entry in entries:
+        place = entry.place
+        assert (place is not None) == field.ranked, "who has played has a place"
+        row = {
+            "rank": None if place is None else before + place.rank,
+            "tied": place is not None and shared[place.rank] > 1,
+            "rank_low": None if place is None else before + place.low,
+            "rank_high": None if place is None else before + place.high,
+            "gap_se": None if place is None else place.gap_se,
+            "division": field.division,
+            "finalist": field.finalists,
+        }
+        rows.append(row | known[int(entry.player)])
+    return rows
+
+
+def _known(
+    session: Session,
+    season_id: int,
+    table: RatingTable,
+    ratings: Mapping[str, Rating],
+    priors: Mapping[str, Prior],
+) -> dict[int, Row]:
+    """What is known of each version beside its place."""
+    versions = _versions(session, [int(player) for player in table.players])
+    teams = team_names(session, list({version["bot_id"] for version in versions.values()}))
+    faults = _faults(session, season_id)
+    linked = _linked(table)
+    seasonal = {entry.player: entry for entry in table.entries}
+    bot_games: Counter[int] = Counter()
+    for entry in ratings.values():
+        bot_games[versions[int(entry.player)]["bot_id"]] += entry.games
+    return {
+        version_id: {
+            "version_id": version_id,
+            **versions[version_id],
+            "team": teams.get(versions[version_id]["bot_id"]),
+            "part": linked[version_id],
+            **_figures(ratings[str(version_id)], seasonal[str(version_id)], priors[str(version_id)]),
+            "bot_games": bot_games[versions[version_id]["bot_id"]],
+            **faults.get(version_id, NO_FAULTS),
+        }
+        for version_id in map(int, table.players)
+    }
+
+
+def _figures(entry: Rating, seasonal: Rating, prior: Prior) -> Row:
+    """A rating; where it is of the finals alone, that of the whole season beside it, for the two have no common scale;
+    and what was known beforehand.
+    """
+    apart = entry is not seasonal
+    return {
+        "elo": entry.elo,
+        "se": entry.se,
+        "season_elo": seasonal.elo if apart else None,
+        "season_se": seasonal.se if apart else None,
+        "low": entry.low,
+        "high": entry.high,
+        "plackett_luce": entry.plackett_luce,
+        "parent_id": None if prior.parent is None else int(prior.parent),
+        "prior_elo": prior.mean_elo,
+        "prior_sd": prior.sd_elo,
+        "games": entry.games,
+        "wins": entry.wins,
+        "draws": entry.draws,
+        "losses": entry.losses,
+    }
+
+
+def _linked(table: RatingTable) -> dict[int, int]:
+    """For each version the part of the field that its games link it to, by the lowest number in it; pairing brings
+    parts together.
+    """
+    linked = dict(zip(map(int, table.players), table.posterior.fields(chained=False).tolist(), strict=True))
+    lowest: dict[int, int] = {}
+    for version_id, part in linked.items():
+        lowest[part] = min(lowest.get(part, version_id), version_id)
+    return {version_id: lowest[part] for version_id, part in linked.items()}
+
+
+def _pairs(table: RatingTable, rows: Sequence[Row]) -> dict[str, Any]:
+    """Who took how many points from whom, among the first of the ranking."""
+    version_ids = [row["version_id"] for row in rows[:PAIR_TABLE_PLAYERS]]
+    return {"version_ids": version_ids, **asdict(table.pairs([str(version_id) for version_id in version_ids]))}
+
+
+def _totals(session: Session, season_id: int, rated: int) -> dict[str, Any]:
+    """Counts over the season. `causes`: of void attempts at matches, why."""
+    progress = season_progress(session, season_id)
+    faults = _faults(session, season_id).values()
+    void = (Attempt.season_id == season_id, Attempt.cause != PLAYED, col(Attempt.match_id).is_not(None))
+    causes = select(Attempt.cause, func.count()).where(*void).group_by(Attempt.cause).order_by(Attempt.cause)
+    return {
+        "rated": rated,
+        "matches": progress.done,
+        "abandoned": progress.abandoned,
+        "voids": progress.voids,
+        "causes": dict(session.exec(causes).all()),
+        "timeouts": sum(found["timeouts"] for found in faults),
+        "other_faults": sum(found["other_faults"] for found in faults),
+    }
+
+
+def _versions(session: Session, version_ids: Sequence[int]) -> dict[int, Row]:
+    statement = (
+        select(BotVersion, Bot.id, Bot.name, User.name)
+        .join(Bot, col(Bot.id) == BotVersion.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .where(col(BotVersion.id).in_(version_ids))
+    )
+    return {
+        version.id: {
+            "version": version.number,
+            "language": version.language,
+            "bot_id": bot_id,
+            "bot": bot,
+            "author": author,
+        }
+        for version, bot_id, bot, author in session.exec(statement)
+    }
+
+
+NO_FAULTS = {"timeouts": 0, "other_faults": 0}
+
+
+def _faults(session: Session, season_id: int) -> dict[int, dict[str, int]]:
+    """Timeouts and other faults of each version, in rated matches and in others."""
+    timeouts = func.sum(case((col(Participant.fault) == Fault.TIMEOUT, 1), else_=0))
+    statement = (
+        select(Participant.version_id, timeouts, func.count())
+        .join(Match, col(Match.id) == Participant.match_id)
+        .where(*happened(season_id), col(Participant.fault).is_not(None))
+        .group_by(col(Participant.version_id))
+    )
+    return {
+        version_id: {"timeouts": late, "other_faults": every - late}
+        for version_id, late, every in session.exec(statement)
+    }

@@ -1,0 +1,48 @@
+"""Making a stored ranking again from the log in the database, and a season's dice from its secret, and comparing."""
+
+from __future__ import annotations
+
+from sqlmodel import Session, col, select
+
+from league.errors import NotFound
+from league.service.rankings.ranking import ranking
+from league.service.rankings.standings import leaderboard
+from league.service.seasons.seasons import season_info
+from league.tables import AuditRecord, Match, Participant, Season
+from league.verification.comparison import Recount, differences, model_of
+from league.verification.fairness import Dealt, DiceCheck, check_dice, told
+
+
+def recount(session: Session, season_id: int) -> Recount:
+    """Compare the newest ranking with what its configuration makes of the log of now. Raises NotFound."""
+    season = session.get(Season, season_id)
+    if season is None:
+        raise NotFound("season", season_id)
+    stored = leaderboard(session, season_id)
+    due = season.log_serial != season.rated_serial and not stored.final
+    if stored.snapshot_id is None:
+        return Recount(season_id, None, None, 0, (), due)
+    try:
+        config = model_of(stored.config)
+    except ValueError as error:
+        return Recount(season_id, stored.snapshot_id, stored.log_sha256, 0, (f"The ranking was {error}.",), due)
+    made = ranking(session, season_id, config)
+    found = differences(
+        {"log_sha256": stored.log_sha256, "config": stored.config, **stored.standings},
+        {"log_sha256": made.log_sha256, "config": made.config, **made.standings},
+    )
+    return Recount(season_id, stored.snapshot_id, made.log_sha256, made.standings["totals"]["rated"], found, due)
+
+
+def dice_check(session: Session, season_id: int) -> DiceCheck:
+    """Whether the season's dice are those it had committed to. Raises NotFound."""
+    info = season_info(session, season_id)
+    about = select(AuditRecord.action, AuditRecord.data).where(AuditRecord.subject == f"season/{season_id}")
+    season = told(info.game, info.dice_commitment, info.dice_secret, session.exec(about.order_by(col(AuditRecord.id))))
+    of_it = Match.season_id == season_id
+    seated = select(Participant.match_id, Participant.version_id).join(Match).where(of_it)
+    seats: dict[int, tuple[int, ...]] = {}
+    for match_id, version in session.exec(seated.order_by(col(Participant.match_id), col(Participant.seat))):
+        seats[match_id] = (*seats.get(match_id, ()), version)
+    rows = session.exec(select(Match.id, Match.deal, Match.commitment, Match.seed).where(of_it).order_by(col(Match.id)))
+    return check_dice(season, (Dealt(row, deal, hashed, seed.hex(), seats[row]) for row, deal, hashed, seed in rows))

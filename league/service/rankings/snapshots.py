@@ -1,0 +1,56 @@
+"""Which rankings keep their standings: all for ever would be gigabytes a day where a large field is ranked often.
+
+Every ranking keeps its row, with its instant, the log's hash and its configuration: that is enough to compute it again
+from the log of then. Its standings stay whole if it is published, if the finalists were chosen by it, if it is one of
+the newest (`Settings.whole_rankings`), the last of an hour of the past day, or the last of a day. Of all others they
+become `{}`. What bots' pages draw is kept apart (`league.service.rankings.history`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlmodel import Session, col, func, select, update
+
+from league.database import now, settings_of
+from league.tables import RatingSnapshot, Season
+
+HOURLY = timedelta(days=1)
+"""For so long the last ranking of each hour is kept, then that of each day."""
+
+MOST_AT_ONCE = 200
+"""Rankings thinned out with one that is added: more there are only in a league from before they were."""
+
+
+def thin(session: Session, season_id: int) -> None:
+    """Empty the standings of rankings that need not be kept any more; called when one was added."""
+    whole = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.whole).is_(True))
+    statement = select(RatingSnapshot.id, RatingSnapshot.created_at).where(*whole, col(RatingSnapshot.final).is_(False))
+    rankings = session.exec(statement.order_by(col(RatingSnapshot.id))).all()
+    keep = kept(rankings, now(session), settings_of(session).whole_rankings)
+    gone = [snapshot_id for snapshot_id, _ in rankings if snapshot_id not in keep]
+    gone = [snapshot_id for snapshot_id in gone if snapshot_id != _qualifying(session, season_id)][:MOST_AT_ONCE]
+    if gone:
+        emptied = update(RatingSnapshot).where(col(RatingSnapshot.id).in_(gone)).values(standings={}, whole=False)
+        session.exec(emptied.execution_options(synchronize_session=False))
+
+
+def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) -> set[int]:
+    """Which of the rankings, the oldest first, stay whole at that instant."""
+    last: dict[tuple[object, ...], int] = {}
+    for snapshot_id, created_at in rankings:
+        day = (created_at.date(),)
+        last[day] = snapshot_id
+        if at - created_at < HOURLY:
+            last[*day, created_at.hour] = snapshot_id
+    return {*last.values(), *(snapshot_id for snapshot_id, _ in rankings[-newest:])}
+
+
+def _qualifying(session: Session, season_id: int) -> int | None:
+    """The ranking by which the finalists were chosen: the newest of then."""
+    qualified_at = session.exec(select(Season.qualified_at).where(Season.id == season_id)).one()
+    if qualified_at is None:
+        return None
+    before = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.created_at) <= qualified_at)
+    return session.exec(select(func.max(RatingSnapshot.id)).where(*before)).one()

@@ -1,0 +1,129 @@
+"""Rankings: the whole log of a season is read, refitted and stored as one snapshot; nothing is updated in place.
+
+The log is every match that counts (`league.service.ground.counting`): who sat where with which rank. What people read
+(`leaderboard`) is the newest snapshot and nothing else, so the price of a page does not depend on the number of
+matches.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlmodel import Session, col, func, select, update
+from sqlmodel.sql.expression import SelectOfScalar
+
+from league.database import now, settings_of, surroundings
+from league.errors import NotFound
+from league.service.rankings.history import remember
+from league.service.rankings.ranking import ranking_if_new
+from league.service.rankings.snapshots import thin
+from league.service.series.response_times import latency_by_version
+from league.tables import RatingSnapshot, Season
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaderboard:
+    """A ranking as people see it. `standings` is JSON, see `league.service.rankings.ranking`."""
+
+    season_id: int
+    snapshot_id: int | None  # None: nothing was ranked yet
+    created_at: datetime | None
+    log_sha256: str | None
+    config: dict[str, Any]
+    standings: dict[str, Any]
+    final: bool = False
+
+
+NOTHING_RANKED: Mapping[str, Any] = {
+    "rows": [],
+    "unranked": [],
+    "totals": None,
+    "fit": None,
+    "seats": [],
+    "pairs": None,
+    "latency": {},
+    "rules": [],
+}
+
+
+def seasons_to_refit(session: Session) -> list[int]:
+    """Seasons whose log has grown since their newest ranking, where that one is old enough."""
+    newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
+    statement = select(Season.id, newest).where(
+        col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(_published())
+    )
+    latest = now(session) - timedelta(seconds=settings_of(session).refit_seconds)
+    return [
+        season_id for season_id, created_at in session.exec(statement) if created_at is None or created_at <= latest
+    ]
+
+
+def refit(session: Session, season_id: int) -> bool:
+    """Rank a season anew; False: the log is the one of the newest ranking already, or somebody was quicker.
+
+    The log is read and fitted in a reading session of its own, so that nobody who writes waits for it. The serial
+    is read before the log. A match that ends in between is in the log with an older serial, so at worst one refit
+    too many follows, never one too few.
+    """
+    with surroundings(session).reading() as reader:
+        serial = reader.exec(select(Season.log_serial).where(Season.id == season_id)).one()
+        snapshot = ranking_if_new(reader, season_id, _newest(reader, season_id))
+    seen = update(Season).where(col(Season.id) == season_id, col(Season.rated_serial) <= serial)
+    seen = seen.values(rated_serial=serial).execution_options(synchronize_session=False)
+    if session.exec(seen).rowcount != 1 or snapshot is None or season_id in session.exec(_published()).all():
+        return False
+    snapshot.standings["latency"] = latency_by_version(session, season_id)
+    session.add(snapshot)
+    session.flush()
+    remember(session, snapshot)
+    thin(session, season_id)
+    log.info("season %d ranked: log %s", season_id, snapshot.log_sha256[:12])
+    return True
+
+
+def _published() -> SelectOfScalar[int]:
+    """Seasons with final standings: nothing is ranked there any more."""
+    return select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
+
+
+def leaderboard(session: Session, season_id: int) -> Leaderboard:
+    """The newest ranking. Raises NotFound."""
+    if session.get(Season, season_id) is None:
+        raise NotFound("season", season_id)
+    newest = _newest(session, season_id)
+    if newest is None:
+        return Leaderboard(season_id, None, None, None, {}, dict(NOTHING_RANKED))
+    return Leaderboard(
+        season_id=season_id,
+        snapshot_id=newest.id,
+        created_at=newest.created_at,
+        log_sha256=newest.log_sha256,
+        config=newest.config,
+        standings=newest.standings,
+        final=newest.final,
+    )
+
+
+def newest_snapshot(session: Session, season_id: int) -> int | None:
+    """Which ranking is the newest: what a cached page is checked against. Raises NotFound."""
+    if session.get(Season, season_id) is None:
+        raise NotFound("season", season_id)
+    return _newest_id(session, season_id)
+
+
+def _newest(session: Session, season_id: int) -> RatingSnapshot | None:
+    newest = _newest_id(session, season_id)
+    return None if newest is None else session.get(RatingSnapshot, newest)
+
+
+def _newest_id(session: Session, season_id: int) -> int | None:
+    """The published one, if there is one. The id alone: a ranking of thousands is a megabyte."""
+    statement = select(RatingSnapshot.id).where(RatingSnapshot.season_id == season_id)
+    published = session.exec(statement.where(col(RatingSnapshot.final).is_(True))).first()
+    return published or session.exec(statement.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()

@@ -1,0 +1,1 @@
+"""What organisers and operators decide: on matches, appeals and accounts."""

@@ -1,0 +1,242 @@
+"""Appeals: an author doubts a match, the service looks at it again, an organiser rules.
+
+Only who owns a bot in a match (or is in its team) may appeal, once at a time for each bot. What the appeal says is
+read by its author and by organisers; that there is one, and how it was ruled, is in the audit log for everyone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, func, select, update
+
+from league.database import now
+from league.errors import NotFound, TooMany, WrongState
+from league.service.ground.audit import record
+from league.service.ground.causes import told_findings
+from league.service.ground.steps import lock_season
+from league.service.ground.storable import evidence_json, storable
+from league.service.people.person import Person
+from league.service.people.teams import owned_by
+from league.service.rulings import rulings
+from league.service.rulings.impartiality import judging
+from league.service.views.matches import must_be_told
+from league.states import AppealState, MatchState, SeasonState
+from league.tables import Appeal, Bot, Match, Participant, Season
+from league.words import Remedy
+
+MAX_OPEN = 20
+"""Open appeals of one author."""
+
+MAX_OF_MATCH = 3
+"""Appeals of one bot against one match, those that were withdrawn or ruled on among them."""
+
+ALREADY = (
+    "An appeal of this bot against this match is open already; wait for the ruling, or withdraw it and write another."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AppealInfo:
+    """An appeal as its author and organisers see it. `findings`: see `league.verification.review`."""
+
+    id: int
+    match_id: int
+    season_id: int
+    bot_id: int
+    bot: str
+    state: AppealState
+    text: str
+    findings: dict[str, Any]
+    opened_at: datetime
+    ruled_at: datetime | None
+    ruled_by: str
+    ruling: str
+
+
+def appealable(session: Session, owner: Person, match_id: int) -> int:
+    """The asker's bot in that finished match.
+
+    Raises:
+        NotFound: no such match, or none of the asker's bots is in it.
+        WrongState: the match is not finished, its dice are still played with, or its season is closed.
+    """
+    bots = (
+        select(Participant.bot_id)
+        .join(Bot, col(Bot.id) == Participant.bot_id)
+        .where(Participant.match_id == match_id, owned_by(owner))
+        .order_by(col(Participant.seat))
+    )
+    bot_id = session.exec(bots).first()
+    match = session.get(Match, match_id)
+    if bot_id is None or match is None:
+        raise NotFound.own_match(match_id)
+    if match.state is not MatchState.DONE:
+        raise WrongState.of_match(match.state, "an appeal is against a result")
+    must_be_told(session, match)
+    season = session.get_one(Season, match.season_id)
+    if season.state is SeasonState.CLOSED:
+        raise WrongState.of_season(season.state, "its results are final, and nobody can appeal any more")
+    return bot_id
+
+
+def open_appeal(
+    session: Session, owner: Person, match_id: int, text: str, findings: Mapping[str, object]
+) -> AppealInfo:
+    """Note an appeal with what re-simulating the match found.
+
+    Raises:
+        NotFound, WrongState (also: there is an open one), TooMany.
+    """
+    match = session.get(Match, match_id)
+    if match is not None:
+        lock_season(session, match.season_id)  # it does not close between the look and the appeal
+    bot_id = appealable(session, owner, match_id)
+    of_match = select(Appeal.id).where(Appeal.match_id == match_id, Appeal.bot_id == bot_id).limit(MAX_OF_MATCH)
+    if len(session.exec(of_match).all()) >= MAX_OF_MATCH:
+        raise TooMany("appeals of one bot against one match", MAX_OF_MATCH)
+    mine = select(Appeal.id).join(Bot, col(Bot.id) == Appeal.bot_id)
+    mine = mine.where(owned_by(owner), Appeal.state == AppealState.OPEN).limit(MAX_OPEN)
+    if len(session.exec(mine).all()) >= MAX_OPEN:
+        raise TooMany("open appeals of one author", MAX_OPEN)
+    row = Appeal(
+        match_id=match_id,
+        season_id=session.get_one(Match, match_id).season_id,
+        bot_id=bot_id,
+        open_key=f"{match_id}/{bot_id}",
+        text=storable(text),
+        findings=evidence_json(findings),
+        opened_at=now(session),
+    )
+    session.add(row)
+    try:
+        session.flush()
+    except IntegrityError as error:
+        raise WrongState(AppealState.OPEN, ALREADY) from error
+    data = {"appeal": row.id, "verified": findings.get("verified")}
+    record(session, owner.name, "appeal-opened", f"match/{match_id}", data)
+    return _view(session, row)
+
+
+def rule(
+    session: Session, organiser: Person, appeal_id: int, *, uphold: bool, ruling: str, remedy: Remedy = Remedy.NONE
+) -> AppealInfo:
+    """Decide an open appeal; what is upheld may void the match or have it played again.
+
+    Raises:
+        NotAllowed, NotFound, OwnMatch, WrongState.
+    """
+    organiser.must_organise()
+    assert uphold or remedy is Remedy.NONE, "looked at where the request comes in"
+    row = _open(session, appeal_id)
+    own = judging(session, organiser, row.match_id)
+    _close(session, row, AppealState.UPHELD if uphold else AppealState.REJECTED, organiser.name, ruling)
+    data = {"appeal": row.id, "upheld": uphold, "remedy": remedy.value, "ruling": ruling, **own}
+    record(session, organiser.name, "appeal-ruled", f"match/{row.match_id}", data)
+    if remedy is Remedy.VOID:
+        rulings.void_match(session, organiser, row.match_id, ruling)
+    elif remedy is Remedy.REJUDGE:
+        rulings.rejudge_match(session, organiser, row.match_id, ruling)
+    return _view(session, row)
+
+
+def withdraw_appeal(session: Session, owner: Person, appeal_id: int) -> AppealInfo:
+    """The author takes it back.
+
+    Raises:
+        NotFound, WrongState.
+    """
+    mine = select(Appeal.id).join(Bot, col(Bot.id) == Appeal.bot_id).where(Appeal.id == appeal_id, owned_by(owner))
+    if session.exec(mine).first() is None:
+        raise NotFound("appeal", appeal_id)
+    row = _open(session, appeal_id)
+    _close(session, row, AppealState.WITHDRAWN, owner.name, "")
+    record(session, owner.name, "appeal-withdrawn", f"match/{row.match_id}", {"appeal": row.id})
+    return _view(session, row)
+
+
+def appeals(
+    session: Session,
+    asker: Person,
+    *,
+    season_id: int | None = None,
+    match_id: int | None = None,
+    state: AppealState | None = None,
+    own: bool = False,
+    before: int | None = None,
+    limit: int = 50,
+) -> list[AppealInfo]:
+    """The newest first, those with an id below `before`: organisers see all (unless `own`), authors the own ones."""
+    statement = select(Appeal, Bot).join(Bot, col(Bot.id) == Appeal.bot_id)
+    if own or not asker.organises:
+        statement = statement.where(owned_by(asker))
+    if match_id is not None:
+        statement = statement.where(Appeal.match_id == match_id)
+    if season_id is not None:
+        statement = statement.where(Appeal.season_id == season_id)
+    if state is not None:
+        statement = statement.where(Appeal.state == state)
+    if before is not None:
+        statement = statement.where(Appeal.id < before)
+    rows = session.exec(statement.order_by(col(Appeal.id).desc()).limit(limit))
+    return [_info(row, bot.name) for row, bot in rows]
+
+
+def waiting_appeals(
+    session: Session, organiser: Person, *, after: int = 0, limit: int = 50
+) -> tuple[list[AppealInfo], int]:
+    """Open appeals, the oldest first: those with an id above `after`, and how many there are in all.
+
+    Raises:
+        NotAllowed.
+    """
+    organiser.must_organise()
+    waits = Appeal.state == AppealState.OPEN
+    statement = select(Appeal, Bot).join(Bot, col(Bot.id) == Appeal.bot_id).where(waits, Appeal.id > after)
+    rows = session.exec(statement.order_by(col(Appeal.id)).limit(limit))
+    in_all = session.exec(select(func.count()).select_from(Appeal).where(waits)).one()
+    return [_info(row, bot.name) for row, bot in rows], in_all
+
+
+def _open(session: Session, appeal_id: int) -> Appeal:
+    row = session.exec(select(Appeal).where(Appeal.id == appeal_id).with_for_update()).first()
+    if row is None:
+        raise NotFound("appeal", appeal_id)
+    if row.state is not AppealState.OPEN:
+        raise WrongState(
+            row.state, f"This appeal is {row.state} already; only an open one can be ruled on or withdrawn."
+        )
+    return row
+
+
+def _close(session: Session, row: Appeal, state: AppealState, who: str, ruling: str) -> None:
+    values = {"state": state, "open_key": None, "ruled_at": now(session), "ruled_by": who, "ruling": ruling}
+    still_open = (col(Appeal.id) == row.id, col(Appeal.state) == AppealState.OPEN)
+    closed = session.exec(update(Appeal).where(*still_open).values(**values)).rowcount
+    assert closed == 1, "the row was locked when it was read"
+    session.refresh(row)
+
+
+def _view(session: Session, row: Appeal) -> AppealInfo:
+    return _info(row, session.get_one(Bot, row.bot_id).name)
+
+
+def _info(row: Appeal, bot: str) -> AppealInfo:
+    return AppealInfo(
+        id=row.id,
+        match_id=row.match_id,
+        season_id=row.season_id,
+        bot_id=row.bot_id,
+        bot=bot,
+        state=row.state,
+        text=row.text,
+        findings=told_findings(row.findings),
+        opened_at=row.opened_at,
+        ruled_at=row.ruled_at,
+        ruled_by=row.ruled_by,
+        ruling=row.ruling,
+    )

@@ -1,0 +1,113 @@
+"""Accounts that end: closed by their owners, or banned by an administrator.
+
+Either way the person is out at once: every token and session is revoked, no password opens the account, and its bots
+are withdrawn from all seasons that go on, as by an organiser's ruling, so that nobody but an organiser brings them
+back. What was played stays and counts, under the same name, which nobody else can take. A team goes on without the
+member, its bots are the others'; a bot of nobody else is the account's own.
+
+Rows are locked in the order season, bot, team, user (`league.service.people.teams`).
+"""
+
+from __future__ import annotations
+
+import logging
+
+from sqlmodel import Session, col, select
+
+from league.database import now
+from league.errors import WrongState
+from league.service.ground.audit import record
+from league.service.jobs.exhibitions import open_of, resign
+from league.service.people.access import end_everything
+from league.service.people.person import Person
+from league.service.people.teams import hand_over_team, leave_team, owned_by
+from league.service.people.users import existing_user
+from league.service.seasons.absence import withdraw_everywhere
+from league.tables import Bot, Team, TeamMember, User
+
+log = logging.getLogger(__name__)
+
+CLOSED = "Its author closed the account."
+BANNED = "Its author was banned."
+
+
+def close_account(session: Session, person: Person) -> None:
+    """The owner's own wish; whoever asks must have shown the password. Told in the service's log alone, as whatever
+    people do with their own accounts.
+    """
+    _end(session, person, person, CLOSED)
+    log.info("user %d has closed the account", person.id)
+
+
+def ban(session: Session, administrator: Person, name: str, reason: str) -> Person:
+    """End somebody's account for that reason; also one that its owner has closed.
+
+    Raises:
+        NotAllowed, NotFound.
+        WrongState: it is the asker's own.
+    """
+    administrator.must_administer()
+    user = existing_user(session, name)
+    if user.id == administrator.id:
+        raise WrongState("own", "This is your own account; close it on its page.")
+    person = Person(user.id, user.name, user.role)
+    _end(session, person, administrator, BANNED)
+    user.ban_reason = reason
+    session.flush()
+    record(session, administrator.name, "user-banned", f"user/{user.id}", {"name": user.name, "reason": reason})
+    return person
+
+
+def reopen(session: Session, administrator: Person, name: str) -> Person:
+    """Let somebody sign in again; their bots stay out of seasons until an organiser reinstates them.
+
+    Raises:
+        NotAllowed, NotFound.
+    """
+    administrator.must_administer()
+    user = existing_user(session, name)
+    if user.closed_at is not None:
+        user.closed_at, user.ban_reason = None, None
+        session.flush()
+        record(session, administrator.name, "user-reopened", f"user/{user.id}", {"name": user.name})
+    return Person(user.id, user.name, user.role)
+
+
+def ended_accounts(session: Session, administrator: Person, limit: int = 200) -> list[User]:
+    """Those that are closed or banned, the newest first. Raises NotAllowed."""
+    administrator.must_administer()
+    ended = select(User).where(col(User.closed_at).is_not(None)).order_by(col(User.closed_at).desc()).limit(limit)
+    return list(session.exec(ended))
+
+
+def _end(session: Session, person: Person, who: Person, reason: str) -> None:
+    withdraw_everywhere(session, who, _bots_of_nobody_else(session, person), reason)
+    if (exhibition_id := open_of(session, person)) is not None:
+        resign(session, person, exhibition_id)
+    _leave_teams(session, person)
+    row = session.get_one(User, person.id)
+    row.closed_at = row.closed_at or now(session)
+    session.flush()
+    end_everything(session, person.id)
+
+
+def _bots_of_nobody_else(session: Session, person: Person) -> list[int]:
+    others = select(TeamMember.team_id).where(
+        TeamMember.user_id != person.id, col(TeamMember.joined_at).is_not(None), TeamMember.team_id == Bot.team_id
+    )
+    return list(session.exec(select(Bot.id).where(owned_by(person), ~others.exists()).order_by(col(Bot.id))))
+
+
+def _leave_teams(session: Session, person: Person) -> None:
+    """What the person leads goes to whoever has been in it longest; where there is nobody else, nothing changes."""
+    mine = select(Team).join(TeamMember, col(TeamMember.team_id) == Team.id).where(TeamMember.user_id == person.id)
+    for team in session.exec(mine.order_by(col(Team.id))).all():
+        if team.captain_id == person.id:
+            others = select(User.name).join(TeamMember, col(TeamMember.user_id) == User.id)
+            others = others.where(TeamMember.team_id == team.id, col(TeamMember.joined_at).is_not(None))
+            others = others.where(TeamMember.user_id != person.id)
+            heir = session.exec(others.order_by(col(TeamMember.joined_at), col(User.id)).limit(1)).first()
+            if heir is None:
+                continue
+            hand_over_team(session, person, team.id, heir)
+        leave_team(session, person, team.id, person.name)

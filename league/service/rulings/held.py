@@ -1,0 +1,89 @@
+"""Matches that we failed at too often: an organiser looks at what happened and decides.
+
+Such a match counts for nobody while it waits, and the season does not close over it. Three answers are possible: play
+it again (`league.service.rulings.rulings.rejudge_match`: another match in its place, with dice of its own), decide it
+against a seat, or leave it unplayed. Each stands in the audit log with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlmodel import Session, col, func, select, text, update
+
+from league.database import now
+from league.errors import BadSetting, WrongState
+from league.service.ground.steps import move
+from league.service.people.person import Person
+from league.service.rulings.impartiality import judging
+from league.service.rulings.rulings import note_ruling, ruled_on
+from league.service.series.dropping import put_back
+from league.service.views.matches import MatchDetail, match_detail
+from league.states import MatchState, Purpose
+from league.tables import Match, Participant, Season, Series
+
+HELD = text("match.state = 'held'")
+"""As a literal, for only so it is asked of the index of those few."""
+
+
+def held_matches(session: Session, organiser: Person, limit: int = 100) -> list[MatchDetail]:
+    """Those that wait, the oldest first, each with everything that happened to it. Raises NotAllowed."""
+    organiser.must_organise()
+    ids = session.exec(select(Match.id).where(HELD).order_by(col(Match.id)).limit(limit)).all()
+    return [match_detail(session, match_id) for match_id in ids]
+
+
+def held_by_game(session: Session) -> Mapping[str, int]:
+    """How many wait, by game; a game of which none does is left out."""
+    counted = select(Season.game, func.count()).join(Match, col(Match.season_id) == Season.id).where(HELD)
+    return dict(session.exec(counted.group_by(col(Season.game))).all())
+
+
+def decide_match(session: Session, organiser: Person, match_id: int, loser: int, reason: str) -> None:
+    """The seat `loser` has lost it, as by a forfeit: nobody has points, and the others are equal.
+
+    Raises:
+        NotAllowed, NotFound, OwnMatch.
+        WrongState: the match is not held, or its season is closed.
+        BadSetting: it has no such seat.
+    """
+    organiser.must_organise()
+    match, own = _held(session, organiser, match_id)
+    seats = session.exec(select(Participant.seat).where(Participant.match_id == match_id)).all()
+    if loser not in seats:
+        raise BadSetting("seat", f"the match has seats 1 to {len(seats)}")
+    purpose = session.exec(select(Series.purpose).where(Series.id == match.series_id)).one()
+    rated = purpose is not Purpose.CHALLENGE
+    if not move(session, Match, match_id, MatchState.HELD, MatchState.DECIDED, finished_at=now(session), rated=rated):
+        raise _answered()
+    for seat in seats:
+        rank = len(seats) if seat == loser else 1
+        theirs = (col(Participant.match_id) == match_id, col(Participant.seat) == seat)
+        session.exec(update(Participant).where(*theirs).values(rank=rank))
+    note_ruling(session, organiser, "match-decided", match, reason, {**own, "lost_by_seat": loser + 1})
+
+
+def leave_match(session: Session, organiser: Person, match_id: int, reason: str) -> None:
+    """It is not played, and counts for nobody.
+
+    Raises:
+        NotAllowed, NotFound, OwnMatch.
+        WrongState: the match is not held, or its season is closed.
+    """
+    organiser.must_organise()
+    match, own = _held(session, organiser, match_id)
+    if not move(session, Match, match_id, MatchState.HELD, MatchState.ABANDONED, finished_at=now(session)):
+        raise _answered()
+    put_back(session, [match_id])
+    note_ruling(session, organiser, "match-left", match, reason, own)
+
+
+def _answered() -> WrongState:
+    return WrongState(MatchState.DECIDED, "Another organiser has just answered for this match.")
+
+
+def _held(session: Session, organiser: Person, match_id: int) -> tuple[Match, dict[str, object]]:
+    match = ruled_on(session, match_id, or_unplayed=True)
+    if match.state is not MatchState.HELD:
+        raise WrongState(match.state, "The match does not wait for an organiser.")
+    return match, judging(session, organiser, match_id)

@@ -1,0 +1,46 @@
+"""Nobody judges a match of a bot of their own, unless there is nobody else."""
+
+from __future__ import annotations
+
+from sqlmodel import Session, col, select
+
+from league.errors import OwnMatch
+from league.service.people.person import Person
+from league.service.people.teams import owned_by
+from league.states import Role
+from league.tables import Bot, Participant, TeamMember, User
+
+ALONE = "a bot of theirs plays in it, and no other organiser is without one"
+"""What the audit log says where an organiser had to judge the own bot."""
+
+
+def judging(session: Session, organiser: Person, match_id: int) -> dict[str, object]:
+    """Whether the organiser has a bot in the match, for the audit log.
+
+    Raises:
+        OwnMatch: one has, and somebody else could decide.
+    """
+    bots = select(Bot.id).join(Participant, col(Participant.bot_id) == Bot.id)
+    own = session.exec(bots.where(Participant.match_id == match_id, owned_by(organiser))).first()
+    if own is None:
+        return {"own_bot": False}
+    if _others(session, organiser, match_id):
+        raise OwnMatch(match_id)
+    return {"own_bot": True, "remark": ALONE}
+
+
+def _others(session: Session, organiser: Person, match_id: int) -> bool:
+    """Whether there is another organiser, without a bot in the match."""
+    of_match = select(Bot).join(Participant, col(Participant.bot_id) == Bot.id)
+    seated = of_match.where(Participant.match_id == match_id).subquery()
+    alone = select(seated.c.owner_id).where(seated.c.team_id.is_(None))
+    teams = select(TeamMember.user_id).where(
+        col(TeamMember.team_id).in_(select(seated.c.team_id)), col(TeamMember.joined_at).is_not(None)
+    )
+    others = select(User.id).where(
+        User.id != organiser.id,
+        col(User.role).in_(Role.allowing(Role.ORGANISER)),
+        col(User.id).not_in(alone),
+        col(User.id).not_in(teams),
+    )
+    return session.exec(others.limit(1)).first() is not None

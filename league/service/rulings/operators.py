@@ -1,0 +1,94 @@
+"""For the operator's own hand, on the machine itself: roles, passwords, bans. No request gets here."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from sqlmodel import Session, col, select, update
+
+from league.database import now
+from league.service.ground.audit import SYSTEM, record
+from league.service.people.access import change_password, digest, issue_token
+from league.service.people.person import Person
+from league.service.people.users import existing_user, insert_user, user_named
+from league.service.rulings.closing import ban, reopen
+from league.states import Role, Scope, TokenKind
+from league.tables import Token, User
+
+
+class Standing(Enum):
+    """What the secret that an operator keeps for the organiser is worth."""
+
+    GOOD = auto()
+    LOST = auto()
+    """Unknown, as after a restore, or expired: nobody took it away, so there may be another."""
+    REVOKED = auto()
+    DEMOTED = auto()
+    """The account organises no more, whatever became of the token."""
+
+
+def token_standing(session: Session, name: str, secret: str) -> Standing:
+    """Of a secret (empty: there is none) that should be a token for the organiser of that name, or for another."""
+    with_user = select(Token, User).join(User, col(User.id) == Token.user_id)
+    found = session.exec(with_user.where(Token.sha256 == digest(secret), Token.kind == TokenKind.TOKEN)).first()
+    if found is not None:
+        token, user = found
+        if not user.role.allows(Role.ORGANISER):
+            return Standing.DEMOTED
+        if token.revoked_at is not None:
+            return Standing.REVOKED
+        if token.expires_at > now(session) and token.scope.allows(Scope.FULL):
+            return Standing.GOOD
+    named = user_named(session, name)
+    return Standing.DEMOTED if named is not None and not named.role.allows(Role.ORGANISER) else Standing.LOST
+
+
+def ensure_organiser(session: Session, name: str) -> str:
+    """The secret of a token for the organiser of that name, who is made (or promoted) if need be.
+
+    The label is always the same and earlier tokens of that label are revoked, so that restarts do not pile them up.
+    """
+    label = "operator"
+    user = user_named(session, name)
+    if user is None:
+        user_id = insert_user(session, name, None, Role.ORGANISER).id
+        record(session, SYSTEM, "organiser-made", f"user/{user_id}", {"name": name})
+    else:
+        user_id = user.id
+        if not user.role.allows(Role.ORGANISER):
+            set_role(session, name, Role.ORGANISER)
+    earlier = (col(Token.user_id) == user_id, col(Token.label) == label, col(Token.revoked_at).is_(None))
+    session.exec(update(Token).where(*earlier).values(revoked_at=now(session)))
+    return issue_token(session, user_id, label).secret
+
+
+def set_role(session: Session, name: str, role: Role) -> Person:
+    """Make somebody an author, organiser or administrator; it holds at once, for tokens too. Raises NotFound."""
+    user = existing_user(session, name)
+    if user.role is not role:
+        user.role = role
+        session.flush()
+        record(session, SYSTEM, f"{role.value}-made", f"user/{user.id}", {"name": user.name})
+    return Person(user.id, user.name, user.role)
+
+
+OPERATOR = Person(0, SYSTEM, Role.ADMIN)
+"""Who acts here: an administrator with no account, in the audit log as the machine itself."""
+
+
+def ban_by_hand(session: Session, name: str, reason: str) -> Person:
+    """See `league.service.rulings.closing.ban`. Raises NotFound."""
+    return ban(session, OPERATOR, name, reason)
+
+
+def reopen_by_hand(session: Session, name: str) -> Person:
+    """See `league.service.rulings.closing.reopen`. Raises NotFound."""
+    return reopen(session, OPERATOR, name)
+
+
+def reset_password(session: Session, name: str, password: str) -> Person:
+    """Another password for somebody, which ends all sessions and tokens they have. Raises NotFound."""
+    user = existing_user(session, name)
+    person = Person(user.id, user.name, user.role)
+    change_password(session, person, password)
+    return person

@@ -1,0 +1,194 @@
+"""What an organiser may change about results; who takes part is `league.service.seasons.absence`.
+
+Nothing here touches a rating or a stored result. A ruling adds or removes a row that says "this match does not
+count", notes it in the audit log with its reason, and marks the season's ranking as out of date; the refit does the
+rest. So voiding a match and restoring it gives back exactly the ranking of before. `league.service.ground.counting` is
+the other half: which matches count.
+
+A season that is closed is final, and no ruling changes it but on matches that are held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from engine.chance import commitment
+from league.database import now
+from league.errors import NotFound, WrongState
+from league.service.ground.audit import record
+from league.service.ground.steps import insert_rows, move, touch_log
+from league.service.people.person import Person
+from league.service.rulings.impartiality import judging
+from league.service.series.dice import deal_dice
+from league.service.views.uncounted import DROPPED
+from league.states import WITH_RESULT, MatchState, SeasonState
+from league.tables import Attempt, Match, Participant, Season, Series, VoidedMatch
+
+JUDGING = frozenset({SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FINALS})
+"""States of a season in which its matches may be ruled on."""
+
+
+def void_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
+    """Take a finished match out of the log of results; False: it is out already, and stays so for the old reason.
+
+    Raises:
+        NotAllowed, NotFound, OwnMatch, WrongState.
+    """
+    organiser.must_organise()
+    match = ruled_on(session, match_id)
+    own = judging(session, organiser, match_id)
+    if session.get(VoidedMatch, match_id) is not None:
+        return False
+    session.add(VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=now(session)))
+    note_ruling(session, organiser, "match-voided", match, reason, own)
+    return True
+
+
+def restore_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
+    """The opposite of `void_match`; False: it was not voided.
+
+    Raises:
+        NotAllowed, NotFound, OwnMatch.
+        WrongState: the same match was played, or is played, once more, and that one has not been voided.
+    """
+    organiser.must_organise()
+    match = ruled_on(session, match_id)
+    own = judging(session, organiser, match_id)
+    voided = session.get(VoidedMatch, match_id)
+    if voided is None:
+        return False
+    _alone(session, match)
+    session.delete(voided)
+    note_ruling(session, organiser, "match-restored", match, reason, own)
+    return True
+
+
+def rejudge_match(session: Session, organiser: Person, match_id: int, reason: str) -> int:
+    """Void a finished match, or take one that we failed to play, and play it again: same versions, same seats, dice of
+    its own. The new match's number.
+
+    The dice that were committed to for the match, of any attempt at it, may be known by then: of a deal's other
+    rotations and to whoever rules. New ones are as secret as those of any match that is planned.
+
+    Raises:
+        NotAllowed, NotFound, OwnMatch.
+        WrongState: the season is closed, the match is played again already, or it was dropped before anybody began it.
+    """
+    organiser.must_organise()
+    match = ruled_on(session, match_id, or_unplayed=True)
+    own = judging(session, organiser, match_id)
+    at = now(session)
+    voided = session.get(VoidedMatch, match_id)
+    if voided is not None or match.state not in WITH_RESULT:
+        _alone(session, match)
+    if match.state is MatchState.HELD and not move(
+        session, Match, match.id, MatchState.HELD, MatchState.ABANDONED, finished_at=at
+    ):
+        raise WrongState(MatchState.DECIDED, "Another organiser has just answered for this match.")
+    if voided is None:
+        voided = VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=at)
+    before = session.get_one(Series, match.series_id)
+    series = Series(season_id=match.season_id, queued_at=at, nudge_at=at, created_at=at)  # the next sweep enqueues it
+    series.purpose, series.round, series.challenge_id = before.purpose, before.round, before.challenge_id
+    session.add(series)
+    session.flush()
+    again = _copy(session, match, series.id, at)
+    voided.rejudged_id = again.id
+    session.add(voided)
+    note_ruling(session, organiser, "match-rejudged", match, reason, {**own, "again": again.id})
+    return again.id
+
+
+def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> Match:
+    """A match with a result, or one that we failed to play, in a season in which there are rulings.
+
+    Raises:
+        NotFound, WrongState.
+    """
+    match = session.get(Match, match_id)
+    if match is None:
+        raise NotFound("match", match_id)
+    if match.state is MatchState.ABANDONED and or_unplayed:
+        _begun(session, match)
+    elif match.state not in WITH_RESULT and not (match.state is MatchState.HELD and or_unplayed):
+        raise WrongState.of_match(match.state, "organisers rule on results")
+    _judging(session, match.season_id, held=match.state is MatchState.HELD)
+    return match
+
+
+def _begun(session: Session, match: Match) -> None:
+    """Raises WrongState: nobody tried to play it, for nobody wanted it any more; it is not for a ruling to want it."""
+    dropped = select(Attempt.cause).where(Attempt.series_id == match.series_id, col(Attempt.cause).in_(DROPPED))
+    if session.exec(dropped).first() is not None:
+        raise WrongState("dropped", "The match was dropped before it was begun; nobody wants it played any more.")
+
+
+def _judging(session: Session, season_id: int, *, held: bool) -> None:
+    """The season's row is locked, so that nothing is ruled on while it closes. What a series that ran on after that has
+    left to an organiser is decided all the same: until then nothing is published.
+    """
+    state = session.exec(select(Season.state).where(Season.id == season_id).with_for_update(key_share=True)).first()
+    if state is None:
+        raise NotFound("season", season_id)
+    if state not in JUDGING and not held:
+        raise WrongState.of_season(state, "organisers rule only while it is open, frozen or in its finals")
+
+
+def _alone(session: Session, match: Match) -> None:
+    """No other playing of the same match counts or is on its way."""
+    others = (
+        select(Match.id)
+        .where(col(Match.id).in_(_playings(session, match)), Match.id != match.id)
+        .where(col(Match.state) != MatchState.ABANDONED, col(Match.id).not_in(select(VoidedMatch.match_id)))
+    )
+    other = session.exec(others).first()
+    if other is not None:
+        raise WrongState("rejudged", f"The match is played again as match {other}; only one of them counts.")
+
+
+def _playings(session: Session, match: Match) -> set[int]:
+    """The first match, and all that were played in its place or in that of one of those."""
+    first = match
+    while first.repeats_id is not None:
+        first = session.get_one(Match, first.repeats_id)
+    found, newest = {first.id}, {first.id}
+    while newest:
+        newest = set(session.exec(select(Match.id).where(col(Match.repeats_id).in_(newest))).all())
+        found |= newest
+    return found
+
+
+def _copy(session: Session, match: Match, series_id: int, at: datetime) -> Match:
+    """The same match, to be played once more with other dice."""
+    (dice,) = deal_dice(session, match.season_id, 1)
+    again = Match(
+        series_id=series_id,
+        season_id=match.season_id,
+        number=0,
+        seed=dice.seed,
+        commitment=commitment(dice.seed),
+        deal=dice.deal,
+        repeats_id=match.id,
+        created_at=at,
+    )
+    session.add(again)
+    session.flush()
+    seats = select(Participant).where(Participant.match_id == match.id).order_by(col(Participant.seat))
+    copies = [
+        {"match_id": again.id, "seat": seat.seat, "version_id": seat.version_id, "bot_id": seat.bot_id}
+        for seat in session.exec(seats)
+    ]
+    insert_rows(session, Participant, copies)
+    return again
+
+
+def note_ruling(
+    session: Session, organiser: Person, action: str, match: Match, reason: str, more: Mapping[str, object]
+) -> None:
+    """In the audit log; the season's ranking is out of date."""
+    data = {"season": match.season_id, "reason": reason, **more}
+    record(session, organiser.name, action, f"match/{match.id}", data)
+    touch_log(session, match.season_id)

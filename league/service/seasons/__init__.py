@@ -1,0 +1,1 @@
+"""Seasons: their settings, who enters and who is absent, divisions, and promotion gates."""

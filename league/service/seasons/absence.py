@@ -1,0 +1,186 @@
+"""Entries that do not take part: authors withdraw them, organisers take them out, and how they come back.
+
+Theory of operation
+-------------------
+Nothing is to be gained by leaving. Nobody need be present for a program to play, so an author's withdrawal says "draw
+no more matches for it", and no more than that: series that wait are played and count, whoever they are against. It
+can be taken back after a pause (`Settings.rejoin_seconds`), so that leaving for a moment is no way of choosing
+opponents. From the freeze on authors neither leave nor come back: the field stands, and the others' finals must not
+depend on somebody's mood.
+
+Organisers can do both at any time until the season closes, with a reason. Whoever they take out leaves at once: series
+that nobody has begun are dropped, and pairing forgets them, so that they are drawn again if the ruling is taken back
+(the finals do so too, see `league.service.course.finals`). Played matches count after `take_out` and do not after
+`disqualify`; `league.service.ground.counting` is the other half of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from sqlmodel import Session, col, select
+
+from league.database import now, settings_of
+from league.errors import NotFound, TooSoon, WrongState
+from league.service.bots.bots import must_be_active, own_bot
+from league.service.ground.audit import record
+from league.service.ground.steps import lock_season, touch_log
+from league.service.people.person import Person
+from league.service.series.dropping import drop_waiting
+from league.states import ENTERABLE, Absence, SeasonState
+from league.tables import AbsentEntry, Entry, Match, Participant, Season, Series
+
+ENTRY_ABSENT = "entry-absent"
+"""Cause in the ledger of a series that nobody had begun when one of its bots was taken out."""
+
+GOING_ON = frozenset(SeasonState) - {SeasonState.CLOSED}
+
+FROM_THE_FREEZE = "from the freeze on only organisers decide who takes part"
+
+
+def withdraw(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
+    """The author's own wish: no new matches; what was played, and what waits to be played, counts.
+
+    Raises:
+        NotFound.
+        WrongState: the season is frozen, or further.
+    """
+    own_bot(session, owner, bot_id)
+    _season_with(session, season_id, bot_id, ENTERABLE, FROM_THE_FREEZE)
+    if session.get(AbsentEntry, (season_id, bot_id)) is None:
+        _leave(session, owner, season_id, bot_id, Absence.WITHDRAWN, "")
+
+
+def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
+    """The author takes the own withdrawal back.
+
+    Raises:
+        NotFound.
+        WrongState: the bot is retired, or an organiser has taken it out, or the season is frozen, or further.
+        TooSoon: the season is open, and the pause is not over.
+    """
+    must_be_active(own_bot(session, owner, bot_id))
+    season = _season_with(session, season_id, bot_id, ENTERABLE, FROM_THE_FREEZE)
+    absent = session.get(AbsentEntry, (season_id, bot_id))
+    if absent is None:
+        return
+    if not by_author(absent):
+        raise _ruled_out(absent)
+    check_pause(session, season, absent.at, "bot", "withdrawn", "come back")
+    _come_back(session, owner, season, absent, "entry-rejoined", "")
+
+
+def take_out(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
+    """An organiser's withdrawal of a bot: it gets no matches from now on; what it played counts.
+
+    Raises:
+        NotAllowed, NotFound, WrongState.
+    """
+    organiser.must_organise()
+    _rule_out(session, organiser, season_id, bot_id, Absence.WITHDRAWN, reason)
+
+
+def disqualify(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
+    """A bot gets no matches from now on, and none of those it played counts any more, until it is reinstated.
+
+    Raises:
+        NotAllowed, NotFound, WrongState.
+    """
+    organiser.must_organise()
+    _rule_out(session, organiser, season_id, bot_id, Absence.DISQUALIFIED, reason)
+
+
+def withdraw_everywhere(session: Session, who: Person, bot_ids: Collection[int], reason: str) -> None:
+    """Bots whose people are gone leave every season that goes on, as if an organiser had taken them out: only one can
+    bring them back.
+    """
+    entered = select(Entry.season_id, Entry.bot_id).join(Season, col(Season.id) == Entry.season_id)
+    entered = entered.where(col(Entry.bot_id).in_(bot_ids), Season.state != SeasonState.CLOSED)
+    for season_id, bot_id in session.exec(entered.order_by(col(Entry.season_id), col(Entry.bot_id))).all():
+        _rule_out(session, who, season_id, bot_id, Absence.WITHDRAWN, reason)
+
+
+def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
+    """The opposite of `disqualify` and `take_out`; also takes back an author's withdrawal, without a pause.
+
+    Raises:
+        NotAllowed, NotFound, WrongState.
+    """
+    organiser.must_organise()
+    season = _season_with(session, season_id, bot_id, GOING_ON, "who took part in it stays as it is")
+    absent = session.get(AbsentEntry, (season_id, bot_id))
+    if absent is not None:
+        _come_back(session, organiser, season, absent, "entry-reinstated", reason)
+
+
+def absent_entries(session: Session, season_id: int) -> dict[int, AbsentEntry]:
+    """Who is out of a season, by bot."""
+    return {row.bot_id: row for row in session.exec(select(AbsentEntry).where(AbsentEntry.season_id == season_id))}
+
+
+def by_author(absent: AbsentEntry) -> bool:
+    """Whether it is an author's withdrawal: those have no reason, and every ruling has one."""
+    return not absent.reason
+
+
+def check_pause(session: Session, season: Season, since: datetime, what: str, state: str, wish: str) -> None:
+    """Whether an open season's pause since then is over. Raises TooSoon, with these words."""
+    left = since + timedelta(seconds=settings_of(session).rejoin_seconds) - now(session)
+    if season.state is SeasonState.OPEN and left > timedelta():
+        raise TooSoon(what, state, wish, left)
+
+
+def must_take_part(session: Session, season_id: int, bot_id: int) -> None:
+    """Raises WrongState: the bot was taken out of the season, or is withdrawn; its sentence says who brings it back."""
+    absent = session.get(AbsentEntry, (season_id, bot_id))
+    if absent is None:
+        return
+    if by_author(absent):
+        raise WrongState(absent.absence, "The bot is withdrawn from the season; let it rejoin first.")
+    raise _ruled_out(absent)
+
+
+def _ruled_out(absent: AbsentEntry) -> WrongState:
+    by = f"The bot was {absent.absence.value} by an organiser; only an organiser can bring it back."
+    return WrongState(absent.absence, by)
+
+
+def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:
+    assert reason, "a ruling has a reason"
+    _season_with(session, season_id, bot_id, GOING_ON, "who took part in it stays as it is")
+    absent = session.get(AbsentEntry, (season_id, bot_id))
+    if absent is not None and absent.absence in {absence, Absence.DISQUALIFIED} and not by_author(absent):
+        return
+    _leave(session, organiser, season_id, bot_id, absence, reason)
+    theirs = select(Series.id).join(Match, col(Match.series_id) == Series.id)
+    theirs = theirs.join(Participant, col(Participant.match_id) == Match.id)
+    theirs = theirs.where(Series.season_id == season_id, Participant.bot_id == bot_id).distinct()
+    drop_waiting(session, season_id, ENTRY_ABSENT, "A bot of this series was taken out.", col(Series.id).in_(theirs))
+
+
+def _leave(session: Session, who: Person, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:
+    row = AbsentEntry(season_id=season_id, bot_id=bot_id, absence=absence, reason=reason, at=now(session))
+    session.merge(row)
+    session.flush()
+    record(session, who.name, f"entry-{absence.value}", f"season/{season_id}", {"bot": bot_id, "reason": reason})
+    touch_log(session, season_id)
+
+
+def _come_back(session: Session, who: Person, season: Season, absent: AbsentEntry, action: str, reason: str) -> None:
+    session.delete(absent)
+    season.finals_done_at = None  # if they were over: what the bot has missed is played now
+    session.flush()
+    data = {"bot": absent.bot_id, "was": absent.absence.value, "reason": reason}
+    record(session, who.name, action, f"season/{season.id}", data)
+    touch_log(session, season.id)
+
+
+def _season_with(session: Session, season_id: int, bot_id: int, states: Collection[SeasonState], said: str) -> Season:
+    """The season, locked, if it is in one of the states and the bot in it. Raises NotFound, WrongState."""
+    season = lock_season(session, season_id)
+    if season.state not in states:
+        raise WrongState.of_season(season.state, said)
+    if session.exec(select(Entry.id).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first() is None:
+        raise NotFound.entry(bot_id)
+    return season

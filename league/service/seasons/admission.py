@@ -1,0 +1,137 @@
+"""Who may enter a season, and with which version: the entry rules, and the list of those who are invited.
+
+An organiser may enter any bot of the season's game that has a version to play; the rules bind authors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlmodel import Session, col, select
+
+from league.errors import NotAdmitted, NotFound, NotReady
+from league.service.ground.audit import record
+from league.service.people.person import Person
+from league.service.people.teams import entries_behind, people_behind, too_many_entries
+from league.states import Admission, VersionState
+from league.tables import Bot, BotVersion, Season, SeasonInvitation, User
+
+
+def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> None:
+    """Whether the season takes one more entry from whose bot this is. The caller has locked season and bot.
+
+    Raises:
+        NotAdmitted, TooMany.
+    """
+    if who.organises:
+        return
+    if season.admission is Admission.NOBODY:
+        raise NotAdmitted("its organisers choose who takes part")
+    if season.admission is Admission.INVITED and session.get(SeasonInvitation, (season.id, who.id)) is None:
+        raise NotAdmitted(f"{who.name} is not on its list")
+    if season.teams_only and bot.team_id is None:
+        raise NotAdmitted("it is for bots of teams")
+    if season.entries_per_author is None:
+        return
+    for person in people_behind(session, bot):
+        if entries_behind(session, person, season.id) >= season.entries_per_author:
+            raise too_many_entries(person, season)
+
+
+def newest_ready(
+    session: Session, bot_id: int, languages: Collection[str] | None, besides: Collection[int] = ()
+) -> BotVersion | None:
+    """The newest version that is ready, in one of the languages (None: any), and none of those `besides`."""
+    ready = select(BotVersion).where(BotVersion.bot_id == bot_id, BotVersion.state == VersionState.READY)
+    if besides:
+        ready = ready.where(col(BotVersion.id).not_in(besides))
+    if languages is not None:
+        ready = ready.where(col(BotVersion.language).in_(languages))
+    return session.exec(ready.order_by(col(BotVersion.number).desc()).limit(1)).first()
+
+
+def version_to_enter(session: Session, season: Season, bot: Bot, number: int | None) -> BotVersion:
+    """The version of that number; None: the newest that is ready and in one of the season's languages.
+
+    Raises:
+        NotFound, NotReady, NotAdmitted.
+    """
+    of_bot = select(BotVersion).where(BotVersion.bot_id == bot.id)
+    if number is not None:
+        version = session.exec(of_bot.where(BotVersion.number == number)).first()
+        if version is None:
+            raise NotFound("version", number)
+        if version.state is not VersionState.READY:
+            raise NotReady(bot.name, f"version {number} is {version.state.value}")
+        if season.languages is not None and version.language not in season.languages:
+            raise NotAdmitted(f"version {number} is in {version.language}, and it takes {_listed(season)}")
+        return version
+    ready = newest_ready(session, bot.id, season.languages)
+    if ready is not None:
+        return ready
+    if season.languages is not None and newest_ready(session, bot.id, None) is not None:
+        raise NotAdmitted(f"no version that is ready is in {_listed(season)}")
+    newest = session.exec(of_bot.order_by(col(BotVersion.number).desc()).limit(1)).first()
+    raise NotReady(bot.name, "nothing was uploaded" if newest is None else f"the newest is {newest.state.value}")
+
+
+def invite_to_season(session: Session, organiser: Person, season_id: int, name: str) -> list[str]:
+    """Put an author on the list of who may enter; the list.
+
+    Raises:
+        NotAllowed, NotFound.
+    """
+    user_id = _user_id(session, organiser, season_id, name)
+    if session.get(SeasonInvitation, (season_id, user_id)) is None:
+        session.add(SeasonInvitation(season_id=season_id, user_id=user_id))
+        session.flush()
+        record(session, organiser.name, "season-invited", f"season/{season_id}")  # who is organisers' business
+    return invited_to_season(session, organiser, season_id)
+
+
+def uninvite_from_season(session: Session, organiser: Person, season_id: int, name: str) -> list[str]:
+    """Take an author off the list, which ends no entry; the list.
+
+    Raises:
+        NotAllowed, NotFound.
+    """
+    row = session.get(SeasonInvitation, (season_id, _user_id(session, organiser, season_id, name)))
+    if row is not None:
+        session.delete(row)
+        session.flush()
+        record(session, organiser.name, "season-uninvited", f"season/{season_id}")
+    return invited_to_season(session, organiser, season_id)
+
+
+def take_over_list(session: Session, previous_id: int, season_id: int) -> None:
+    """Invite to a season who was invited to the one before."""
+    invited = select(SeasonInvitation.user_id).where(SeasonInvitation.season_id == previous_id)
+    session.add_all(SeasonInvitation(season_id=season_id, user_id=user_id) for user_id in session.exec(invited).all())
+    session.flush()
+
+
+def invited_to_season(session: Session, organiser: Person, season_id: int) -> list[str]:
+    """Who is on the list, by name.
+
+    Raises:
+        NotAllowed, NotFound.
+    """
+    organiser.must_organise()
+    if session.get(Season, season_id) is None:
+        raise NotFound("season", season_id)
+    invited = select(User.name).join(SeasonInvitation, col(SeasonInvitation.user_id) == User.id)
+    return list(session.exec(invited.where(SeasonInvitation.season_id == season_id).order_by(User.name_key)))
+
+
+def _user_id(session: Session, organiser: Person, season_id: int, name: str) -> int:
+    organiser.must_organise()
+    if session.get(Season, season_id) is None:
+        raise NotFound("season", season_id)
+    user_id = session.exec(select(User.id).where(User.name_key == name.lower())).first()
+    if user_id is None:
+        raise NotFound("user", name)
+    return user_id
+
+
+def _listed(season: Season) -> str:
+    return ", ".join(season.languages or ())

@@ -1,0 +1,75 @@
+"""What an author changes of a bot: whose it is, its name, what is said of it, and whether it is retired.
+
+A retired bot is withdrawn from every season that its author may still leave, takes no uploads and enters nothing, and
+lists that strangers choose from leave it out. What it played counts, and its pages stay. Where a season is frozen or in
+its finals it plays on to the end, like any bot.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict, Unpack
+
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, select
+
+from league.database import now
+from league.errors import NameTaken
+from league.service.bots.bots import BotInfo, bot_info, own_bot
+from league.service.ground.audit import record
+from league.service.ground.storable import storable
+from league.service.people.person import Person
+from league.service.people.teams import give_bot
+from league.service.seasons.absence import withdraw
+from league.states import ENTERABLE
+from league.tables import Bot, Entry, Season
+
+
+class BotChange(TypedDict, total=False):
+    """What may change of a bot; what is left out stays as it is. `team_id` None: back to who made it."""
+
+    team_id: int | None
+    name: str
+    description: str
+    retired: bool
+    plays_people: bool
+
+
+def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[BotChange]) -> BotInfo:
+    """Change an own bot, or one of an own team.
+
+    Raises:
+        NotFound, NotCaptain, WrongState: see `league.service.people.teams.give_bot`.
+        NameTaken: by another bot of the author or the team in the same game.
+    """
+    bot = own_bot(session, owner, bot_id)
+    if "name" in change and change["name"] != bot.name:
+        _rename(session, owner, bot, change["name"])
+    if "description" in change:
+        bot.description = storable(change["description"])
+    if "retired" in change and change["retired"] is (bot.retired_at is None):
+        _retire(session, owner, bot, change["retired"])
+    if "plays_people" in change:
+        bot.plays_people = change["plays_people"]
+    if "team_id" in change:
+        give_bot(session, owner, bot, change["team_id"])
+    session.flush()
+    return bot_info(session, bot_id)
+
+
+def _rename(session: Session, owner: Person, bot: Bot, name: str) -> None:
+    before, bot.name, bot.name_key = bot.name, name, name.lower()
+    try:
+        session.flush()
+    except IntegrityError as error:
+        raise NameTaken("bot of yours", name) from error
+    record(session, owner.name, "bot-renamed", f"bot/{bot.id}", {"from": before, "to": name})
+
+
+def _retire(session: Session, owner: Person, bot: Bot, retired: bool) -> None:
+    bot.retired_at = now(session) if retired else None
+    session.flush()
+    record(session, owner.name, "bot-retired" if retired else "bot-returned", f"bot/{bot.id}")
+    entered = select(Season.id).join(Entry, col(Entry.season_id) == Season.id).order_by(col(Season.id))
+    entered = entered.where(Entry.bot_id == bot.id, col(Season.state).in_(ENTERABLE))
+    for season_id in session.exec(entered).all() if retired else ():
+        withdraw(session, owner, season_id, bot.id)

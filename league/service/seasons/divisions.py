@@ -1,0 +1,239 @@
+"""Divisions of a season's field, and who changes them from one season to the next.
+
+Only bots of one division meet. Newcomers begin in the lowest; an organiser may put a bot elsewhere while its season
+is not frozen. In the season made from a published one, the first `promoted` of each division change places with the
+last `promoted` of the division above, so every division keeps its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sqlmodel import Session, col, delete, func, select
+
+from league.database import now
+from league.errors import BadSetting, NotFound, TooMany, WrongState
+from league.service.ground.audit import SYSTEM, record
+from league.service.ground.counting import taking_part
+from league.service.ground.steps import lock_season, touch_log
+from league.service.people.person import Person
+from league.service.seasons.admission import newest_ready
+from league.states import ENTERABLE, ChallengeState, SeasonState
+from league.tables import BotVersion, Challenge, Division, Entry, RatingSnapshot, Season
+
+MAX_DIVISIONS = 20
+
+SINGLE: Sequence[tuple[str, int | None]] = (("Division 1", None),)
+"""What a season has that was not given any."""
+
+
+@dataclass(frozen=True, slots=True)
+class DivisionInfo:
+    """A division; 1 is the highest. `size`: most entries, None for any number."""
+
+    number: int
+    name: str
+    size: int | None
+    entries: int
+
+
+def make_divisions(
+    session: Session, season_id: int, wanted: Sequence[tuple[str, int | None]], previous_id: int | None
+) -> None:
+    """The divisions of a new season: as wanted, or those of the season before, or one. Raises BadSetting."""
+    if previous_id is not None:
+        before = select(Division.name, Division.size).where(Division.season_id == previous_id)
+        wanted = [(name, size) for name, size in session.exec(before.order_by(col(Division.number)))]
+    _check(wanted)
+    for number, (name, size) in enumerate(wanted or SINGLE, 1):
+        session.add(Division(season_id=season_id, number=number, name=name, size=size))
+    session.flush()
+
+
+def change_divisions(
+    session: Session, organiser: Person, season_id: int, wanted: Sequence[tuple[str, int | None]]
+) -> None:
+    """Other divisions for a season that waits to be opened, the highest first; none: a single one of any size.
+
+    Entries stay in the division of their number; where there are fewer than before, the rest join the lowest.
+
+    Raises:
+        NotAllowed, NotFound.
+        BadSetting: the season has been opened, or a division holds more entries than its new size.
+    """
+    organiser.must_organise()
+    season = lock_season(session, season_id)
+    new = list(wanted or SINGLE)
+    if new == [(division.name, division.size) for division in divisions_of(session, [season_id])[season_id]]:
+        return
+    if season.state is not SeasonState.SCHEDULED:
+        raise BadSetting("divisions", f"they cannot be changed any more, for the season is {season.state.value}")
+    _check(wanted)
+    entries = session.exec(select(Entry).where(Entry.season_id == season_id)).all()
+    for number, (name, size) in enumerate(new, 1):
+        session.merge(Division(season_id=season_id, number=number, name=name, size=size))
+    session.flush()
+    for entry in entries:
+        entry.division = min(entry.division, len(new))
+    session.flush()
+    session.exec(delete(Division).where(col(Division.season_id) == season_id, col(Division.number) > len(new)))
+    session.expire_all()
+    for division in divisions_of(session, [season_id])[season_id]:
+        if division.size is not None and division.entries > division.size:
+            raise BadSetting("divisions", f"{division.name} would hold {division.entries} entries")
+    data = {str(number): {"name": name, "size": size} for number, (name, size) in enumerate(new, 1)}
+    record(session, organiser.name, "divisions-changed", f"season/{season_id}", {"divisions": data})
+    touch_log(session, season_id)
+
+
+def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionInfo]]:
+    """The divisions of each season, the highest first."""
+    count = (
+        select(func.count())
+        .select_from(Entry)
+        .where(Entry.season_id == Division.season_id, Entry.division == Division.number)
+        .scalar_subquery()
+    )
+    statement = select(Division, count).where(col(Division.season_id).in_(season_ids))
+    found: dict[int, list[DivisionInfo]] = {season_id: [] for season_id in season_ids}
+    for row, entries in session.exec(statement.order_by(col(Division.season_id), col(Division.number))):
+        found[row.season_id].append(DivisionInfo(row.number, row.name, row.size, entries))
+    return found
+
+
+def lowest_division(session: Session, season_id: int) -> int:
+    """Where a newcomer begins. Raises TooMany: it is full."""
+    number = session.exec(select(func.max(Division.number)).where(Division.season_id == season_id)).one()
+    assert number is not None, "every season has a division"
+    make_room(session, season_id, number)
+    return number
+
+
+def make_room(session: Session, season_id: int, number: int) -> None:
+    """See that the division takes one more entry.
+
+    Raises:
+        NotFound: there is no such division.
+        TooMany.
+    """
+    row = session.get(Division, (season_id, number))
+    if row is None:
+        raise NotFound("division", number)
+    here = select(func.count()).select_from(Entry).where(Entry.season_id == season_id, Entry.division == number)
+    if row.size is not None and session.exec(here).one() >= row.size:
+        raise TooMany(f"entries in {row.name}", row.size)
+
+
+def assign_division(session: Session, organiser: Person, season_id: int, bot_id: int, number: int) -> None:
+    """Put an entry into another division. What it played stays in the log.
+
+    Raises:
+        NotAllowed, NotFound, TooMany.
+        WrongState: the season is frozen.
+    """
+    organiser.must_organise()
+    season = lock_season(session, season_id)
+    if season.state not in ENTERABLE:
+        raise WrongState.of_season(season.state, "bots change divisions only while it is scheduled or open")
+    entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
+    if entry is None:
+        raise NotFound.entry(bot_id)
+    if entry.division == number:
+        return
+    make_room(session, season_id, number)
+    data = {"bot": bot_id, "before": entry.division, "division": number}
+    entry.division = number
+    session.flush()
+    record(session, organiser.name, "division-assigned", f"season/{season_id}", data)
+    touch_log(session, season_id)
+
+
+def _check(wanted: Sequence[tuple[str, int | None]]) -> None:
+    if len(wanted) > MAX_DIVISIONS:
+        raise BadSetting("divisions", f"there may be at most {MAX_DIVISIONS}")
+    if len({name.lower() for name, _ in wanted}) < len(wanted):
+        raise BadSetting("divisions", "each needs a name of its own")
+
+
+def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]) -> list[list[int]]:
+    """Divisions after promotion and relegation: `orders` are the final orders, the highest division first, best first.
+
+    At most half of a division goes up and at most half goes down, so nobody does both; and nobody goes up who is not
+    `placed`, for want of a game.
+    """
+    after = [list(order) for order in orders]
+    for above, below in pairwise(range(len(orders))):
+        risen = sum(bot in placed for bot in orders[below])
+        count = min(promoted, risen, len(orders[above]) // 2, len(orders[below]) // 2)
+        down, up = orders[above][len(orders[above]) - count :], orders[below][:count]
+        after[above] = [bot for bot in after[above] if bot not in down] + list(up)
+        after[below] = [bot for bot in after[below] if bot not in up] + list(down)
+    return after
+
+
+def carry_over(session: Session, previous: Season, season: Season) -> None:
+    """Enter into a season who is still in the one before and has a version to play, each in the division that its
+    final place leads to.
+    """
+    still_in = select(Entry, BotVersion).join(BotVersion, col(BotVersion.id) == Entry.version_id)
+    still_in = still_in.where(Entry.season_id == previous.id, taking_part(previous.id)).order_by(col(Entry.bot_id))
+    entries: dict[int, Entry] = {}
+    begins: dict[int, int] = {}
+    left_out: list[int] = []
+    for entry, playing in session.exec(still_in).all():
+        version = _begins_with(session, season, entry, playing)
+        if version is None:
+            left_out.append(entry.bot_id)
+        else:
+            entries[entry.bot_id], begins[entry.bot_id] = entry, version.id
+    final = select(RatingSnapshot.standings).where(
+        RatingSnapshot.season_id == previous.id, col(RatingSnapshot.final).is_(True)
+    )
+    rows = session.exec(final).one()["rows"]
+    places = {row["bot_id"]: place for place, row in enumerate(rows, 1)}
+    placed = {row["bot_id"] for row in rows if row["rank"] is not None}
+    numbers = range(1, len(divisions_of(session, [season.id])[season.id]) + 1)
+    orders = [
+        sorted(
+            (bot_id for bot_id, entry in entries.items() if entry.division == number),
+            key=lambda bot_id: (places.get(bot_id, len(places) + 1), bot_id),
+        )
+        for number in numbers
+    ]
+    after = moved(orders, previous.promoted, placed)
+    for number, bot_ids in enumerate(after, 1):
+        for bot_id in bot_ids:
+            before = entries[bot_id]
+            session.add(
+                Entry(
+                    season_id=season.id,
+                    bot_id=bot_id,
+                    version_id=begins[bot_id],
+                    follows=before.follows,
+                    division=number,
+                    gate=before.gate,
+                    created_at=now(session),
+                )
+            )
+    session.flush()
+    orders_after = {str(number): order for number, order in enumerate(after, 1)}
+    data = {"from": previous.id, "divisions": orders_after, "left_out": left_out}
+    record(session, SYSTEM, "entries-carried-over", f"season/{season.id}", data)
+
+
+def _begins_with(session: Session, season: Season, before: Entry, playing: BotVersion) -> BotVersion | None:
+    """The version with which an entry of the season before begins; None: it has none that the season takes.
+
+    An entry that follows its bot begins with the newest, but not past its gate: there the one that plays goes on, and
+    what is newer goes to the gate when the season opens. Where the one that plays is in a language that the season does
+    not take, the newest in another plays; at a gate the newest that has not failed.
+    """
+    gated = before.gate is not None and season.challenge_games > 0
+    taken = season.languages is None or playing.language in season.languages
+    if taken and (gated or not before.follows):
+        return playing
+    failed = select(Challenge.candidate_id)
+    failed = failed.where(Challenge.entry_id == before.id, Challenge.state == ChallengeState.FAILED)
+    return newest_ready(session, before.bot_id, season.languages, session.exec(failed).all() if gated else ())

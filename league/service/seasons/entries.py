@@ -1,0 +1,279 @@
+"""Entries: bots in seasons, and which of their versions plays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col, func, or_, select
+
+from league.database import now
+from league.errors import NotFound, WrongGame, WrongState
+from league.service.bots.bots import is_own, must_be_active, own_bot
+from league.service.ground.audit import record
+from league.service.ground.steps import lock_season, touch_log
+from league.service.ground.storable import storable
+from league.service.people.person import Person
+from league.service.people.teams import team_names
+from league.service.seasons.absence import absent_entries, check_pause, must_take_part
+from league.service.seasons.admission import check_admission, newest_ready, version_to_enter
+from league.service.seasons.divisions import lowest_division
+from league.service.seasons.gates import GateTerms, begin_challenge, end_challenges, gate_as_json
+from league.states import ENTERABLE, Absence, ChallengeState, SeasonState, VersionState
+from league.tables import Bot, BotVersion, Challenge, Entry, Season, Team, User
+
+Gate = GateTerms | Literal["keep", "none"]
+"""New terms for an entry's promotion gate, or as it is, or no gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryInfo:
+    """A bot in a season. `challenger`: the version at its promotion gate, if one is there now. `absence` None: it takes
+    part; of an author's own withdrawal there is no reason.
+    """
+
+    bot_id: int
+    bot: str
+    author: str
+    team: str | None
+    version_id: int
+    version: int
+    follows: bool
+    division: int
+    finals_seed: int | None
+    gated: bool
+    challenger: int | None
+    absence: Absence | None
+    absence_reason: str
+
+
+def enter(
+    session: Session, who: Person, season_id: int, bot_id: int, number: int | None = None, gate: Gate = "keep"
+) -> EntryInfo:
+    """Let a bot take part, or choose another version of one that does. An organiser may let anybody's bot in; all else
+    is its author's choice, for organisers may compete. Where nothing changes, nothing is noted.
+
+    `number` None: its newest version that is ready, and from then on each newer one as soon as it is ready, or as it
+    has passed the entry's gate. A number is the author's own decision, and no gate stands in its way.
+
+    Raises:
+        NotFound, WrongGame, NotReady.
+        WrongState: the season takes no entries any more, or the bot is withdrawn or disqualified there, or retired, or
+            an organiser would choose for somebody else's bot.
+        NotAdmitted, TooMany: the season's entry rules.
+        TooSoon: the season is open, and the version that plays was chosen a moment ago.
+        BadSetting: about the gate.
+    """
+    season = lock_season(session, season_id)
+    bot = _bot(session, who, bot_id)
+    must_be_active(bot)
+    if season.state not in ENTERABLE:
+        raise WrongState.of_season(season.state, "bots enter, and change versions, only while it is scheduled or open")
+    if bot.game != season.game:
+        raise WrongGame(bot.game, season.game)
+    must_take_part(session, season_id, bot_id)
+    entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
+    if not is_own(session, who, bot_id):
+        _must_leave_choices(entry, bot_id, number, gate)
+    version = version_to_enter(session, season, bot, number)
+    before = None if entry is None else (entry.gate, entry_info(session, season_id, bot_id))
+    if entry is None:
+        check_admission(session, who, season, bot)
+        division = lowest_division(session, season_id)
+        entry = Entry(
+            season_id=season_id, bot_id=bot_id, version_id=version.id, division=division, created_at=now(session)
+        )
+        session.add(entry)
+    if gate != "keep":
+        entry.gate = None if gate == "none" else gate_as_json(season, gate)
+    entry.follows = number is None
+    session.flush()
+    played = entry.version_id
+    _choose(session, season, entry, version, by_gate=number is None and before is not None)
+    if entry.version_id != played:
+        _pause_choosing(session, season, entry)
+    after = (entry.gate, entry_info(session, season_id, bot_id))
+    if after != before:
+        chosen = {"bot": bot_id, "version": version.number, "follows": entry.follows, "gate": entry.gate}
+        record(session, who.name, "entered", f"season/{season_id}", chosen)
+        touch_log(session, season_id)
+    return after[1]
+
+
+def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:
+    """An organiser enters a bot that is not in the season, whoever owns it: which version plays is its author's choice.
+
+    Raises:
+        NotAllowed, NotFound, WrongGame, NotReady.
+        WrongState: it is in it, or the season takes no entries any more.
+        NotAdmitted: it has no version in one of the season's languages.
+    """
+    organiser.must_organise()
+    lock_season(session, season_id)
+    entered = select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)
+    _must_leave_choices(session.exec(entered).first(), bot_id)
+    return enter(session, organiser, season_id, bot_id)
+
+
+def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1000) -> list[EntryInfo]:
+    """Who takes part, by bot, from the one after `after_bot` on. Raises NotFound."""
+    if session.get(Season, season_id) is None:
+        raise NotFound("season", season_id)
+    return _views(session, season_id, col(Entry.bot_id) > after_bot, limit)
+
+
+def entries_named(
+    session: Session, season_id: int, named: str, *, skip: int = 0, limit: int = 100
+) -> tuple[list[EntryInfo], int]:
+    """Entries with `named` in the name of their bot, author or team, by bot: those after the first `skip`, and how many
+    there are in all. Raises NotFound.
+    """
+    if session.get(Season, season_id) is None:
+        raise NotFound("season", season_id)
+    keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
+    fits = or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys))
+    count = (
+        select(func.count())
+        .select_from(Entry)
+        .join(Bot, col(Bot.id) == Entry.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
+    )
+    found = session.exec(count.where(Entry.season_id == season_id, fits)).one()
+    return _views(session, season_id, fits, limit, skip), found
+
+
+def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
+    """One entry. Raises NotFound."""
+    found = _views(session, season_id, col(Entry.bot_id) == bot_id)
+    if not found:
+        raise NotFound.entry(bot_id)
+    return found[0]
+
+
+def offer_version(session: Session, version_id: int) -> None:
+    """A version has become ready: entries that follow its bot take it over, or send it to their gate.
+
+    Not where a newer one is ready already, and not in a season that does not take its language or no more versions.
+    """
+    version = session.get_one(BotVersion, version_id, populate_existing=True)
+    follows = (Entry.bot_id == version.bot_id, col(Entry.follows).is_(True), Entry.version_id < version.id)
+    statement = select(Entry).where(*follows).execution_options(populate_existing=True)
+    game = select(Bot.game).where(Bot.id == version.bot_id).scalar_subquery()
+    going_on = select(Season.id).where(Season.game == game, Season.state != SeasonState.CLOSED)
+    # Each is locked before it is asked for the entry: it may be freezing or thawing now, the author choosing a version,
+    # or the bot entering with the version before.
+    for season_id in session.exec(going_on.order_by(col(Season.id))).all():
+        season = lock_season(session, season_id)
+        entry = session.exec(statement.where(Entry.season_id == season_id)).first()
+        if entry is None or season.state not in ENTERABLE:
+            continue
+        newest = newest_ready(session, version.bot_id, season.languages)
+        if newest is not None and newest.id == version.id:
+            _choose(session, season, entry, version, by_gate=True)
+            touch_log(session, season.id)
+
+
+def offer_newest(session: Session, season: Season) -> None:
+    """What became ready while the season was frozen is offered to the entries that follow their bots, now that it is
+    open again. The caller has locked the season.
+    """
+    newer = select(BotVersion.id).where(
+        BotVersion.bot_id == Entry.bot_id, BotVersion.id > Entry.version_id, BotVersion.state == VersionState.READY
+    )
+    follows = select(Entry).where(Entry.season_id == season.id, col(Entry.follows).is_(True), newer.exists())
+    for entry in session.exec(follows.order_by(col(Entry.id)).execution_options(populate_existing=True)).all():
+        version = newest_ready(session, entry.bot_id, season.languages)
+        if version is not None and version.id > entry.version_id:
+            _choose(session, season, entry, version, by_gate=True)
+    touch_log(session, season.id)
+
+
+def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> None:
+    """Make the version the one that plays, at once or by way of the gate."""
+    if version.id == entry.version_id:
+        end_challenges(session, season.id, "The version that plays was chosen again.", entry.id)
+        return
+    if by_gate and entry.gate is not None and season.challenge_games > 0:
+        begin_challenge(session, entry, version)
+        return
+    end_challenges(session, season.id, f"Version {version.number} was chosen.", entry.id)
+    entry.version_id = version.id
+    session.flush()
+
+
+def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
+    """Raises WrongState: an organiser would choose more than that the bot takes part."""
+    if entry is not None:
+        raise WrongState("entered", f"Bot number {bot_id} is in this season already; its author chooses the version.")
+    for setting, is_chosen in (("version", number is not None), ("gate", gate != "keep")):
+        if is_chosen:
+            raise WrongState("not-yours", f"The bot is not yours: its {setting} is its author's choice.")
+
+
+def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
+    """Another version plays by its author's choice. The next choice has to wait as who has withdrawn does, for choosing
+    a version for each opponent would be choosing opponents. Raises TooSoon.
+    """
+    if entry.chosen_at is not None:
+        check_pause(session, season, entry.chosen_at, "version", "newly chosen", "be changed")
+    entry.chosen_at = now(session)
+    session.flush()
+
+
+def _bot(session: Session, who: Person, bot_id: int) -> Bot:
+    """Locked: whose it is decides what the season's rules say of it."""
+    session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
+    if not who.organises:
+        return own_bot(session, who, bot_id)
+    bot = session.get(Bot, bot_id)
+    if bot is None:
+        raise NotFound("bot", bot_id)
+    return bot
+
+
+def _views(
+    session: Session, season_id: int, condition: ColumnElement[bool], limit: int = 1, skip: int = 0
+) -> list[EntryInfo]:
+    statement = (
+        select(Entry, Bot.name, User.name, BotVersion.number)
+        .join(Bot, col(Bot.id) == Entry.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
+        .where(Entry.season_id == season_id, condition)
+        .order_by(col(Entry.bot_id))
+        .offset(skip)
+        .limit(limit)
+    )
+    found = session.exec(statement).all()
+    teams = team_names(session, [entry.bot_id for entry, *_ in found])
+    challengers, absent = _challengers(session, season_id), absent_entries(session, season_id)
+    return [
+        EntryInfo(
+            bot_id=entry.bot_id,
+            bot=bot,
+            author=author,
+            team=teams.get(entry.bot_id),
+            version_id=entry.version_id,
+            version=number,
+            follows=entry.follows,
+            division=entry.division,
+            finals_seed=entry.finals_seed,
+            gated=entry.gate is not None,
+            challenger=challengers.get(entry.id),
+            absence=absent[entry.bot_id].absence if entry.bot_id in absent else None,
+            absence_reason=absent[entry.bot_id].reason if entry.bot_id in absent else "",
+        )
+        for entry, bot, author, number in found
+    ]
+
+
+def _challengers(session: Session, season_id: int) -> dict[int, int]:
+    """The number of the version at each entry's gate."""
+    running = select(Challenge.entry_id, BotVersion.number).join(
+        BotVersion, col(BotVersion.id) == Challenge.candidate_id
+    )
+    running = running.where(Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
+    return dict(session.exec(running).all())

@@ -1,0 +1,96 @@
+"""Where a bot takes part and where it might: for its author."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from sqlalchemy import and_
+from sqlmodel import Session, col, or_, select
+
+from league.errors import NotAdmitted, TooMany
+from league.service.bots.bots import own_bot
+from league.service.people.person import Person
+from league.service.seasons.admission import check_admission
+from league.service.seasons.gates import ChallengeInfo, challenges
+from league.states import ENTERABLE, Absence, SeasonState
+from league.tables import AbsentEntry, Bot, BotVersion, Entry, Season
+
+MOST_SEASONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Participation:
+    """A season of the bot's game. `version` None: the bot is not in it. `open`: versions may be chosen now. `refused`:
+    why its entry rules keep the bot out, if they do and it is not in it yet.
+    """
+
+    season_id: int
+    season: str
+    state: SeasonState
+    open: bool
+    refused: str
+    version: int | None
+    follows: bool
+    absence: Absence | None
+    reason: str
+    challenge: ChallengeInfo | None  # the newest at the entry's gate
+
+
+def participation(session: Session, owner: Person, bot_id: int) -> list[Participation]:
+    """The newest first: every season the bot is in, and those it may still enter. Raises NotFound."""
+    bot = own_bot(session, owner, bot_id)
+    statement = (
+        select(Season, Entry, BotVersion.number, AbsentEntry)
+        .join(Entry, and_(col(Entry.season_id) == Season.id, col(Entry.bot_id) == bot_id), isouter=True)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id, isouter=True)
+        .join(
+            AbsentEntry,
+            and_(col(AbsentEntry.season_id) == Season.id, col(AbsentEntry.bot_id) == bot_id),
+            isouter=True,
+        )
+        .where(Season.game == bot.game, or_(col(Entry.id).is_not(None), col(Season.state).in_(ENTERABLE)))
+        .order_by(col(Season.id).desc())
+        .limit(MOST_SEASONS)
+    )
+    rows = cast(Iterable[tuple[Season, Entry | None, int | None, AbsentEntry | None]], session.exec(statement))
+    return [
+        Participation(
+            season_id=season.id,
+            season=season.name,
+            state=season.state,
+            open=season.state in ENTERABLE,
+            refused=_refusal(session, owner, season, bot) if entry is None else "",
+            version=number,
+            follows=entry is not None and entry.follows,
+            absence=None if absent is None else absent.absence,
+            reason="" if absent is None else absent.reason,
+            challenge=next(iter(challenges(session, owner, season.id, bot_id, 1)), None) if entry else None,
+        )
+        for season, entry, number, absent in rows
+    ]
+
+
+def _refusal(session: Session, owner: Person, season: Season, bot: Bot) -> str:
+    try:
+        check_admission(session, owner, season, bot)
+    except (NotAdmitted, TooMany) as error:
+        return str(error)
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentBot:
+    """An entered bot that does not take part (any more)."""
+
+    bot_id: int
+    bot: str
+    absence: Absence
+
+
+def absent_bots(session: Session, season_id: int) -> list[AbsentBot]:
+    """Who has entered a season and does not take part, by name; why an organiser did it is in the audit log."""
+    statement = select(AbsentEntry, Bot.name).join(Bot, col(Bot.id) == AbsentEntry.bot_id)
+    statement = statement.where(AbsentEntry.season_id == season_id).order_by(col(Bot.name_key), col(Bot.id))
+    return [AbsentBot(row.bot_id, name, row.absence) for row, name in session.exec(statement)]

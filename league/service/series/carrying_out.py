@@ -1,0 +1,309 @@
+"""A series on its way through a worker: claimed, kept, finished exactly once, or given back.
+
+Theory of operation
+-------------------
+The queue's messages may be lost, doubled or late; nothing here trusts them. A message says that something waits,
+`league.service.series.turns` which series is next, and
+
+* `claim_series` turns `queued` into `running` by compare-and-set, raises `attempt` and takes a lease. A second
+  delivery finds the row running and gets None. So does a machine that may not judge: that it may is a condition of
+  the same statement (see `league.service.series.hosts`).
+* The worker renews the lease while it plays. When it dies, `league.service.jobs.sweep` finds the lease expired and puts
+  the row back; whoever claims it next has a higher attempt.
+* `finish_series` first closes the row by compare-and-set on id, state *and attempt*, in the same transaction that
+  writes every result. A worker that was paused and comes late has an old attempt number: it changes nothing.
+
+A match at which we fail ends the attempt at its series. What was played before it counts, for nobody may undo lost
+matches by having a later one fail; the others go back to the queue, for new boxes and, where there is one, another
+machine. Each attempt has the next seed of the match's list (`Match.attempt`, `engine.chance.attempt_seed`). A match
+that fails too often, or twice while the same seat was to answer, is held: an organiser decides
+(`league.service.rulings.held`).
+
+So each match gets its result from exactly one attempt; every other attempt ends as rows of the ledger. Bots pay for
+nothing in this file.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlmodel import Session, col, func, select, update
+
+from league.database import now, settings_of
+from league.jobs import Failure, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
+from league.service.ground.audit import SYSTEM, record
+from league.service.ground.causes import HOST_UNFIT
+from league.service.ground.steps import move, touch_log
+from league.service.ground.storable import evidence_json, storable, storable_word
+from league.service.series.hosts import (
+    condemn_host,
+    count_series,
+    doubt_host,
+    found_unfit,
+    may_judge,
+    others_judge,
+    unfit_reasons,
+    welcome,
+)
+from league.service.series.live import forget
+from league.service.series.outcomes import PLAYED, next_seed, write_outcomes
+from league.states import MatchState, SeriesState, allowed
+from league.tables import Attempt, Bot, BotVersion, Match, Participant, Season, Series, User
+from league.verification.agreement import player
+
+log = logging.getLogger(__name__)
+
+BROKEN_HOST = frozenset({"engine", "no-engine", "no-image", "no-runtime"})
+"""Causes that say of a machine that nothing can be played there at present."""
+
+HANDED_BACK = "worker-stopped"
+"""The cause of a series whose worker was told to end (see `workers.stopping`); others may play it at once."""
+
+BLAMELESS = BROKEN_HOST | {HANDED_BACK, HOST_UNFIT, "blobs-away", "database-away"}
+"""Causes that say nothing about the series: the next one would have failed as well. It waits until they have passed,
+however long that takes; whatever else goes wrong may be its own doing, and it is given up after some attempts."""
+
+WATCH_ENDED = "watch-ended"
+"""The cause of an attempt in which a bot was given so little time that nobody can say what it would have done: the
+machine has failed, and is unfit until its own check passes."""
+
+SAME_SEAT = 2
+"""Void attempts at one match, all while the same seat was to answer, that an organiser must see."""
+
+LONGEST_PAUSE = timedelta(minutes=1)
+"""Between two tries at a series that we fail: what made us fail may be over at any time."""
+
+
+def claim_series(session: Session, series_id: int, worker: str, host: Host) -> SeriesJob | None:
+    """Take a series that waits; None: it does not exist, does not wait, another worker was quicker, or the worker's
+    machine may not judge.
+    """
+    at = now(session)
+    taken = move(
+        session,
+        Series,
+        series_id,
+        SeriesState.QUEUED,
+        SeriesState.RUNNING,
+        may_judge(session, host),
+        welcome(session, host),
+        attempt=Series.attempt + 1,
+        worker=worker,
+        lease_until=at + timedelta(seconds=settings_of(session).lease_seconds),
+        started_at=at,
+    )
+    return _job(session, series_id, host, at) if taken else None
+
+
+def renew_series(session: Session, job: SeriesJob) -> bool:
+    """Prolong the lease; False: it is lost, and the worker should stop."""
+    held = (
+        col(Series.id) == job.series_id,
+        col(Series.attempt) == job.attempt,
+        col(Series.state) == SeriesState.RUNNING,
+    )
+    until = now(session) + timedelta(seconds=settings_of(session).lease_seconds)
+    return session.exec(update(Series).where(*held).values(lease_until=until)).rowcount == 1
+
+
+def finish_series(
+    session: Session,
+    job: SeriesJob,
+    worker: str,
+    outcomes: Sequence[MatchOutcome],
+    failure: Failure | None = None,
+) -> bool:
+    """Write what the series has brought; False: too late, nothing was changed, or the machine was found unfit
+    meanwhile, and no result of its is taken.
+
+    `outcomes`: of the matches that were tried. `failure`: why the series could not go on. What has no result then goes
+    back to the queue, and what an organiser must see first is held.
+    """
+    wanted = {match.match_id for match in job.matches}
+    assert {outcome.match_id for outcome in outcomes} <= wanted and len(outcomes) <= len(wanted)
+    reasons = found_unfit(session, job)
+    if reasons:
+        failure, outcomes = Failure(HOST_UNFIT, " ".join(reasons)), [out for out in outcomes if out.result is None]
+    _blame_host(session, job.host, outcomes, failure)
+    held = [out.match_id for out in outcomes if out.result is None and _must_be_seen(session, out)]
+    left = wanted - {out.match_id for out in outcomes if out.result is not None} - set(held)
+    failure = failure if left else None
+    at = now(session)
+    after = _close(session, job.series_id, job.attempt, at, failure, job.host.name if left else None)
+    if after is None:
+        log.info("series %d: attempt %d came too late, its results are dropped", job.series_id, job.attempt)
+        return False
+    season_id = write_outcomes(session, job, worker, outcomes, at)
+    _hold(session, held)
+    if failure is not None:
+        _note_failure(session, job.series_id, job.attempt, worker, failure, after, at)
+    if outcomes:
+        count_series(session, job.host, sum(attempt.cause != PLAYED for out in outcomes for attempt in out.attempts))
+        touch_log(session, season_id)
+    return not reasons
+
+
+def release_series(
+    session: Session, job: SeriesJob, worker: str, failure: Failure, voids: Sequence[MatchOutcome] = ()
+) -> None:
+    """The same of a series that has brought no result."""
+    finish_series(session, job, worker, voids, failure)
+
+
+def give_back_series(session: Session, series_id: int, attempt: int, worker: str | None, failure: Failure) -> bool:
+    """Take a series back from a worker that says nothing any more; False: too late."""
+    at = now(session)
+    after = _close(session, series_id, attempt, at, failure, (worker or "").rpartition(":")[0])
+    if after is None:
+        return False
+    _note_failure(session, series_id, attempt, worker, failure, after, at)
+    return True
+
+
+def _close(
+    session: Session, series_id: int, attempt: int, at: datetime, failure: Failure | None, host: str | None
+) -> SeriesState | None:
+    """End an attempt at a series that is under way: it is done, goes back to the queue, or is given up after too many
+    failures that it may have brought about itself. `host`: where it was, if something is left of it. None: too late.
+    """
+    settings = settings_of(session)
+    values: dict[str, Any] = {"finished_at": at}
+    after = SeriesState.DONE
+    if failure is not None and _spoiled(session, series_id, failure) >= settings.series_attempts:
+        after = SeriesState.ABANDONED
+    elif host is not None:
+        after = SeriesState.QUEUED
+        seconds = settings.retry_seconds * (1 if failure is None else attempt)
+        if failure is None and others_judge(session, host):
+            seconds = 0  # one of them takes it
+        if failure is not None and failure.cause == HANDED_BACK:
+            seconds, host = 0, None
+        pause = min(timedelta(seconds=seconds), LONGEST_PAUSE)
+        values = {"queued_at": at, "nudge_at": at + pause, "worker": None, "avoid_host": host}
+    mine = col(Series.attempt) == attempt
+    if not move(session, Series, series_id, SeriesState.RUNNING, after, mine, lease_until=None, **values):
+        return None
+    forget(session, series_id)
+    return after
+
+
+def _spoiled(session: Session, series_id: int, failure: Failure) -> int:
+    """Attempts at the series, this one included, that failed as a whole by a cause that may be its own; 0 where this
+    one did not.
+    """
+    if failure.cause in BLAMELESS:
+        return 0
+    of_series = (Attempt.series_id == series_id, col(Attempt.match_id).is_(None))
+    counted = select(func.count()).select_from(Attempt).where(*of_series, col(Attempt.cause).not_in(BLAMELESS))
+    return session.exec(counted).one() + 1
+
+
+def _note_failure(
+    session: Session,
+    series_id: int,
+    attempt: int,
+    worker: str | None,
+    failure: Failure,
+    after: SeriesState,
+    at: datetime,
+) -> None:
+    """The ledger's line on a series that failed as a whole; its matches get other dice, or are held with it."""
+    series = session.get_one(Series, series_id, populate_existing=True)
+    note = Attempt(
+        season_id=series.season_id,
+        series_id=series_id,
+        attempt=attempt,
+        worker=worker,
+        cause=storable_word(failure.cause),
+        detail=storable(failure.detail),
+        evidence=evidence_json(failure.evidence),
+        started_at=series.started_at,
+        finished_at=at,
+    )
+    session.add(note)
+    left = (col(Match.series_id) == series_id, col(Match.state) == MatchState.SCHEDULED)
+    next_seed(session, 1, *left)
+    if after is SeriesState.ABANDONED:
+        data = {"cause": failure.cause, "attempts": attempt}
+        record(session, SYSTEM, "series-abandoned", f"series/{series_id}", data)
+        log.error("series %d abandoned after %d attempts: %s: %s", series_id, attempt, failure.cause, failure.detail)
+        _hold(session, session.exec(select(Match.id).where(*left)).all())
+        touch_log(session, series.season_id)
+
+
+def _must_be_seen(session: Session, outcome: MatchOutcome) -> bool:
+    """Whether an organiser must look at a match before it is played once more: too many attempts at it were void, or
+    two of them while the same seat was to answer. Who brings that about gains nothing by it, and is seen.
+    """
+    before = session.exec(select(Attempt.evidence).where(Attempt.match_id == outcome.match_id, Attempt.cause != PLAYED))
+    evidence = [*before, *(attempt.evidence for attempt in outcome.attempts)]
+    seats = Counter(found["seat"] for found in evidence if found.get("seat") is not None)
+    return len(evidence) >= settings_of(session).match_attempts or max(seats.values(), default=0) >= SAME_SEAT
+
+
+def _hold(session: Session, match_ids: Sequence[int]) -> None:
+    """These matches wait for an organiser."""
+    if not match_ids:
+        return
+    assert allowed(MatchState.SCHEDULED, MatchState.HELD)
+    session.exec(update(Match).where(col(Match.id).in_(match_ids)).values(state=MatchState.HELD))
+    for match_id in match_ids:
+        record(session, SYSTEM, "match-held", f"match/{match_id}")
+    log.error("held until an organiser decides, for we failed at them too often: matches %s", list(match_ids))
+
+
+def _blame_host(session: Session, host: Host, outcomes: Sequence[MatchOutcome], failure: Failure | None) -> None:
+    """A machine that could not even try, or on which a watch came to its end, is given nothing until it was checked."""
+    if failure is not None and failure.cause in BROKEN_HOST:
+        doubt_host(session, host)
+    for attempt in (attempt for outcome in outcomes for attempt in outcome.attempts):
+        if attempt.cause == WATCH_ENDED:
+            condemn_host(session, host, f"A watch came to its end there: {attempt.detail}")
+
+
+def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:
+    statement = select(Series, Season.game).join(Season, col(Season.id) == Series.season_id)
+    series, game = session.exec(statement.where(Series.id == series_id)).one()
+    matches = session.exec(
+        select(Match.id, Match.seed, Match.attempt)
+        .where(Match.series_id == series_id, Match.state == MatchState.SCHEDULED)
+        .order_by(col(Match.number))
+    ).all()
+    seats: dict[int, list[int]] = {match_id: [] for match_id, *_ in matches}
+    for match_id, version_id in session.exec(
+        select(Participant.match_id, Participant.version_id)
+        .where(col(Participant.match_id).in_(list(seats)))
+        .order_by(col(Participant.match_id), col(Participant.seat))
+    ):
+        seats[match_id].append(version_id)
+    return SeriesJob(
+        series_id=series_id,
+        attempt=series.attempt,
+        game=game,
+        programs=programs_of(session, {version for seated in seats.values() for version in seated}),
+        matches=tuple(MatchJob(match_id, seed, tuple(seats[match_id]), nth) for match_id, seed, nth in matches),
+        host=host,
+        unfit=unfit_reasons(session, host),
+        waited_seconds=(at - series.queued_at).total_seconds(),
+        season_id=series.season_id,
+    )
+
+
+def programs_of(session: Session, version_ids: set[int]) -> dict[int, ProgramRef]:
+    """The programs of these versions, which are ready."""
+    statement = (
+        select(BotVersion, Bot.name, User.name)
+        .join(Bot, col(Bot.id) == BotVersion.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .where(col(BotVersion.id).in_(version_ids))
+    )
+    programs = {}
+    for version, bot, author in session.exec(statement):
+        assert version.program_sha256 is not None, "only versions that are ready are paired"
+        label = player(author, bot, version.number)
+        programs[version.id] = ProgramRef(version.id, label, version.program_sha256, version.language, version.entry)
+    return programs

@@ -1,0 +1,39 @@
+"""When the dice of a match may be told: once every match that is played with them is over.
+
+Theory of operation
+-------------------
+Where a game's hands are private (`engine.games.SAME_DEALS`), the rotations of a deal share one secret seed, hence one
+commitment, and lie in different series (`league.service.series.planning`), which end at different times and on
+different machines. Whoever could read the record of the first rotation would know every hand of those that are still to
+be played. So a match is *withheld* for as long as another match with its commitment is scheduled: who sat and who won
+is told, for ratings follow from it, and nothing from which hands follow. That is its seed, its transcript and all that
+is made of it, the words of a fault, what a bot wrote to stderr, and the match itself while it is being played.
+
+Every door asks `withheld`; there is no second rule. A match that is played, abandoned or dropped is over and holds
+nothing back any more, and one that is played again by a ruling gets dice of its own (`league.service.rulings.rulings`),
+so what was told once is never withheld again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import literal_column
+from sqlmodel import Session, col, func, select
+
+from league.states import MatchState
+from league.tables import Match
+
+
+def withheld(session: Session, matches: Sequence[Match]) -> set[int]:
+    """The ids of those that share their dice with another match that is not over."""
+    waiting = col(Match.state) == literal_column(f"'{MatchState.SCHEDULED}'")  # word for word as in the index
+    statement = (
+        select(Match.commitment, func.count())
+        .where(waiting, col(Match.commitment).in_({match.commitment for match in matches}))
+        .group_by(col(Match.commitment))
+    )
+    still_to_play = dict(session.exec(statement).all())
+    return {
+        match.id for match in matches if still_to_play.get(match.commitment, 0) > (match.state is MatchState.SCHEDULED)
+    }

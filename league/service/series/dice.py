@@ -1,0 +1,73 @@
+"""Where the dice of a season's matches come from, and when that is told.
+
+Theory of operation
+-------------------
+When a season opens a secret is drawn, and its SHA-256 stands in the audit log and with the season at once. Every seed
+follows from the secret and the number of a deal (`engine.chance.season_seed`); deals are numbered 1, 2, 3 ... as they
+are planned, and no number is left out or used for two. So once it is known who plays whom, nobody can choose the dice,
+whoever runs the service included. The secret is told with the published standings, when nothing is left to be played:
+then anybody can draw all seeds again (`league.verification.fairness`).
+
+After a restore the numbers since the back-up are skipped, for people may have seen their dice; the audit log says so.
+
+Who has the database has the secret, and can foresee the dice. It takes trust that they do not tell, and do not bend who
+plays whom to the dice that they know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlmodel import Session, col, select, update
+
+from engine.chance import SECRET_BYTES, SEED_BYTES, commitment, season_seed
+from league.database import surroundings
+from league.service.ground.audit import SYSTEM, record
+from league.tables import RatingSnapshot, Season
+from league.verification import fairness
+
+SKIPPED = 1_000_000
+"""At least so many numbers are skipped by a restore: more deals than any season plans between two back-ups."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dice:
+    """A seed with its number in its season; None: it was drawn by itself."""
+
+    deal: int | None
+    seed: bytes
+
+
+def commit_to_dice(session: Session, season: Season) -> str:
+    """Draw the secret of a season that opens for the first time; its commitment, to be published at once."""
+    assert season.secret is None and season.deals == 0
+    season.secret = surroundings(session).entropy(SECRET_BYTES)
+    return commitment(season.secret)
+
+
+def deal_dice(session: Session, season_id: int, count: int) -> list[Dice]:
+    """The dice of the season's next deals, so many; of a season without a secret, seeds that are drawn now."""
+    taken = (
+        update(Season)
+        .where(col(Season.id) == season_id, col(Season.secret).is_not(None))
+        .values(deals=Season.deals + count)
+        .returning(col(Season.secret), col(Season.deals))
+        .execution_options(synchronize_session=False)
+    )
+    found = session.exec(taken).first()
+    if found is None:
+        entropy = surroundings(session).entropy
+        return [Dice(None, entropy(SEED_BYTES)) for _ in range(count)]
+    secret, last = found
+    return [Dice(deal, season_seed(secret, deal)) for deal in range(last - count + 1, last + 1)]
+
+
+def skip_dice(session: Session) -> None:
+    """Leave out the numbers that seasons may have used since the back-up that was restored. How many more than
+    `SKIPPED` is drawn, so that a back-up that is restored twice does not come to the same numbers.
+    """
+    over = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
+    for season in session.exec(select(Season).where(col(Season.secret).is_not(None), col(Season.id).not_in(over))):
+        last = season.deals
+        season.deals += SKIPPED + int.from_bytes(surroundings(session).entropy(3), "big")
+        record(session, SYSTEM, fairness.SKIPPED, f"season/{season.id}", {"after": last, "to": season.deals})

@@ -1,0 +1,94 @@
+"""What is not played because nobody wants it any more, and what follows for the matches in whose place it stood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import combinations
+from typing import Any
+
+from sqlmodel import Session, col, select, update
+
+from league.database import now
+from league.service.ground.audit import SYSTEM, record
+from league.service.ground.steps import move
+from league.states import WITH_RESULT, MatchState, Purpose, SeriesState
+from league.tables import Attempt, Match, Pair, Participant, Series, VoidedMatch
+
+
+def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *conditions: Any) -> None:
+    """Abandon the season's series that nobody has begun and that meet the conditions, with a line in the ledger."""
+    at = now(session)
+    waiting = select(Series).where(Series.season_id == season_id, Series.state == SeriesState.QUEUED, *conditions)
+    for series in session.exec(waiting).all():
+        if not move(session, Series, series.id, SeriesState.QUEUED, SeriesState.ABANDONED, finished_at=at):
+            continue  # a worker took it in this moment: it is played
+        if series.purpose is not Purpose.CHALLENGE:
+            _uncount(session, series)
+        _abandon_matches(session, series.id, at)
+        session.add(
+            Attempt(
+                season_id=season_id,
+                series_id=series.id,
+                attempt=series.attempt,
+                cause=cause,
+                detail=detail,
+                finished_at=at,
+            )
+        )
+
+
+def _uncount(session: Session, series: Series) -> None:
+    """Pairing forgets the games of a series that nobody began: whoever comes back gets them again."""
+    waiting = (Match.series_id == series.id, Match.state == MatchState.SCHEDULED)
+    repeated = col(Match.id).in_(select(VoidedMatch.rejudged_id).where(col(VoidedMatch.rejudged_id).is_not(None)))
+    seated: dict[int, list[int]] = {}
+    for match_id, version_id in session.exec(
+        select(Participant.match_id, Participant.version_id)
+        .join(Match, col(Match.id) == Participant.match_id)
+        .where(*waiting, ~repeated)  # a repetition was never counted
+        .order_by(col(Participant.match_id), col(Participant.seat))
+    ):
+        seated.setdefault(match_id, []).append(version_id)
+    for versions in seated.values():
+        for one, other in combinations(versions, 2):
+            low, high = min(one, other), max(one, other)
+            pair = session.get(Pair, (series.season_id, low, high))
+            if pair is not None and pair.games > 0:
+                pair.games -= 1
+                if len(versions) == 2:
+                    pair.lead -= 1 if one == low else -1
+
+
+def drop_held(session: Session, season_id: int) -> None:
+    """Abandon the season's matches that wait for an organiser."""
+    at = now(session)
+    held = select(Match.id).where(Match.season_id == season_id, Match.state == MatchState.HELD)
+    for match_id in session.exec(held).all():
+        move(session, Match, match_id, MatchState.HELD, MatchState.ABANDONED, finished_at=at)
+        put_back(session, [match_id])
+
+
+def _abandon_matches(session: Session, series_id: int, at: datetime) -> None:
+    waiting = (col(Match.series_id) == series_id, col(Match.state) == MatchState.SCHEDULED)
+    put_back(session, session.exec(select(Match.id).where(*waiting)).all())
+    session.exec(update(Match).where(*waiting).values(state=MatchState.ABANDONED, finished_at=at))
+
+
+def put_back(session: Session, abandoned: Sequence[int]) -> None:
+    """A match whose repetition will not be played counts again: a result is never lost to a rejudgement. One that was
+    void before it was to be repeated stays so.
+    """
+    if not abandoned:
+        return
+    for voided in session.exec(select(VoidedMatch).where(col(VoidedMatch.rejudged_id).in_(abandoned))).all():
+        if voided.at < session.get_one(Match, voided.rejudged_id).created_at:
+            voided.rejudged_id = None
+            continue
+        session.delete(voided)
+        if session.get_one(Match, voided.match_id).state in WITH_RESULT:
+            data = {"season": voided.season_id, "reason": f"match {voided.rejudged_id} in its place was not played"}
+            record(session, SYSTEM, "match-restored", f"match/{voided.match_id}", data)
+        else:
+            put_back(session, [voided.match_id])
+    session.flush()

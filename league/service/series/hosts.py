@@ -1,0 +1,353 @@
+"""Machines that play: who is there, and which of them may judge.
+
+Theory of operation
+-------------------
+Each machine has a keeper (`workers.keeper`), which says "still here" every few seconds and has it checked when it
+starts. A machine may judge while its newest check or canary match found it *fit*, in this boot, and its keeper was
+heard of within a lease's time. `may_judge` is that sentence as a condition of the statement which claims a series, so
+a worker that has not heard of it yet cannot take one.
+
+What an unfit machine may still do is decided by what it asks for: builds with their trial matches are not asked here.
+Every series needs a fit machine, also those that are not rated: they decide which version plays.
+
+A result that was played while its machine was found unfit is not taken (`found_unfit`): the series is played again
+elsewhere. Only `DEADHEAT_JUDGE_UNFIT` lets an unfit machine judge, and then each of its attempts says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, delete, exists, or_, select, update
+
+from league.database import now, settings_of
+from league.jobs import Host, SeriesJob
+from league.service.ground.storable import evidence_json, storable
+from league.service.people.person import Person
+from league.states import ExhibitionState, Fitness, SeriesState
+from league.tables import Exhibition, Machine, Series, WorkerHost
+
+log = logging.getLogger(__name__)
+
+FORGET_DAYS = 30
+"""A machine that was not seen for so long is forgotten: containers bring a new name with each start."""
+
+Judged = type[Series] | type[Exhibition]
+"""What only a fit machine may take."""
+
+MAX_REASONS = 20
+AVOID_SECONDS = 600
+"""For so long a series waits for another machine than the one that failed at it; then it is played by whoever comes."""
+
+NOT_SEEN = "its keeper was not heard of lately"
+
+
+@dataclass(frozen=True, slots=True)
+class HostInfo:
+    """One machine. `judges`: it would be given a series now. `report`: see `sandbox.fitness`; `evidence`: of the
+    newest canary match that went wrong. `number`: what everybody else knows it by.
+    """
+
+    number: int
+    name: str
+    image: str
+    fitness: Fitness
+    judges: bool
+    reasons: tuple[str, ...]
+    since_at: datetime
+    first_seen_at: datetime
+    last_seen_at: datetime
+    checked_at: datetime | None
+    check_due_at: datetime | None
+    canary_at: datetime | None
+    steal_share: float
+    series: int
+    voids: int
+    canaries: int
+    canary_voids: int
+    canary_failures: int
+    report: Mapping[str, Any]
+    evidence: Mapping[str, Any]
+
+    @property
+    def slots(self) -> int:
+        """How many matches it plays at a time."""
+        return _slots(self.report)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What its newest check found that makes judging dearer there."""
+        return tuple(found["text"] for found in self.report.get("findings", ()) if found["level"] == "remark")
+
+
+def host_arrives(session: Session, host: Host, image: str) -> bool:
+    """A machine's worker starts: nothing is known of it until it has been checked. False: another machine of that name
+    was heard of within a lease, or this one has started again since; it is to try again.
+    """
+    if session.exec(select(exists().where(_shares_name(session, host)))).one():
+        return False
+    at = now(session)
+    session.exec(delete(WorkerHost).where(col(WorkerHost.last_seen_at) < at - timedelta(days=FORGET_DAYS)))
+    known: dict[str, Any] = {
+        "boot": host.boot,
+        "image": image,
+        "fitness": Fitness.UNCHECKED,
+        "since_at": at,
+        "reasons": [],
+        "last_seen_at": at,
+        "check_due_at": at,
+    }
+    _give_number(session, host.name)
+    if _change(session, col(WorkerHost.name) == host.name, **known):
+        return True
+    try:
+        with session.begin_nested():
+            session.add(WorkerHost(name=host.name, first_seen_at=at, **known))
+    except IntegrityError:  # two keepers of one machine start together
+        _change(session, col(WorkerHost.name) == host.name, **known)
+    return True
+
+
+def _shares_name(session: Session, host: Host) -> ColumnElement[bool]:
+    """That of a live machine which is not this one, or is it before a start that its database row does not know."""
+    alive_at = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
+    return and_(
+        col(WorkerHost.name) == host.name,
+        col(WorkerHost.boot) != host.boot,
+        col(WorkerHost.last_seen_at) >= alive_at,
+    )
+
+
+def _give_number(session: Session, name: str) -> None:
+    if session.exec(select(Machine.id).where(Machine.name == name)).first() is None:
+        with contextlib.suppress(IntegrityError), session.begin_nested():  # two keepers of one machine start together
+            session.add(Machine(name=name))
+
+
+def host_seen(session: Session, host: Host, steal_share: float = 0.0) -> bool:
+    """The keeper's "still here"; False: the database knows no such machine (any more), or another of that name."""
+    return _change(session, _is(host), last_seen_at=now(session), steal_share=steal_share)
+
+
+def due_check(session: Session, host: Host) -> Fitness | None:
+    """What is known of a machine that is to be checked by now; None: it is not."""
+    due = col(WorkerHost.check_due_at) <= now(session)
+    row = session.exec(select(WorkerHost).where(_is(host), due)).first()
+    return None if row is None else row.fitness
+
+
+def record_check(
+    session: Session, host: Host, report: Mapping[str, object], reasons: Sequence[str], again_seconds: float
+) -> None:
+    """What a check found: fit where there are no `reasons`. An unfit machine is checked again after that pause.
+
+    What was turned away while nobody was fit is told of at once.
+    """
+    at = now(session)
+    fitness = Fitness.UNFIT if reasons else Fitness.FIT
+    again_at = at + timedelta(seconds=again_seconds) if reasons else None
+    found = {"report": evidence_json(report), "checked_at": at, "canary_at": at, "series_since_canary": 0}
+    _become(session, host, fitness, reasons, again_at, **found)
+    if fitness is Fitness.FIT:
+        _tell_again(session, Series, col(Series.state) == SeriesState.QUEUED, col(Series.nudge_at) > at)
+        _tell_again(session, Exhibition, col(Exhibition.state) == ExhibitionState.QUEUED, col(Exhibition.nudge_at) > at)
+
+
+def _tell_again(session: Session, table: Judged, *waiting: ColumnElement[bool]) -> None:
+    again = update(table).where(*waiting).values(nudge_at=now(session))
+    session.exec(again.execution_options(synchronize_session=False))
+
+
+def doubt_host(session: Session, host: Host) -> None:
+    """A machine could not even try: it is given nothing until it has been checked, lest all that waits fail there."""
+    _become(session, host, Fitness.UNCHECKED, (), now(session))
+
+
+def condemn_host(session: Session, host: Host, reason: str) -> None:
+    """A machine failed at what it must be able to do: it judges no more until its own check passes, which is due now.
+    What it has judged stays, for nothing says that a verdict was wrong.
+    """
+    at = now(session)
+    found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": [storable(reason)], "check_due_at": at}
+    _change(session, and_(_is(host), col(WorkerHost.fitness) != Fitness.UNFIT), since_at=at)
+    _change(session, _is(host), **found)
+
+
+def take_canary(session: Session, host: Host) -> int | None:
+    """How many series were finished there since the last canary match, if one is due; None: none is, or somebody else
+    was told so and plays it.
+    """
+    at, settings = now(session), settings_of(session)
+    due = or_(
+        col(WorkerHost.canary_at) <= at - timedelta(seconds=settings.canary_seconds),
+        col(WorkerHost.series_since_canary) >= settings.canary_series,
+    )
+    chosen = and_(_is(host), col(WorkerHost.fitness) == Fitness.FIT, due)
+    since = session.exec(select(WorkerHost.series_since_canary).where(chosen)).first()
+    return since if _change(session, chosen, canary_at=at, series_since_canary=0) else None
+
+
+def record_canary(
+    session: Session, host: Host, voids: int, wrong: Sequence[Mapping[str, object]] | None, series_before: int
+) -> None:
+    """How a canary match ended after `voids` void attempts. `wrong`: its wrong verdicts; None: it had no end.
+
+    A wrong verdict makes the machine unfit at once, and has it checked after a pause; no end has it checked now.
+    """
+    counts: dict[str, Any] = {
+        "canaries": WorkerHost.canaries + 1,
+        "canary_voids": WorkerHost.canary_voids + voids,
+        "canary_failures": WorkerHost.canary_failures + (1 if wrong else 0),
+    }
+    _change(session, _is(host), **counts)
+    if wrong is None:
+        _change(session, _is(host), check_due_at=now(session))
+    elif wrong:
+        again_at = now(session) + timedelta(seconds=settings_of(session).recheck_seconds)
+        reasons = list(dict.fromkeys(f"In a canary match {verdict['told']}." for verdict in wrong))
+        evidence = {"at": now(session).isoformat(), "series_before": series_before, "wrong": list(wrong)}
+        _become(session, host, Fitness.UNFIT, reasons, again_at, evidence=evidence_json(evidence))
+
+
+def may_judge(session: Session, host: Host) -> ColumnElement[bool]:
+    """The condition under which a machine is given a series."""
+    return exists().where(_is(host), _able(session))
+
+
+def welcome(session: Session, host: Host) -> ColumnElement[bool]:
+    """The condition under which a series may be played there: another machine failed at it, or nobody else would play
+    it, or it has waited for somebody else long enough.
+    """
+    waited = col(Series.queued_at) <= now(session) - timedelta(seconds=AVOID_SECONDS)
+    elsewhere = or_(col(Series.avoid_host).is_(None), col(Series.avoid_host) != host.name)
+    return or_(elsewhere, waited, ~_others(session, host.name))
+
+
+def others_judge(session: Session, name: str) -> bool:
+    """Whether another machine than that one would be given a series now."""
+    return bool(session.exec(select(_others(session, name))).one())
+
+
+def judging_slots(session: Session) -> int:
+    """How many matches can be played at a time, on all machines that would be given a series now."""
+    return sum(map(_slots, session.exec(select(WorkerHost.report).where(_able(session)))))
+
+
+def _slots(report: Mapping[str, Any]) -> int:
+    return int(report.get("slots", 1))  # told with each check, by this version's keepers
+
+
+def _others(session: Session, name: str) -> ColumnElement[bool]:
+    return exists().where(col(WorkerHost.name) != name, _able(session))
+
+
+def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
+    """Why a machine should not judge, in words for operators and the ledger (see `told`); empty: it is fit."""
+    row = session.exec(select(WorkerHost).where(_is(host))).first()
+    if row is None:
+        return (NOT_SEEN,)
+    if row.fitness is Fitness.FIT:
+        return ()
+    return tuple(row.reasons) or ("It has not been checked yet.",)
+
+
+def turn_away(session: Session, series_id: int, host: Host) -> bool:
+    """After a claim that failed: whether the series waits for a fit machine, and one is there to be told of it.
+
+    Where none is there the message may be forgotten: the next check that passes has the series told of again. So may
+    that of a series which waits for another machine because this one failed at it: it is told of again in a moment.
+    """
+    waits = (col(Series.id) == series_id, col(Series.state) == SeriesState.QUEUED, ~welcome(session, host))
+    again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
+    session.exec(update(Series).where(*waits).values(nudge_at=again).execution_options(synchronize_session=False))
+    return _turn_away(session, host, Series, col(Series.id) == series_id, col(Series.state) == SeriesState.QUEUED)
+
+
+def turn_away_exhibition(session: Session, exhibition_id: int, host: Host) -> bool:
+    """The same of a person's match."""
+    waits = (col(Exhibition.id) == exhibition_id, col(Exhibition.state) == ExhibitionState.QUEUED)
+    return _turn_away(session, host, Exhibition, *waits)
+
+
+def _turn_away(session: Session, host: Host, table: Judged, *waits: ColumnElement[bool]) -> bool:
+    able = session.exec(select(may_judge(session, host))).one()
+    if able or not session.exec(select(exists().where(_able(session)))).one():
+        return False
+    again = now(session) + timedelta(seconds=settings_of(session).requeue_seconds)
+    told = update(table).where(*waits).values(nudge_at=again).execution_options(synchronize_session=False)
+    return session.exec(told).rowcount == 1
+
+
+def found_unfit(session: Session, job: SeriesJob) -> tuple[str, ...]:
+    """The same of a job whose results cannot be taken: its machine was found unfit since it was claimed."""
+    if settings_of(session).judge_unfit:
+        return ()
+    begun = select(Series.started_at).where(Series.id == job.series_id).scalar_subquery()
+    found = session.exec(select(WorkerHost.reasons).where(_is(job.host), col(WorkerHost.unfit_at) >= begun)).first()
+    return () if found is None else tuple(found) or ("It was found unfit, and fit again, meanwhile.",)
+
+
+def count_series(session: Session, host: Host, voids: int) -> None:
+    """A series was finished there."""
+    more: dict[str, Any] = {
+        "series": WorkerHost.series + 1,
+        "series_since_canary": WorkerHost.series_since_canary + 1,
+        "voids": WorkerHost.voids + voids,
+    }
+    _change(session, _is(host), **more)
+
+
+def hosts(session: Session) -> list[HostInfo]:
+    """All machines that are not forgotten, those seen last first."""
+    able = set(session.exec(select(WorkerHost.name).where(_able(session))))
+    numbered = select(WorkerHost, Machine.id).join(Machine, col(Machine.name) == WorkerHost.name)
+    rows = session.exec(numbered.order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name)))
+    stored = {field.name for field in fields(HostInfo)} - {"number", "judges", "reasons"}
+    return [
+        HostInfo(**row.model_dump(include=stored), number=number, judges=row.name in able, reasons=tuple(row.reasons))
+        for row, number in rows
+    ]
+
+
+def hosts_for(session: Session, organiser: Person) -> list[HostInfo]:
+    """The same for whoever runs the league. Raises NotAllowed."""
+    organiser.must_organise()
+    return hosts(session)
+
+
+def _is(host: Host) -> ColumnElement[bool]:
+    return and_(col(WorkerHost.name) == host.name, col(WorkerHost.boot) == host.boot)
+
+
+def _able(session: Session) -> ColumnElement[bool]:
+    settings = settings_of(session)
+    alive = col(WorkerHost.last_seen_at) >= now(session) - timedelta(seconds=settings.lease_seconds)
+    return alive if settings.judge_unfit else and_(alive, col(WorkerHost.fitness) == Fitness.FIT)
+
+
+def _become(
+    session: Session,
+    host: Host,
+    fitness: Fitness,
+    reasons: Sequence[str],
+    again_at: datetime | None,
+    **values: object,
+) -> None:
+    """Set the fitness, and since when it is that."""
+    kept = [storable(reason) for reason in reasons[:MAX_REASONS]]
+    if fitness is Fitness.UNFIT:
+        values["unfit_at"] = now(session)
+    _change(session, and_(_is(host), col(WorkerHost.fitness) != fitness), since_at=now(session))
+    _change(session, _is(host), fitness=fitness, reasons=kept, check_due_at=again_at, **values)
+
+
+def _change(session: Session, which: ColumnElement[bool], **values: Any) -> bool:
+    statement = update(WorkerHost).where(which).values(**values).execution_options(synchronize_session=False)
+    return session.exec(statement).rowcount == 1

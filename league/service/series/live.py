@@ -1,0 +1,123 @@
+"""Matches that can be watched while they are played: the replies so far, written down now and then by the worker.
+
+There is one row for each running series, renewed about once a second, and only for matches that take longer than that
+(`workers.live`). It goes with the series' end, in the same transaction, however the series ends. Nothing depends on it:
+who plays the match reads it never, and a row that is lost or late costs a spectator a moment.
+
+What is told is made here from the replies, the rules and the seed, which stays here; hands that the game has not
+revealed are left out (`engine.unfinished`). Of a match whose dice others are still to be played with nothing is shown
+(`league.service.series.deals`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import Session, col, delete, func, select, update
+
+from engine.chance import attempt_seed
+from engine.games import GAMES
+from engine.transcript import BadTranscript
+from engine.unfinished import Replies, Unfinished, read_replies, unfinished, write_replies
+from league.database import now
+from league.errors import NotFound
+from league.jobs import SeriesJob
+from league.service.series.deals import withheld
+from league.states import MatchState, SeriesState
+from league.tables import LiveMatch, Match, Participant, Season, Series
+
+MOST_SHOWN_BYTES = 512 * 1024
+"""Of one match's replies; a longer match is shown up to there. Six players of Liar's Dice come to some 100 kB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A match as whoever watches may see it. `match` None: nothing of it can be shown now, or it is not being played.
+
+    `series`: the state of its series. `withheld`: others with its dice are to be played. `voids`: attempts that failed
+    by our doing, so that it has other dice.
+    `version` differs wherever anything else does.
+    """
+
+    match_id: int
+    game: str
+    state: MatchState
+    series: SeriesState
+    voids: int = 0
+    at: datetime | None = None
+    match: Unfinished | None = None
+    version: str = ""
+    withheld: bool = False
+
+
+def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> bool:
+    """Note how far this match of the series has come; False: the series is not the caller's any more, or it is too
+    much to show.
+    """
+    text = write_replies(replies)
+    if len(text) > MOST_SHOWN_BYTES:
+        return False
+    held = select(Series.id).where(
+        Series.id == job.series_id, Series.attempt == job.attempt, Series.state == SeriesState.RUNNING
+    )
+    if session.exec(held).first() is None:
+        return False
+    values: dict[str, Any] = {
+        "match_id": match_id,
+        "attempt": job.attempt,
+        "replies": text,
+        "at": now(session),
+    }
+    if session.exec(update(LiveMatch).where(col(LiveMatch.series_id) == job.series_id).values(**values)).rowcount == 0:
+        session.add(LiveMatch(series_id=job.series_id, **values))
+    return True
+
+
+def forget(session: Session, series_id: int) -> None:
+    """The series has ended, or was given back."""
+    gone = delete(LiveMatch).where(col(LiveMatch.series_id) == series_id)
+    session.exec(gone.execution_options(synchronize_session=False))
+
+
+def watch(session: Session, match_id: int) -> Watched:
+    """The match as it is now. Raises NotFound."""
+    statement = (
+        select(Match, Season.game, Series.state)
+        .join(Season, col(Season.id) == Match.season_id)
+        .join(Series, col(Series.id) == Match.series_id)
+        .where(Match.id == match_id)
+    )
+    found = session.exec(statement).first()
+    if found is None:
+        raise NotFound("match", match_id)
+    row, game, state = found
+    series = SeriesState(state)
+    if withheld(session, [row]):
+        return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}-withheld", withheld=True)
+    live = session.exec(select(LiveMatch).where(LiveMatch.match_id == match_id)).first()
+    if live is None or row.state is not MatchState.SCHEDULED:
+        return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}")
+    played = _played(session, row, game, live)
+    version = f"{row.state}-{series}-{live.attempt}-{0 if played is None else len(played.exchanges)}"
+    over = "" if played is None or played.result is None else "-over"
+    return Watched(match_id, game, row.state, series, row.attempt - 1, live.at, played, version + over)
+
+
+def live_matches(session: Session, series_ids: list[int]) -> dict[int, int]:
+    """The match of each of these series that can be watched now."""
+    statement = select(LiveMatch.series_id, Match).join(Match, col(Match.id) == LiveMatch.match_id)
+    found = session.exec(statement.where(col(LiveMatch.series_id).in_(series_ids))).all()
+    untold = withheld(session, [match for _, match in found])
+    return {series_id: match.id for series_id, match in found if match.id not in untold}
+
+
+def _played(session: Session, match: Match, game: str, live: LiveMatch) -> Unfinished | None:
+    seats = session.exec(select(func.count()).where(col(Participant.match_id) == match.id)).one()
+    try:
+        return unfinished(
+            GAMES[game], seats, attempt_seed(match.seed, match.attempt), read_replies(live.replies)
+        ).seen_by(None)
+    except (BadTranscript, KeyError, ValueError):  # its worker is of another version of the rules
+        return None

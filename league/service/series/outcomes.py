@@ -1,0 +1,155 @@
+"""What a series has brought, written down: results, what only authors see, and the ledger's lines on its matches.
+
+It is part of the transaction that closes the attempt at the series
+(`league.service.series.carrying_out.finish_series`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col, select, update
+
+from engine.core import NS_PER_S, Points
+from league.database import settings_of
+from league.jobs import MatchOutcome, SeriesJob
+from league.service.ground.causes import HOST_UNFIT
+from league.service.ground.steps import insert_rows
+from league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
+from league.service.series.response_times import add_response_times
+from league.service.series.rules_played import note_rules
+from league.states import MatchState, Purpose
+from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
+
+PLAYED = "played"
+"""The cause of the one attempt at a match that became its result."""
+
+
+def write_outcomes(
+    session: Session, job: SeriesJob, worker: str, outcomes: Sequence[MatchOutcome], at: datetime
+) -> int:
+    """All of it, of the matches that were tried; the season's number."""
+    found = select(Series.season_id, Series.purpose).where(Series.id == job.series_id)
+    season_id, purpose = session.exec(found).one()
+    results = [outcome for outcome in outcomes if outcome.result is not None]
+    if results:
+        _write_results(session, results, at, may_rate=purpose is not Purpose.CHALLENGE)
+        _write_details(session, results)
+        add_response_times(session, season_id, job, results)
+        if purpose is not Purpose.CHALLENGE:
+            note_rules(session, season_id, results, at)
+    _write_ledger(session, job, worker, season_id, outcomes)
+    return season_id
+
+
+def _write_results(session: Session, outcomes: Sequence[MatchOutcome], at: datetime, *, may_rate: bool) -> None:
+    matches = []
+    participants = []
+    for outcome in outcomes:
+        result = outcome.result
+        assert result is not None and outcome.transcript_sha256 is not None, "a result has a transcript"
+        matches.append(
+            {
+                "id": outcome.match_id,
+                "state": MatchState.DONE,
+                "rated": may_rate and result.rated,
+                "transcript_sha256": outcome.transcript_sha256,
+                "finished_at": at,
+            }
+        )
+        told = {fault.seat: fault for fault in outcome.faults}
+        for seat, rank in enumerate(result.ranks):
+            fault = told.get(seat)
+            participants.append(
+                {
+                    "match_id": outcome.match_id,
+                    "seat": seat,
+                    "rank": rank,
+                    "points": None if result.points is None else _points(result.points[seat]),
+                    "fault": result.faults.get(seat),
+                    "fault_command": fault and storable_word(fault.command),
+                    "fault_elapsed_ms": fault and fault.elapsed_ms,
+                    "fault_why": fault and storable(fault.why),
+                    "finished_at": at,
+                }
+            )
+    session.execute(update(Match), matches)
+    session.execute(update(Participant), participants)
+
+
+def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
+    limit = settings_of(session).stderr_limit_bytes
+    endings = [
+        {
+            "match_id": outcome.match_id,
+            "seat": ending.seat,
+            "exit_code": ending.exit_code,
+            "signal": ending.signal,
+            "lingered": ending.lingered,
+            "stderr": storable_tail(ending.stderr, limit),
+            "cpu_ns": ending.cpu_ns,
+            "peak_memory_bytes": ending.peak_memory_bytes,
+        }
+        for outcome in outcomes
+        for ending in outcome.endings
+    ]
+    latencies = [
+        {
+            "match_id": outcome.match_id,
+            "seat": latency.seat,
+            "command": storable_word(latency.command),
+            "limit_ns": latency.limit_ns,
+            "prompts": latency.prompts,
+            "total_ns": latency.total_ns,
+            "worst_ns": latency.worst_ns,
+        }
+        for outcome in outcomes
+        for latency in outcome.latencies
+    ]
+    insert_rows(session, Ending, endings)
+    insert_rows(session, LatencySummary, latencies)
+
+
+def _write_ledger(
+    session: Session, job: SeriesJob, worker: str, season_id: int, outcomes: Sequence[MatchOutcome]
+) -> None:
+    """The attempts at matches, each with the number of its seed; after a void one a match has the next."""
+    judge = {HOST_UNFIT: list(job.unfit)} if job.unfit else {}
+    seeds = {match.match_id: match.attempt for match in job.matches}
+    ledger = [
+        {
+            "season_id": season_id,
+            "series_id": job.series_id,
+            "match_id": outcome.match_id,
+            "attempt": job.attempt,
+            "seed_number": seeds[outcome.match_id] + before,
+            "worker": worker,
+            "cause": storable_word(attempt.cause),
+            "detail": storable(attempt.detail),
+            "evidence": evidence_json({**attempt.evidence, **judge}),
+            "started_at": _instant(attempt.started_at_ns),
+            "finished_at": _instant(attempt.finished_at_ns),
+        }
+        for outcome in outcomes
+        for before, attempt in enumerate(outcome.attempts)
+    ]
+    insert_rows(session, Attempt, ledger)
+    for outcome in outcomes:
+        if voids := sum(attempt.cause != PLAYED for attempt in outcome.attempts):
+            next_seed(session, voids, col(Match.id) == outcome.match_id)
+
+
+def next_seed(session: Session, steps: int, *which: ColumnElement[bool]) -> None:
+    """What was tried is played with a later seed of its list, so that nothing learnt helps (ruling C-16)."""
+    later = update(Match).where(*which).values(attempt=Match.attempt + steps)
+    session.exec(later.execution_options(synchronize_session=False))
+
+
+def _points(value: Points) -> str:
+    return str(value)  # a Fraction's text is "p/q"
+
+
+def _instant(unix_ns: int) -> datetime:
+    return datetime.fromtimestamp(unix_ns / NS_PER_S, UTC)

@@ -1,0 +1,137 @@
+"""Writing planned matches down: where series and their seats come from.
+
+Ladder, finals and challenges all plan with `add_series`. Every match gets a secret seed (`league.service.series.dice`)
+with a public commitment. Where a game's hands are private (`engine.games.SAME_DEALS`), each deal is played once from
+every seat with one seed, and those matches lie in different series (`league.pairing.rotations`): a bot that could carry
+anything from one match of a series to the next, or from one box to the next on the same machine, finds no dice there
+that it has seen. What people may see of them follows from the commitment (`league.service.series.deals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import chain, combinations, zip_longest
+
+from sqlmodel import Session, col, select
+
+from engine.chance import SEED_BYTES, commitment
+from engine.games import SAME_DEALS
+from league.database import now, surroundings
+from league.pairing import Seating, pair_key, rotations, seatings, whole_turns
+from league.service.ground.steps import insert_rows
+from league.service.series.dice import Dice, deal_dice
+from league.states import Precedence, Purpose
+from league.tables import BotVersion, Match, Pair, Participant, Season, Series
+
+
+def whole_groups(game: str, seats: int, matches: int) -> int:
+    """As many matches as wished, or what is left of them when a deal is to be played by everyone in every seat."""
+    return whole_turns(matches, seats) if game in SAME_DEALS else matches
+
+
+def series_at_once(season: Season) -> int:
+    """How many series `add_series` makes of the matches that are planned together, but for challenges."""
+    return season.seats if season.game in SAME_DEALS else 1
+
+
+def add_series(
+    session: Session,
+    season: Season,
+    versions: Sequence[int],
+    matches: int,
+    *,
+    purpose: Purpose = Purpose.LADDER,
+    precedence: Precedence = Precedence.ORDINARY,
+    round_number: int | None = None,
+    challenge_id: int | None = None,
+) -> list[int]:
+    """Plan matches between different versions and return the ids of their series, to be enqueued after the commit.
+
+    Of two versions the first begins; after that they take turns. Where deals are shared there are as many series as
+    seats, and `matches` is cut to whole groups; fewer than one group, which is what a pair may still need when one of
+    its series was dropped, get fresh dice. So do challenges in every game, for their test takes matches as independent.
+    """
+    order = surroundings(session).entropy(SEED_BYTES)  # who follows whom round a table, and when which deal is played
+    seats = len(versions)
+    if season.game in SAME_DEALS and purpose is not Purpose.CHALLENGE and matches >= seats:
+        matches = whole_turns(matches, seats)
+        plans = rotations(versions, matches // seats, seed=order)
+    else:
+        plans = [seatings(versions, matches, seed=order)]
+    at = now(session)
+    made = [
+        Series(
+            season_id=season.id,
+            purpose=purpose,
+            precedence=precedence,
+            round=round_number,
+            challenge_id=challenge_id,
+            queued_at=at,
+            nudge_at=at + timedelta(seconds=surroundings(session).settings.requeue_seconds),
+            created_at=at,
+        )
+        for _ in plans
+    ]
+    session.add_all(made)
+    session.flush()
+    dice: dict[int, Dice] = {}
+    for series, plan in zip(made, plans, strict=True):
+        _add_matches(session, series, plan, dice)
+    if purpose is not Purpose.CHALLENGE:  # two versions of one bot, and never rated
+        _count(session, season.id, versions, plans)
+    return [series.id for series in made]
+
+
+def in_turns(session: Session, sets: Sequence[Sequence[int]]) -> list[int]:
+    """Have series that were planned together wait in turns, and return them in that order: where others wait too, the
+    rotations of a deal do not follow each other on one machine.
+    """
+    ids = [series_id for series_id in chain(*zip_longest(*sets)) if series_id is not None]
+    at = now(session)
+    for before_the_last, series_id in enumerate(reversed(ids)):
+        session.get_one(Series, series_id).queued_at = at - timedelta(microseconds=before_the_last)
+    session.flush()
+    return ids
+
+
+def _add_matches(session: Session, series: Series, plan: Sequence[Seating], dice: dict[int, Dice]) -> None:
+    """`dice`: by deal, of the series that are planned together; those of each new deal are added."""
+    new = list(dict.fromkeys(seating.deal for seating in plan if seating.deal not in dice))
+    dice.update(zip(new, deal_dice(session, series.season_id, len(new)), strict=True))
+    rows = [
+        Match(
+            series_id=series.id,
+            season_id=series.season_id,
+            number=number,
+            seed=dice[seating.deal].seed,
+            commitment=commitment(dice[seating.deal].seed),
+            deal=dice[seating.deal].deal,
+            created_at=series.created_at,
+        )
+        for number, seating in enumerate(plan)
+    ]
+    session.add_all(rows)
+    session.flush()
+    seated = plan[0].seats
+    bots = dict(session.exec(select(BotVersion.id, BotVersion.bot_id).where(col(BotVersion.id).in_(seated))).all())
+    participants = [
+        {"match_id": row.id, "seat": seat, "version_id": version, "bot_id": bots[version]}
+        for row, seating in zip(rows, plan, strict=True)
+        for seat, version in enumerate(seating.seats)
+    ]
+    insert_rows(session, Participant, participants)
+
+
+def _count(session: Session, season_id: int, versions: Sequence[int], plans: Sequence[Sequence[Seating]]) -> None:
+    """What pairing will know of it. The season's row is locked by whoever plans, so nobody else counts meanwhile."""
+    planned = [seating for plan in plans for seating in plan]
+    for one, other in combinations(versions, 2):
+        low, high = pair_key(one, other)
+        row = session.get(Pair, (season_id, low, high))
+        if row is None:
+            row = Pair(season_id=season_id, low_id=low, high_id=high, games=0)
+            session.add(row)
+        row.games += len(planned)
+        if len(versions) == 2:
+            row.lead += sum(1 if seating.seats[0] == low else -1 for seating in planned)

@@ -1,0 +1,118 @@
+"""Response times by version, season and command, added up as series end, so that no page has to.
+
+Several workers finish series of the same versions at once. Each locks the rows it adds to, all in the same order, so
+none waits in a circle; a row that is missing is first made empty, by whoever comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import text
+from sqlmodel import Session, col, select, update
+
+from league.jobs import Latency, MatchOutcome, SeriesJob
+from league.service.ground.storable import storable_word
+from league.tables import ResponseTimes
+from league.time_buckets import Counts, added, bars, percentile
+
+_MAKE = text(
+    "INSERT INTO response_times (season_id, version_id, command, limit_ns, prompts, total_ns, worst_ns, counts)"
+    " VALUES (:season_id, :version_id, :command, 0, 0, 0, 0, '{}') ON CONFLICT DO NOTHING"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTimes:
+    """A version's answers to one command. `p50`, `p99`: shares of the limit; None: from before they were counted."""
+
+    command: str
+    limit_ns: int
+    prompts: int
+    mean_ns: int
+    worst_ns: int
+    p50: float | None
+    p99: float | None
+    bars: list[int]
+
+
+def add_response_times(session: Session, season_id: int, job: SeriesJob, outcomes: Sequence[MatchOutcome]) -> None:
+    """Add those of a series that has just ended."""
+    seats = {match.match_id: match.seats for match in job.matches}
+    parts: dict[tuple[int, str], list[Latency]] = {}
+    for outcome in outcomes:
+        for latency in outcome.latencies:
+            key = (seats[outcome.match_id][latency.seat], storable_word(latency.command))
+            parts.setdefault(key, []).append(latency)
+    if not parts:
+        return
+    keys = [{"season_id": season_id, "version_id": version, "command": command} for version, command in sorted(parts)]
+    session.connection().execute(_MAKE, keys)
+    versions = sorted({version for version, _ in parts})
+    statement = (
+        select(ResponseTimes)
+        .where(ResponseTimes.season_id == season_id, col(ResponseTimes.version_id).in_(versions))
+        .order_by(col(ResponseTimes.version_id), col(ResponseTimes.command))
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    rows = {(row.version_id, row.command): row for row in session.exec(statement)}
+    changed = [_changed(rows[key], latencies) for key, latencies in sorted(parts.items())]
+    session.execute(update(ResponseTimes), changed)
+
+
+def command_times(session: Session, season_id: int, version_ids: Iterable[int]) -> list[CommandTimes]:
+    """Of these versions together, by command."""
+    chosen = (ResponseTimes.season_id == season_id, col(ResponseTimes.version_id).in_(list(version_ids)))
+    rows: dict[str, list[ResponseTimes]] = {}
+    for row in session.exec(select(ResponseTimes).where(*chosen).order_by(col(ResponseTimes.command))):
+        rows.setdefault(row.command, []).append(row)
+    return [_view(command, parts) for command, parts in rows.items()]
+
+
+def latency_by_version(session: Session, season_id: int) -> dict[str, dict[str, Any]]:
+    """For the leaderboard, over all commands: `p99` and `bars` of shares of the limit (`league.time_buckets`)."""
+    statement = select(ResponseTimes.version_id, ResponseTimes.counts).where(ResponseTimes.season_id == season_id)
+    parts: dict[int, list[Counts]] = {}
+    for version_id, counts in session.exec(statement):
+        parts.setdefault(version_id, []).append(_counts(counts))
+    return {
+        str(version_id): {"p99": percentile(total, 0.99), "bars": bars(total)}
+        for version_id, total in ((version_id, added(some)) for version_id, some in parts.items())
+        if total
+    }
+
+
+def _changed(row: ResponseTimes, latencies: Sequence[Latency]) -> dict[str, Any]:
+    counts = added([_counts(row.counts), *(latency.counts for latency in latencies)])
+    return {
+        "season_id": row.season_id,
+        "version_id": row.version_id,
+        "command": row.command,
+        "limit_ns": max(row.limit_ns, *(latency.limit_ns for latency in latencies)),
+        "prompts": row.prompts + sum(latency.prompts for latency in latencies),
+        "total_ns": row.total_ns + sum(latency.total_ns for latency in latencies),
+        "worst_ns": max(row.worst_ns, *(latency.worst_ns for latency in latencies)),
+        "counts": {str(place): count for place, count in sorted(counts.items())},
+    }
+
+
+def _view(command: str, parts: Sequence[ResponseTimes]) -> CommandTimes:
+    counts = added(_counts(row.counts) for row in parts)
+    prompts = sum(row.prompts for row in parts)
+    return CommandTimes(
+        command=command,
+        limit_ns=max(row.limit_ns for row in parts),
+        prompts=prompts,
+        mean_ns=sum(row.total_ns for row in parts) // max(1, prompts),
+        worst_ns=max(row.worst_ns for row in parts),
+        p50=percentile(counts, 0.5),
+        p99=percentile(counts, 0.99),
+        bars=bars(counts),
+    )
+
+
+def _counts(stored: Mapping[str, int]) -> Counts:
+    return {int(place): count for place, count in stored.items()}

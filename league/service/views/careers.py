@@ -1,0 +1,193 @@
+"""What everyone may see of a bot: where it takes part, whom it met, where it failed, its versions; and of its author.
+
+Each is one indexed query, bounded by `RECENT_MATCHES` where a bot may have played any number of matches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy
+from sqlalchemy import and_, case
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, func, select
+
+from engine.core import Fault
+from league.errors import NotFound
+from league.service.bots.bots import BotInfo, infos
+from league.service.ground.counting import HAS_RESULTS, counts
+from league.service.series.deals import withheld
+from league.states import SeasonState, VersionState
+from league.tables import Bot, BotVersion, Entry, Match, Participant, Season, User
+
+RECENT_MATCHES = 5000
+"""Of a bot's matches in a season its newest so many are looked at for its opponents."""
+
+MAX_OPPONENTS = 200
+MAX_FAULTS = 100
+MAX_VERSIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A season that a bot takes part in. `has_results`: a match of it has ended, whoever's."""
+
+    season_id: int
+    season: str
+    state: SeasonState
+    has_results: bool
+    division: int
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opponent:
+    """Somebody a bot has met: how often it came before, beside and after that one in matches that count."""
+
+    bot_id: int
+    bot: str
+    author: str
+    matches: int
+    won: int
+    drawn: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A match that a bot lost by a fault."""
+
+    match_id: int
+    version: int
+    fault: Fault
+    command: str
+    elapsed_ms: float | None
+    why: str
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PublicVersion:
+    """An upload without what is its author's alone."""
+
+    id: int
+    number: int
+    state: VersionState
+    language: str
+    created_at: datetime
+    built_at: datetime | None
+
+
+def parts_of(session: Session, bot_id: int) -> list[Part]:
+    """The newest season first."""
+    statement = (
+        select(Season, HAS_RESULTS, Entry.division, BotVersion.number)
+        .join(Entry, col(Entry.season_id) == Season.id)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .where(Entry.bot_id == bot_id)
+        .order_by(col(Season.id).desc())
+    )
+    return [
+        Part(season.id, season.name, season.state, has_results, division, number)
+        for season, has_results, division, number in session.exec(statement)
+    ]
+
+
+def opponents(session: Session, season_id: int, bot_id: int) -> list[Opponent]:
+    """Whom the bot met most often first."""
+    own, other = aliased(Participant), aliased(Participant)
+    oldest = (
+        select(Participant.match_id)
+        .where(Participant.bot_id == bot_id)
+        .order_by(col(Participant.match_id).desc())
+        .offset(RECENT_MATCHES)
+        .limit(1)
+        .scalar_subquery()
+    )
+    met, beside = func.count(), col(own.rank) - col(other.rank)
+    ways: tuple[Any, ...] = (beside < 0, beside == 0, beside > 0)
+    statement = (
+        sqlalchemy.select(col(other.bot_id), met, *(func.sum(case((way, 1), else_=0)) for way in ways))
+        .join_from(own, other, (col(other.match_id) == col(own.match_id)) & (col(other.seat) != col(own.seat)))
+        .join(Match, col(Match.id) == col(own.match_id))
+        .where(col(own.bot_id) == bot_id, col(own.match_id) > func.coalesce(oldest, 0), *counts(season_id))
+        .group_by(col(other.bot_id))
+        .order_by(met.desc(), col(other.bot_id))
+        .limit(MAX_OPPONENTS)
+    )
+    figures = {row[0]: row[1:] for row in session.connection().execute(statement)}
+    names = select(Bot.id, Bot.name, User.name).join(User, col(User.id) == Bot.owner_id)
+    named = {row[0]: row[1:] for row in session.exec(names.where(col(Bot.id).in_(list(figures))))}
+    return [Opponent(other_id, *named[other_id], *row) for other_id, row in figures.items()]
+
+
+def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
+    """The newest first."""
+    statement = (
+        select(Participant, BotVersion.number, Match)
+        .join(Match, col(Match.id) == Participant.match_id)
+        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+        .where(Participant.bot_id == bot_id, col(Participant.fault).is_not(None), Match.season_id == season_id)
+        .order_by(col(Participant.match_id).desc())
+        .limit(MAX_FAULTS)
+    )
+    found = []
+    rows = session.exec(statement).all()
+    untold = withheld(session, [match for _, _, match in rows])
+    for row, number, match in rows:
+        assert row.fault is not None, "asked for"
+        why = "" if match.id in untold else row.fault_why or ""
+        command, elapsed_ms = row.fault_command or "", row.fault_elapsed_ms
+        found.append(Failure(match.id, number, row.fault, command, elapsed_ms, why, match.finished_at))
+    return found
+
+
+def failure_counts(session: Session, season_id: int, bot_id: int) -> dict[tuple[int, Fault], int]:
+    """By version and cause, over all its matches in the season."""
+    statement = (
+        select(BotVersion.number, Participant.fault, func.count())
+        .join(Match, col(Match.id) == Participant.match_id)
+        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+        .where(Participant.bot_id == bot_id, col(Participant.fault).is_not(None), Match.season_id == season_id)
+        .group_by(col(BotVersion.number), col(Participant.fault))
+    )
+    found = {}
+    for number, fault, count in session.exec(statement):
+        assert fault is not None, "asked for"
+        found[number, Fault(fault)] = count
+    return found
+
+
+def public_versions(session: Session, bot_id: int) -> list[PublicVersion]:
+    """The newest first."""
+    chosen = [getattr(BotVersion, name) for name in PublicVersion.__slots__]  # not its log, which may be long
+    statement = sqlalchemy.select(*chosen).where(col(BotVersion.bot_id) == bot_id)
+    newest_first = statement.order_by(col(BotVersion.number).desc()).limit(MAX_VERSIONS)
+    return [PublicVersion(*row) for row in session.connection().execute(newest_first)]
+
+
+def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:
+    """An author's name as it is written, and the bots that are not retired. Raises NotFound."""
+    author = session.exec(select(User).where(User.name_key == name.lower())).first()
+    if author is None:
+        raise NotFound("author", name)
+    return author.name, infos(session, and_(col(Bot.owner_id) == author.id, col(Bot.retired_at).is_(None)))
+
+
+@dataclass(frozen=True, slots=True)
+class GameCounts:
+    """How many take part in a game."""
+
+    bots: int
+    authors: int
+    versions: int
+
+
+def game_counts(session: Session, game: str) -> GameCounts:
+    """Over all seasons."""
+    statement = select(
+        func.count(func.distinct(Bot.id)), func.count(func.distinct(Bot.owner_id)), func.count(col(BotVersion.id))
+    ).join(BotVersion, col(BotVersion.bot_id) == Bot.id, isouter=True)
+    return GameCounts(*session.exec(statement.where(Bot.game == game)).one())

@@ -1,0 +1,52 @@
+"""What went wrong lately, over all seasons: for operators. Each figure is of a bounded number of the newest rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlmodel import Session, col, func, select
+
+from league.service.people.person import Person
+from league.states import MatchState
+from league.tables import Attempt, Match, Participant
+
+NEWEST = 1000
+"""Attempts and matches that the figures are of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """`voids`: of the newest attempts at matches, how many are void, by cause (our failures). `faults`: of the newest
+    finished matches' seats, how many failed, by fault (the bots'). Both with when the first of them ended; None: there
+    is none.
+    """
+
+    attempts: int
+    attempts_since: datetime | None
+    voids: Mapping[str, int]
+    matches: int
+    matches_since: datetime | None
+    faults: Mapping[str, int]
+
+
+def conditions(session: Session, asker: Person) -> Conditions:
+    """How the newest matches went. Raises NotAllowed."""
+    asker.must_administer()
+    newest = select(Attempt.cause, Attempt.finished_at).where(col(Attempt.match_id).is_not(None))
+    attempts = newest.order_by(col(Attempt.id).desc()).limit(NEWEST).subquery()
+    counted = select(attempts.c.cause, func.count(), func.min(attempts.c.finished_at)).group_by(attempts.c.cause)
+    causes = {cause: (count, first) for cause, count, first in session.exec(counted)}
+    done = select(Match.id, Match.finished_at).where(Match.state == MatchState.DONE)
+    matches = dict(session.exec(done.order_by(col(Match.id).desc()).limit(NEWEST)).all())
+    failed = (Participant.match_id >= min(matches, default=0), col(Participant.fault).is_not(None))
+    faults = select(Participant.fault, func.count()).where(*failed).group_by(col(Participant.fault))
+    return Conditions(
+        attempts=sum(count for count, _ in causes.values()),
+        attempts_since=min((first for _, first in causes.values()), default=None),
+        voids={cause: count for cause, (count, _) in sorted(causes.items()) if cause != "played"},
+        matches=len(matches),
+        matches_since=min((ended for ended in matches.values() if ended is not None), default=None),
+        faults={str(fault): count for fault, count in session.exec(faults) if fault is not None},
+    )

@@ -1,0 +1,380 @@
+"""Looking at matches: lists by cursor, one match with its evidence, and what only an author may see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, exists, or_
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, select
+
+from engine.core import Fault
+from league.errors import BadCursor, NotFound, WrongState
+from league.service.ground.causes import machine_numbers, told, told_evidence
+from league.service.people.person import Person
+from league.service.people.teams import owned_by
+from league.service.series.deals import withheld
+from league.service.views.uncounted import Bearing, Uncounted, bearings, why_not_played
+from league.states import MatchState
+from league.tables import (
+    Attempt,
+    Bot,
+    BotVersion,
+    Ending,
+    LatencySummary,
+    Match,
+    Participant,
+    Season,
+    User,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FaultInfo:
+    """Where and why a seat failed."""
+
+    fault: Fault
+    command: str
+    elapsed_ms: float | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeatInfo:
+    """Who sat where, and how it ended for them."""
+
+    seat: int
+    bot_id: int
+    bot: str
+    author: str
+    version: int
+    rank: int | None
+    points: str | None
+    fault: FaultInfo | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchInfo:
+    """One line of a list. `seed` (hexadecimal) and `transcript_sha256` are None until the match is done, and for as
+    long as another with the same dice is to be played (`league.service.series.deals`). `attempt`: which seed of the
+    list that `seed` stands for the match was played with, or is to be. `deal`: the seed's number among those that
+    follow from the season's secret; None: it was drawn by itself.
+
+    `uncounted`: why a match that is done is not in the log of results; None: it is, or it is not done. `repeats_id`:
+    the match that was ruled out and in whose place this one is played.
+    """
+
+    id: int
+    season_id: int
+    series_id: int
+    game: str
+    state: MatchState
+    rated: bool
+    commitment: str
+    seed: str | None
+    deal: int | None
+    attempt: int
+    transcript_sha256: str | None
+    created_at: datetime
+    finished_at: datetime | None
+    seats: tuple[SeatInfo, ...]
+    uncounted: Uncounted | None
+    repeats_id: int | None
+
+    @property
+    def withheld(self) -> bool:
+        """Whether it is done, and other matches with its dice are not."""
+        return self.state is MatchState.DONE and self.seed is None
+
+    @property
+    def names(self) -> list[str]:
+        """The bots by seat; with their authors where two have one name, with their versions where one meets itself (at
+        a promotion gate).
+        """
+        return [f"{seat.bot}{self._told_apart(seat)}" for seat in self.seats]
+
+    def _told_apart(self, seat: SeatInfo) -> str:
+        namesakes = [other.bot_id for other in self.seats if other.bot == seat.bot]
+        author = f" ({seat.author})" if len(set(namesakes)) > 1 else ""
+        return author + (f" v{seat.version}" if namesakes.count(seat.bot_id) > 1 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptInfo:
+    """One row of the ledger. `match_id` None: it befell the whole series. `seed_number`: which seed of the match's list
+    it was played with; None: none, or from before there were lists. `machine`: its number.
+    """
+
+    match_id: int | None
+    seed_number: int | None
+    machine: int | None
+    cause: str
+    detail: str
+    evidence: dict[str, Any]
+    started_at: datetime | None
+    finished_at: datetime
+
+    @property
+    def seat(self) -> int | None:
+        """The seat that was to answer when it failed; None: none alone, or it was played."""
+        return self.evidence.get("seat")
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyInfo:
+    """One seat's response times to one command, in nanoseconds."""
+
+    seat: int
+    command: str
+    limit_ns: int
+    prompts: int
+    mean_ns: int
+    worst_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchDetail:
+    """A match with everything that everyone may see. `not_played`: why it was abandoned, or empty."""
+
+    match: MatchInfo
+    not_played: str
+    attempts: tuple[AttemptInfo, ...]
+    latencies: tuple[LatencyInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EndingInfo:
+    """What became of one's own bot's process in a match."""
+
+    seat: int
+    bot: str
+    version: int
+    exit_code: int | None
+    signal: int | None
+    lingered: bool
+    stderr: str
+    cpu_ns: int | None
+    peak_memory_bytes: int | None
+
+
+def matches(
+    session: Session,
+    *,
+    season_id: int | None = None,
+    bot_id: int | None = None,
+    opponent_id: int | None = None,
+    state: MatchState | None = None,
+    finished_since: datetime | None = None,
+    before: int | None = None,
+    limit: int = 50,
+) -> list[MatchInfo]:
+    """The newest matches first, those that come after the match `before`. `opponent_id`: only those of `bot_id`
+    against it.
+
+    Where matches that wait or are being played are among them, the newest is the last that was planned. Those that were
+    played (`state` done) come in the order of their ends, the last first: whole series end at once, and in any order.
+    So do, with `finished_since`, those that ended at that instant or later, done or abandoned. A result is seen a
+    moment after the end that it tells, so who follows looks back a little.
+
+    Raises:
+        BadCursor: of a list by end, if `before` is no match that has ended.
+    """
+    number, ended = col(Match.id), col(Match.finished_at)
+    statement = select(Match, Season.game).join(Season, col(Season.id) == Match.season_id)
+    if bot_id is not None:
+        statement = statement.join(Participant, col(Participant.match_id) == Match.id)
+        statement = statement.where(Participant.bot_id == bot_id)
+        statement = statement.where(~_another_seat(bot_id, lambda seat, other: other < seat))  # versions of one meet
+        number = col(Participant.match_id)  # which has an index
+        if state is MatchState.DONE:
+            ended = col(Participant.finished_at)  # and so has this
+    if opponent_id is not None:
+        statement = statement.where(_another_seat(opponent_id, lambda seat, other: other != seat))
+    if season_id is not None:
+        statement = statement.where(Match.season_id == season_id)
+    if state is not None:
+        statement = statement.where(Match.state == state)
+    if finished_since is not None:
+        statement = statement.where(ended >= finished_since)
+    if finished_since is not None or state is MatchState.DONE:
+        statement = statement.where(ended.is_not(None)).order_by(ended.desc(), number.desc())
+        if before is not None:
+            at = _end(session, before)
+            statement = statement.where(ended <= at, or_(ended < at, number < before))
+    else:
+        statement = statement.order_by(number.desc())
+        if before is not None:
+            statement = statement.where(number < before)
+    rows = session.exec(statement.limit(limit)).all()
+    untold = withheld(session, [row for row, _ in rows])
+    seats = _seats(session, [row.id for row, _ in rows], untold)
+    known = bearings(session, [row for row, _ in rows])
+    return [_view(row, game, seats[row.id], known[row.id], row.id not in untold) for row, game in rows]
+
+
+def _another_seat(bot_id: int, where: Callable[[Any, Any], ColumnElement[bool]]) -> ColumnElement[bool]:
+    """Whether a bot has another seat of the participant's match, by its number and the participant's."""
+    other = aliased(Participant)
+    there = (col(other.match_id) == col(Participant.match_id), col(other.bot_id) == bot_id)
+    return exists().where(*there, where(col(Participant.seat), col(other.seat)))
+
+
+def _end(session: Session, match_id: int) -> datetime:
+    """When a match ended that a list is to go on after. Raises BadCursor."""
+    found = session.exec(select(Match.finished_at).where(Match.id == match_id)).first()
+    if found is None:
+        raise BadCursor
+    return found
+
+
+def match_detail(session: Session, match_id: int) -> MatchDetail:
+    """One match with its attempts and response times. Raises NotFound."""
+    statement = select(Match, Season.game).join(Season, col(Season.id) == Match.season_id)
+    found = session.exec(statement.where(Match.id == match_id)).first()
+    if found is None:
+        raise NotFound("match", match_id)
+    row, game = found
+    attempts = attempts_at(session, match_id, row.series_id)
+    times = select(LatencySummary).where(LatencySummary.match_id == match_id)
+    latencies = tuple(
+        LatencyInfo(t.seat, t.command, t.limit_ns, t.prompts, t.total_ns // max(t.prompts, 1), t.worst_ns)
+        for t in session.exec(times.order_by(col(LatencySummary.seat), col(LatencySummary.command)))
+    )
+    bearing = bearings(session, [row])[row.id]
+    not_played = ""
+    if row.state is MatchState.ABANDONED:
+        not_played = why_not_played([(attempt.cause, attempt.detail) for attempt in attempts], bearing.rejudged_id)
+    untold = withheld(session, [row])
+    view = _view(row, game, _seats(session, [row.id], untold)[row.id], bearing, not untold)
+    return MatchDetail(view, not_played, attempts, latencies)
+
+
+def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptInfo, ...]:
+    """A match's own attempts, and what befell its series as a whole."""
+    whole = (col(Attempt.series_id) == series_id) & col(Attempt.match_id).is_(None)
+    ledger = select(Attempt).where((col(Attempt.match_id) == match_id) | whole).order_by(col(Attempt.id)).limit(200)
+    rows = session.exec(ledger).all()
+    machines = machine_numbers(session, {row.worker for row in rows})
+    return tuple(
+        AttemptInfo(
+            match_id=row.match_id,
+            seed_number=row.seed_number,
+            machine=machines.get(row.worker),
+            cause=row.cause,
+            detail=told(row.cause, row.detail),
+            evidence=told_evidence(row.evidence),
+            started_at=row.started_at,
+            finished_at=row.finished_at,
+        )
+        for row in rows
+    )
+
+
+def transcript_of(session: Session, match_id: int) -> str:
+    """The name of a match's transcript in the blob store; it holds the seed, so only of one whose dice may be told.
+
+    Raises:
+        NotFound, WrongState.
+    """
+    row = session.get(Match, match_id)
+    if row is None:
+        raise NotFound("match", match_id)
+    if row.transcript_sha256 is None:
+        raise WrongState.of_match(row.state, "there is a transcript only of one that was played to its end")
+    must_be_told(session, row)
+    return row.transcript_sha256
+
+
+def must_be_told(session: Session, match: Match) -> None:
+    """Raises WrongState: another match with the same dice is not over."""
+    if withheld(session, [match]):
+        raise WrongState.withheld()
+
+
+def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple[str, int]]:
+    """The seats of the asker's own bots, each with the bot's name and the version's number.
+
+    Raises:
+        NotFound: there is no such match, or none of the asker's bots is in it.
+    """
+    mine = (
+        select(Participant.seat, Bot.name, BotVersion.number)
+        .join(Bot, col(Bot.id) == Participant.bot_id)
+        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+        .where(Participant.match_id == match_id, owned_by(owner))
+        .order_by(col(Participant.seat))
+    )
+    seated = {seat: (name, number) for seat, name, number in session.exec(mine)}
+    if not seated:
+        raise NotFound.own_match(match_id)
+    return seated
+
+
+def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
+    """How the asker's own bots' processes ended, with their stderr; nothing while the dice are still played with.
+
+    Raises:
+        NotFound: as `own_seats` does.
+    """
+    seated = own_seats(session, owner, match_id)
+    if withheld(session, [session.get_one(Match, match_id)]):
+        return []
+    chosen = (Ending.match_id == match_id, col(Ending.seat).in_(list(seated)))
+    return [
+        EndingInfo(
+            seat=row.seat,
+            bot=seated[row.seat][0],
+            version=seated[row.seat][1],
+            exit_code=row.exit_code,
+            signal=row.signal,
+            lingered=row.lingered,
+            stderr=row.stderr,
+            cpu_ns=row.cpu_ns,
+            peak_memory_bytes=row.peak_memory_bytes,
+        )
+        for row in session.exec(select(Ending).where(*chosen).order_by(col(Ending.seat)))
+    ]
+
+
+def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatInfo, ...]]:
+    """By match. The words of a fault may tell a bid, so those of `untold` matches are left out."""
+    statement = (
+        select(Participant, Bot.name, User.name, BotVersion.number)
+        .join(Bot, col(Bot.id) == Participant.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
+        .where(col(Participant.match_id).in_(match_ids))
+        .order_by(col(Participant.match_id), col(Participant.seat))
+    )
+    seats: dict[int, tuple[SeatInfo, ...]] = dict.fromkeys(match_ids, ())
+    for row, bot, author, number in session.exec(statement):
+        fault = None
+        if row.fault is not None:
+            why = "" if row.match_id in untold else row.fault_why or ""
+            fault = FaultInfo(row.fault, row.fault_command or "", row.fault_elapsed_ms, why)
+        seats[row.match_id] += (SeatInfo(row.seat, row.bot_id, bot, author, number, row.rank, row.points, fault),)
+    return seats
+
+
+def _view(row: Match, game: str, seats: tuple[SeatInfo, ...], bearing: Bearing, told: bool) -> MatchInfo:
+    return MatchInfo(
+        id=row.id,
+        season_id=row.season_id,
+        series_id=row.series_id,
+        game=game,
+        state=row.state,
+        rated=row.rated,
+        commitment=row.commitment,
+        seed=row.seed.hex() if told and row.state is MatchState.DONE else None,
+        deal=row.deal,
+        attempt=row.attempt,
+        transcript_sha256=row.transcript_sha256 if told else None,
+        created_at=row.created_at,
+        finished_at=row.finished_at,
+        seats=seats,
+        uncounted=bearing.uncounted,
+        repeats_id=bearing.repeats_id,
+    )

@@ -1,0 +1,124 @@
+"""What is going on: series that are being played, and uploads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy
+from sqlmodel import Session, col, func, select
+
+from league.service.jobs.exhibitions import playable
+from league.service.series.live import live_matches
+from league.states import SeriesState, VersionState
+from league.tables import Bot, BotVersion, Match, Participant, Season, Series, User
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """An upload, for lists of what is new."""
+
+    bot_id: int
+    bot: str
+    author: str
+    game: str
+    number: int
+    state: VersionState
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSeries:
+    """Matches that a worker plays now. `bots`: ids and names, in the first match's seats; `live_match_id`: the one
+    that can be watched at this moment, if any.
+    """
+
+    id: int
+    season_id: int
+    season: str
+    game: str
+    started_at: datetime | None
+    matches: int
+    first_match_id: int
+    bots: tuple[tuple[int, str], ...]
+    live_match_id: int | None = None
+
+
+def running_series(session: Session, limit: int) -> list[RunningSeries]:
+    """Those that began last first."""
+    statement = (
+        select(Series, Season)
+        .join(Season, col(Season.id) == Series.season_id)
+        .where(Series.state == SeriesState.RUNNING)
+        .order_by(col(Series.started_at).desc())
+        .limit(limit)
+    )
+    running = session.exec(statement).all()
+    of_these = col(Match.series_id).in_([series.id for series, _ in running])
+    matches = select(Match.series_id, func.min(Match.id), func.count()).where(of_these).group_by(col(Match.series_id))
+    counted = {series_id: (first, count) for series_id, first, count in session.exec(matches)}
+    seated = (
+        select(Participant.match_id, Bot.id, Bot.name)
+        .join(Bot, col(Bot.id) == Participant.bot_id)
+        .where(col(Participant.match_id).in_([first for first, _ in counted.values()]))
+        .order_by(col(Participant.match_id), col(Participant.seat))
+    )
+    bots: dict[int, tuple[tuple[int, str], ...]] = {}
+    for match_id, bot_id, name in session.exec(seated):
+        bots[match_id] = (*bots.get(match_id, ()), (bot_id, name))
+    live = live_matches(session, list(counted))
+    return [
+        RunningSeries(
+            id=series.id,
+            season_id=season.id,
+            season=season.name,
+            game=season.game,
+            started_at=series.started_at,
+            matches=count,
+            first_match_id=first,
+            bots=bots[first],
+            live_match_id=live.get(series.id),
+        )
+        for series, season in running
+        for first, count in (counted[series.id],)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyBot:
+    """A bot that can play, with its newest version that is ready."""
+
+    bot_id: int
+    bot: str
+    author: str
+    number: int
+
+
+def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
+    """Those that people may play against: whose newest version that may came last."""
+    newest = func.max(BotVersion.number)
+    statement = (
+        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), newest)
+        .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
+        .join(User, col(User.id) == col(Bot.owner_id))
+        .where(col(Bot.game) == game, col(Bot.plays_people).is_(True), col(Bot.retired_at).is_(None), *playable())
+        .group_by(col(Bot.id), col(Bot.name), col(User.name))
+        .order_by(func.max(BotVersion.id).desc())
+        .limit(limit)
+    )
+    return [ReadyBot(*row) for row in session.connection().execute(statement)]
+
+
+def newest_versions(session: Session, game: str | None, limit: int) -> list[NewVersion]:
+    """The newest uploads of a game, or (None) of all."""
+    chosen = [getattr(BotVersion, name) for name in ("number", "state", "created_at")]
+    statement = (
+        sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), col(Bot.game), *chosen)
+        .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
+        .join(User, col(User.id) == col(Bot.owner_id))
+        .order_by(col(BotVersion.id).desc())
+        .limit(limit)
+    )
+    if game is not None:
+        statement = statement.where(col(Bot.game) == game)
+    return [NewVersion(*row) for row in session.connection().execute(statement)]

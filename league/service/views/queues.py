@@ -1,0 +1,120 @@
+"""How the queues stand, from the database: for operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sqlmodel import Session, col, func, select
+
+from engine.core import Fault
+from league.database import now
+from league.service.course.schedule import has_unplayed
+from league.service.jobs.exhibiting import NO_WORKER
+from league.service.jobs.exhibitions import LEFT
+from league.service.series.hosts import judging_slots
+from league.states import PLAYING, ExhibitionState, SeasonState, SeriesState, VersionState
+from league.tables import BotVersion, Exhibition, RatingSnapshot, Season, Series
+
+RANKED = (SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FINALS)
+"""States in which results come in, and rankings follow."""
+
+
+ENDED_WITHIN = timedelta(days=1)
+"""Matches of people that ended are told of for so long."""
+
+ENDS: Mapping[str | None, str] = {None: "played", Fault.EXITED: "resigned", Fault.TIMEOUT: "late"}
+"""Of a match that was played, by what the person did wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueInfo:
+    """One queue. `oldest_seconds`: how long the row that waits longest has waited; 0 where none does."""
+
+    name: str
+    rows: Mapping[str, int]
+    oldest_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Queues:
+    """All queues, and how old the newest ranking of each season is that goes on; `behind`: those whose log of results
+    has changed since theirs. `exhibitions_ended`: how people's matches of the last day ended: played, resigned, late,
+    left (before it began), no-worker, or a cause of ours. `slots`: matches that can be played at a time by the machines
+    that judge; `idle_slots`: those of them that play and build nothing, although matches are unplayed.
+    """
+
+    queues: tuple[QueueInfo, ...]
+    slots: int
+    idle_slots: int
+    ranking_age_seconds: Mapping[int, float]
+    behind: frozenset[int]
+    exhibitions_ended: Mapping[str, int]
+
+
+def queues(session: Session) -> Queues:
+    """How things stand now. Of a league's own jobs only unfinished and abandoned rows are counted, of people's matches
+    those of a day: their number stays small.
+    """
+    at = now(session)
+    last = select(func.max(RatingSnapshot.id)).where(RatingSnapshot.season_id == Season.id)
+    newest = (
+        select(Season, RatingSnapshot.created_at)
+        .join(RatingSnapshot, col(RatingSnapshot.id) == last.correlate(Season).scalar_subquery())
+        .where(col(Season.state).in_(RANKED))
+    )
+    ages, behind = {}, set()
+    for season, created_at in session.exec(newest):
+        ages[season.id] = (at - created_at).total_seconds()
+        if season.log_serial != season.rated_serial:
+            behind.add(season.id)
+    builds = (VersionState.UPLOADED, VersionState.BUILDING)
+    series = (SeriesState.QUEUED, SeriesState.RUNNING, SeriesState.ABANDONED)
+    exhibitions = (ExhibitionState.QUEUED, ExhibitionState.RUNNING)
+    queued = (
+        _queue(session, "build", BotVersion, builds, at),
+        _queue(session, "play", Series, series, at),
+        _queue(session, "exhibition", Exhibition, exhibitions, at),
+    )
+    slots = judging_slots(session)
+    return Queues(queued, slots, _idle(session, slots, queued), ages, frozenset(behind), _ended(session, at))
+
+
+def _idle(session: Session, slots: int, queued: Sequence[QueueInfo]) -> int:
+    builds, series, _ = queued
+    idle = slots - series.rows[SeriesState.RUNNING] - builds.rows[VersionState.BUILDING]
+    if idle <= 0:
+        return 0
+    if series.rows[SeriesState.QUEUED]:
+        return idle
+    seasons = session.exec(select(Season).where(col(Season.state).in_(PLAYING)))
+    return idle if any(has_unplayed(session, season) for season in seasons) else 0
+
+
+def _ended(session: Session, at: datetime) -> dict[str, int]:
+    lately = col(Exhibition.finished_at) > at - ENDED_WITHIN
+    counted = select(Exhibition.state, Exhibition.fault, Exhibition.cause, func.count()).where(lately)
+    by = (col(Exhibition.state), col(Exhibition.fault), col(Exhibition.cause))
+    ended = dict.fromkeys((*ENDS.values(), LEFT, NO_WORKER), 0)
+    for state, fault, cause, count in session.exec(counted.group_by(*by)):
+        end = ENDS.get(fault, str(fault)) if state is ExhibitionState.DONE else cause
+        ended[end] = ended.get(end, 0) + count
+    return ended
+
+
+def _queue(
+    session: Session,
+    name: str,
+    table: type[BotVersion] | type[Series] | type[Exhibition],
+    counted: tuple[StrEnum, ...],
+    at: datetime,
+) -> QueueInfo:
+    waiting = counted[0]
+    rows = {}
+    for state in counted:
+        rows[state.value] = session.exec(select(func.count()).select_from(table).where(col(table.state) == state)).one()
+    oldest = select(table.queued_at).where(col(table.state) == waiting).order_by(col(table.queued_at)).limit(1)
+    queued_at = session.exec(oldest).first()
+    return QueueInfo(name, rows, (at - queued_at).total_seconds() if queued_at is not None else 0.0)

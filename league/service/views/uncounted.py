@@ -1,0 +1,108 @@
+"""Why a match is not in the log of results, for people: the other face of `league.service.ground.counting`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlmodel import Session, col, select
+
+from league.service.course.states import FINALS_BEGAN, SEASON_CLOSED
+from league.service.seasons.absence import ENTRY_ABSENT
+from league.service.seasons.gates import CHALLENGE_OVER
+from league.states import WITH_RESULT, Absence, Purpose
+from league.tables import AbsentEntry, Bot, Match, Participant, Series, VoidedMatch
+from league.words import Uncounting
+
+DROPPED = frozenset({ENTRY_ABSENT, CHALLENGE_OVER, FINALS_BEGAN, SEASON_CLOSED})
+"""Causes in the ledger of series that were not played because nobody wanted them any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uncounted:
+    """Why a finished match does not count. `rejudged_id`: the match that is played in its place."""
+
+    cause: Uncounting
+    sentence: str
+    rejudged_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bearing:
+    """What a match has to do with the ranking. `repeats_id`: the match in whose place it is played; `rejudged_id`: the
+    one that is played in its own.
+    """
+
+    uncounted: Uncounted | None
+    repeats_id: int | None
+    rejudged_id: int | None
+
+
+def bearings(session: Session, matches: Sequence[Match]) -> dict[int, Bearing]:
+    """Of each of these matches, by id."""
+    ids = [match.id for match in matches]
+    statement = (
+        select(Match.id, Series.purpose, VoidedMatch)
+        .join(Series, col(Series.id) == Match.series_id)
+        .join(VoidedMatch, col(VoidedMatch.match_id) == Match.id, isouter=True)
+        .where(col(Match.id).in_(ids))
+    )
+    found: dict[int, tuple[str, VoidedMatch | None]] = {
+        match_id: (purpose, voided) for match_id, purpose, voided in session.exec(statement)
+    }
+    disqualified = _disqualified(session, ids)
+    bearings = {}
+    for match in matches:
+        purpose, voided = found[match.id]
+        why = None
+        if match.state in WITH_RESULT:
+            why = _why(match, Purpose(purpose), voided, disqualified.get(match.id, []))
+        bearings[match.id] = Bearing(why, match.repeats_id, None if voided is None else voided.rejudged_id)
+    return bearings
+
+
+def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None) -> str:
+    """Sentences on an abandoned match, from the causes and details of its attempts, the oldest first."""
+    again = "" if rejudged_id is None else f" It is played again as match {rejudged_id}."
+    if not attempts:
+        return f"The service failed.{again}"
+    cause, detail = attempts[-1]
+    if cause in DROPPED:
+        return detail
+    return f"The service failed at every attempt, the last time by {cause}.{again}"
+
+
+def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualified: Sequence[str]) -> Uncounted | None:
+    """The first reason that holds: a ruling on the match itself, what it was played for, its result, who played."""
+    if voided is not None and voided.rejudged_id is not None:
+        sentence = f"An organiser has it played again, as match {voided.rejudged_id}: {voided.reason}"
+        return Uncounted(Uncounting.REJUDGED, sentence, voided.rejudged_id)
+    if voided is not None:
+        return Uncounted(Uncounting.VOIDED, f"An organiser took it out of the log of results: {voided.reason}")
+    if purpose is Purpose.CHALLENGE:
+        return Uncounted(Uncounting.GATE, "It was played at a promotion gate, whose matches are never rated.")
+    if not match.rated:
+        return Uncounted(Uncounting.NO_WINNER, "Every bot in it was at fault; nobody won, and nobody is rated for it.")
+    if disqualified:
+        names, are = " and ".join(disqualified), "is" if len(disqualified) == 1 else "are"
+        return Uncounted(Uncounting.DISQUALIFIED, f"{names} {are} disqualified in this season.")
+    return None
+
+
+def _disqualified(session: Session, match_ids: Sequence[int]) -> Mapping[int, list[str]]:
+    """The names of disqualified bots in the matches that have any, by seat."""
+    statement = (
+        select(Participant.match_id, Bot.name)
+        .join(Match, col(Match.id) == Participant.match_id)
+        .join(
+            AbsentEntry,
+            (col(AbsentEntry.season_id) == Match.season_id) & (col(AbsentEntry.bot_id) == Participant.bot_id),
+        )
+        .join(Bot, col(Bot.id) == Participant.bot_id)
+        .where(col(Participant.match_id).in_(match_ids), AbsentEntry.absence == Absence.DISQUALIFIED)
+        .order_by(col(Participant.match_id), col(Participant.seat))
+    )
+    names: dict[int, list[str]] = {}
+    for match_id, name in session.exec(statement):
+        names.setdefault(match_id, []).append(name)
+    return names

@@ -1,0 +1,255 @@
+"""Void attempts by version, by the seat that was to answer and by machine: whose matches fail more often than others'?
+
+A void attempt blames nobody and pays nobody. But a bot that has found a way to bring one about would use it when it is
+losing, and then more attempts fail while it is to answer than its share. So each version is compared with the field on
+the same machines: of the void attempts of a machine, given how many attempts each of the two took part in, how many
+would be its own by chance? The exact probability of as many or more is that of a sum of binomials, one for each machine
+(the conditional test of two Poisson rates: Przyborowski and Wilenski, Biometrika 31, 1940).
+
+A bot might as well bring down what carries its series: the engine, the boxes, the worker. Such a failure befalls no
+match, and nobody was to answer, so it counts to every version of the series; who causes it has it in all its series,
+an opponent in a few. A series counts once for each machine that failed at it, or one that is tried again and again
+while an engine is down would look like guilt. These are a binomial of their own in the same sum.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import binom
+from sqlalchemy import ColumnElement
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, func, select
+
+from league.service.ground.causes import machine_numbers
+from league.service.people.person import Person
+from league.service.series.carrying_out import BLAMELESS
+from league.service.series.outcomes import PLAYED
+from league.tables import Attempt, Bot, BotVersion, Match, Participant, Season
+
+LEAST_VOIDS = 3
+"""Fewer are never shown as too many."""
+
+MOST_LIKELY = 0.001
+"""What is less likely by chance than this is shown to organisers. In a season of 100 innocent versions it befalls one
+in ten seasons: it is a reason to look, and no verdict."""
+
+NEWEST = 30_000
+"""Attempts of the whole league that are looked at. Counting all of a season of a million matches took seconds, and
+what a bot does now is what an organiser must see."""
+
+NO_BOTS_DOING = BLAMELESS - {"engine"}
+"""Causes of a failed series that no bot can bring about; what the engine fails at it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A version on a machine: the attempts at its matches there, and the void ones in which it was to answer; or
+    (`whole_series`) its series there, and those that failed as a whole.
+    """
+
+    version_id: int
+    machine: int
+    attempts: int
+    voids: int
+    whole_series: bool = False
+
+    @property
+    def stratum(self) -> tuple[int, bool]:
+        """What it is compared within."""
+        return self.machine, self.whole_series
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A version against the field. `attempts` at its matches; `voids`: those in which it was to answer, and its series
+    that failed as a whole. `expected`: how many it would have at the others' rates. `by_machine`: its own, by the
+    machine's number.
+    """
+
+    version_id: int
+    attempts: int
+    voids: int
+    expected: float
+    p_value: float
+    by_machine: Mapping[int, int]
+
+    @property
+    def flagged(self) -> bool:
+        """Whether an organiser should look at it."""
+        return self.voids >= LEAST_VOIDS and self.p_value < MOST_LIKELY
+
+
+@dataclass(frozen=True, slots=True)
+class VersionVoids:
+    """The same for people."""
+
+    season_id: int
+    season: str
+    bot_id: int
+    bot: str
+    number: int
+    excess: Excess
+    match_ids: tuple[int, ...]
+
+
+def excesses(shares: Sequence[Share]) -> list[Excess]:
+    """Every version to which such a failure is counted, the least likely first."""
+    attempts: dict[tuple[int, bool], int] = defaultdict(int)
+    voids: dict[tuple[int, bool], int] = defaultdict(int)
+    own: dict[int, list[Share]] = defaultdict(list)
+    for share in shares:
+        attempts[share.stratum] += share.attempts
+        voids[share.stratum] += share.voids
+        own[share.version_id].append(share)
+    found = []
+    for version_id, mine in own.items():
+        total = sum(share.voids for share in mine)
+        if total == 0:
+            continue
+        expected, chances = 0.0, np.ones(1)
+        by_machine: dict[int, int] = {}
+        for share in mine:
+            others = attempts[share.stratum] - share.attempts
+            if others:
+                expected += share.attempts * (voids[share.stratum] - share.voids) / others
+            count, odds = voids[share.stratum], share.attempts / attempts[share.stratum]
+            chances = np.convolve(chances, binom.pmf(np.arange(count + 1), count, odds))
+            if share.voids:
+                by_machine[share.machine] = by_machine.get(share.machine, 0) + share.voids
+        p_value = min(1.0, float(chances[total:].sum()))
+        tried = sum(share.attempts for share in mine if not share.whole_series)
+        found.append(Excess(version_id, tried, total, expected, p_value, by_machine))
+    return sorted(found, key=lambda excess: (excess.p_value, excess.version_id))
+
+
+def season_voids(session: Session, organiser: Person, season_id: int, least: int = 1) -> list[VersionVoids]:
+    """Of the season's versions with void attempts or failed series among the league's newest attempts, the least likely
+    first; nothing where none has as many as `least`. Raises NotAllowed.
+    """
+    organiser.must_organise()
+    recent = _recent(season_id)
+    failures = [*_void_matches(session, recent), *_failed_series(session, recent)]
+    match_ids: dict[int, list[int]] = defaultdict(list)
+    for failure in failures:
+        match_ids[failure.version_id].append(failure.match_id)
+    if max(map(len, match_ids.values()), default=0) < least:
+        return []
+    found = excesses(_shares(session, recent, failures))
+    names = _names(session, [excess.version_id for excess in found])
+    season = session.get_one(Season, season_id).name
+    return [
+        VersionVoids(
+            season_id, season, *names[excess.version_id], excess, tuple(dict.fromkeys(match_ids[excess.version_id]))
+        )
+        for excess in found
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What is counted to a version; `series_id`: where a series failed as a whole, `match_id` then being one of its."""
+
+    version_id: int
+    worker: str
+    match_id: int
+    series_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Recent:
+    """The season's attempts by workers among the league's newest, as a table and what holds of its rows."""
+
+    attempt: type[Attempt]
+    season_id: int
+
+    def where(self, *more: ColumnElement[bool]) -> tuple[ColumnElement[bool], ...]:
+        """These, and `more`."""
+        return (col(self.attempt.season_id) == self.season_id, col(self.attempt.worker).is_not(None), *more)
+
+
+def _recent(season_id: int) -> _Recent:
+    # Newest first and so many: a walk back from the table's end. A least id was looked for among all of the season's.
+    newest = select(Attempt).order_by(col(Attempt.id).desc()).limit(NEWEST)
+    return _Recent(aliased(Attempt, newest.subquery()), season_id)
+
+
+def _void_matches(session: Session, recent: _Recent) -> list[_Failure]:
+    """Each to the version that was to answer."""
+    attempt = recent.attempt
+    failed = recent.where(col(attempt.cause) != PLAYED, col(attempt.match_id).is_not(None))
+    voids = session.exec(select(attempt).where(*failed).order_by(col(attempt.id))).all()
+    of_matches = select(Participant).where(col(Participant.match_id).in_({void.match_id for void in voids}))
+    seated = {(seat.match_id, seat.seat): seat.version_id for seat in session.exec(of_matches)} if voids else {}
+    return [
+        _Failure(version_id, void.worker, void.match_id)
+        for void in voids
+        if void.worker is not None
+        and void.match_id is not None
+        and (version_id := seated.get((void.match_id, void.evidence.get("seat", -1)))) is not None
+    ]
+
+
+def _failed_series(session: Session, recent: _Recent) -> list[_Failure]:
+    """Each to all its versions."""
+    attempt = recent.attempt
+    whole = recent.where(
+        col(attempt.match_id).is_(None), col(attempt.series_id).is_not(None), col(attempt.cause).not_in(NO_BOTS_DOING)
+    )
+    failed = session.exec(select(attempt.series_id, attempt.worker).where(*whole).distinct()).all()
+    if not failed:
+        return []
+    of_series = col(Match.series_id).in_({series_id for series_id, _ in failed})
+    seated = (
+        select(Match.series_id, Participant.version_id, func.min(Match.id))
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .where(of_series)
+        .group_by(col(Match.series_id), col(Participant.version_id))
+    )
+    versions: dict[int | None, list[tuple[int, int]]] = defaultdict(list)
+    for series_id, version_id, match_id in session.exec(seated):
+        versions[series_id].append((version_id, match_id))
+    return [
+        _Failure(version_id, worker or "", match_id, series_id)
+        for series_id, worker in failed
+        for version_id, match_id in versions[series_id]
+    ]
+
+
+def _shares(session: Session, recent: _Recent, failures: Sequence[_Failure]) -> list[Share]:
+    """Every version of the season on every machine."""
+    attempt = recent.attempt
+    # PostgreSQL would read all participants there ever were; matches that are played now are seldom old.
+    oldest = session.exec(select(func.min(attempt.match_id)).where(*recent.where())).one() or 0
+    counted = (
+        select(Participant.version_id, attempt.worker, func.count(), func.count(col(attempt.series_id).distinct()))
+        .join(attempt, col(attempt.match_id) == Participant.match_id)
+        .where(*recent.where(col(Participant.match_id) >= oldest))
+        .group_by(col(Participant.version_id), col(attempt.worker))
+    )
+    rows = [(version, worker or "", matches, series) for version, worker, matches, series in session.exec(counted)]
+    machines = machine_numbers(session, {worker for _, worker, *_ in rows} | {failure.worker for failure in failures})
+    tries: dict[tuple[int, int, bool], int] = defaultdict(int)
+    voids: dict[tuple[int, int, bool], int] = defaultdict(int)
+    for version, worker, matches, series in rows:
+        tries[version, machines.get(worker, 0), False] += matches
+        tries[version, machines.get(worker, 0), True] += series
+    of_series = set()
+    for failure in failures:
+        key = failure.version_id, machines.get(failure.worker, 0)
+        if failure.series_id is None:
+            voids[*key, False] += 1
+        elif (*key, failure.series_id) not in of_series:
+            of_series.add((*key, failure.series_id))
+            tries[*key, True] += 1
+            voids[*key, True] += 1
+    return [Share(*key[:2], count, voids[key], key[2]) for key, count in tries.items()]
+
+
+def _names(session: Session, version_ids: Sequence[int]) -> dict[int, tuple[int, str, int]]:
+    named = select(BotVersion.id, Bot.id, Bot.name, BotVersion.number).join(Bot, col(Bot.id) == BotVersion.bot_id)
+    rows = session.exec(named.where(col(BotVersion.id).in_(version_ids)))
+    return {version_id: (bot_id, bot, number) for version_id, bot_id, bot, number in rows}

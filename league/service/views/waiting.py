@@ -1,0 +1,200 @@
+"""What stands between a bot and its next result in a season, and an honest guess of how long it takes.
+
+Theory of operation
+-------------------
+Machines play for every season, and a series hands in its results when the whole of it is over. So what is ahead of a
+bot is the matches of all series that come before its first one, in the order in which workers take them
+(`league.service.series.turns`), and then its own series. The guess is a plain quotient: those matches, each as long as
+its season's matches took lately, divided by the number of series that are played at this moment, half of each of which
+is taken to be over. It foresees no change: no machine that comes or stops, nobody who is let in ahead. Nothing is
+guessed where nothing is being played, or where too few series of a season ahead have ended within the last hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlmodel import Session, col, func, select
+
+from engine.figures import counted
+from league.database import now
+from league.errors import NotFound
+from league.service.seasons.entries import EntryInfo, entry_info
+from league.service.series.turns import turn
+from league.states import UNFINISHED, MatchState, SeasonState, SeriesState
+from league.tables import BotVersion, Match, Participant, Season, Series
+
+LATELY = timedelta(hours=1)
+"""What a match takes is told by series that ended within this time,"""
+
+ENOUGH, LOOKED_AT = 3, 20
+"""by so many of a season at least, and at most."""
+
+MOST_AHEAD = 5000
+"""Series that are looked at; a queue of more is as good as endless."""
+
+NOT_LATELY = "How long that takes cannot be said: too few series have ended within the last hour."
+NOTHING_PLAYED = "How long that takes cannot be said: no machine is playing at this moment."
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How long a bot, or one version of it, waits for its next result in a season.
+
+    `playing`, `planned`: its own matches in series that are being played, and in series that wait. `before`: matches of
+    others that come before the first of `planned`, or that wait at all where it has none. `seconds`: until the next
+    result, by today's pace; None: it cannot be said. `over`: by itself nothing more will come. `sentence`: all of it,
+    for people.
+    """
+
+    playing: int
+    planned: int
+    before: int
+    seconds: int | None
+    over: bool
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """A series that waits or is played, with the matches that are left of it."""
+
+    id: int
+    season_id: int
+    started_at: datetime | None  # None: it waits
+    matches: int
+
+
+def waiting(session: Session, season_id: int, bot_id: int, version: int | None = None) -> Waiting:
+    """How things stand. Raises NotFound: the bot is not in that season, or has no such version."""
+    entry = entry_info(session, season_id, bot_id)
+    season = session.get_one(Season, season_id)
+    own = _own_series(session, season_id, bot_id, version)
+    unfinished = _unfinished(session)
+    played = [series for series in unfinished if series.started_at is not None]
+    queued = [series for series in unfinished if series.started_at is None]
+    first = next((place for place, series in enumerate(queued) if series.id in own), None)
+    playing = [series for series in played if series.id in own]
+    planned = sum(series.matches for series in queued if series.id in own)
+    ahead = queued[:first]
+    before = sum(series.matches for series in ahead)
+    if playing or first is not None:
+        pace = _pace(session, {series.season_id for series in unfinished})
+        mine = playing or [queued[first or 0]]
+        seconds = _seconds(now(session), pace, mine, [] if playing else ahead, played)
+        matches = sum(series.matches for series in playing)
+        how = _expected(seconds, bool(played))
+        sentence = f"{_place(matches, planned, before)} {how}"
+        return Waiting(matches, planned, before, seconds, over=False, sentence=sentence)
+    why_not = _no_more(season, entry, version)
+    return Waiting(0, 0, before, None, why_not != "", why_not or _undrawn(season, before))
+
+
+def _own_series(session: Session, season_id: int, bot_id: int, version: int | None) -> set[int]:
+    """Unfinished series in which the bot has a seat."""
+    statement = (
+        select(Match.series_id)
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .where(Match.season_id == season_id, Match.state == MatchState.SCHEDULED, Participant.bot_id == bot_id)
+    )
+    if version is not None:
+        known = select(BotVersion.id).where(BotVersion.bot_id == bot_id, BotVersion.number == version)
+        version_id = session.exec(known).first()
+        if version_id is None:
+            raise NotFound("version", version)
+        statement = statement.where(Participant.version_id == version_id)
+    return set(session.exec(statement.distinct()))
+
+
+def _unfinished(session: Session) -> list[_Ahead]:
+    """All series of all seasons that wait or are played, those that wait in their turn."""
+    statement = (
+        select(Series, func.count(col(Match.id)))
+        .join(Match, col(Match.series_id) == Series.id)
+        .where(col(Series.state).in_(UNFINISHED), Match.state == MatchState.SCHEDULED)
+        .group_by(col(Series.id))
+        .order_by(col(Series.queued_at), col(Series.id))
+        .limit(MOST_AHEAD)
+    )
+    return [
+        _Ahead(series.id, series.season_id, series.started_at if series.state is SeriesState.RUNNING else None, matches)
+        for series, matches in sorted(session.exec(statement), key=lambda found: turn(found[0]))
+    ]
+
+
+def _pace(session: Session, season_ids: set[int]) -> Mapping[int, float]:
+    """Seconds that a match of these seasons takes, of those where enough series ended lately."""
+    found = {}
+    for season_id in season_ids:
+        ended = session.exec(
+            select(Series.started_at, Series.finished_at, func.count(col(Match.id)))
+            .join(Match, col(Match.series_id) == Series.id)
+            .where(Series.season_id == season_id, col(Series.finished_at) > now(session) - LATELY)
+            .where(Series.state == SeriesState.DONE, Match.state == MatchState.DONE)
+            .group_by(col(Series.id))
+            .order_by(col(Series.finished_at).desc())
+            .limit(LOOKED_AT)
+        ).all()
+        took = sum((end - begin).total_seconds() for begin, end, _ in ended if begin is not None and end is not None)
+        if len(ended) >= ENOUGH:
+            found[season_id] = took / sum(matches for *_, matches in ended)
+    return found
+
+
+def _seconds(
+    at: datetime, pace: Mapping[int, float], own: Sequence[_Ahead], ahead: Sequence[_Ahead], played: Sequence[_Ahead]
+) -> int | None:
+    """Until the first series of `own` is over: it is played, or waits behind `ahead` and `played`."""
+    wanted = [*own, *ahead, *([] if own[0].started_at else played)]
+    if not played or any(series.season_id not in pace for series in wanted):
+        return None
+
+    def whole(series: _Ahead) -> float:
+        return series.matches * pace[series.season_id]
+
+    if own[0].started_at is not None:
+        left = [whole(series) - (at - series.started_at).total_seconds() for series in own if series.started_at]
+        return round(max(0.0, min(left)))
+    work = sum(whole(series) for series in ahead) + sum(whole(series) / 2 for series in played)
+    return round(work / len(played) + whole(own[0]))
+
+
+def _place(playing: int, planned: int, before: int) -> str:
+    if playing:
+        return f"{counted(playing, 'match', 'matches')} of it {'are' if playing > 1 else 'is'} being played now."
+    wait = f"{counted(planned, 'match', 'matches')} of it {'wait' if planned > 1 else 'waits'}"
+    others = counted(before, "match", "matches")
+    return f"{wait}, {f'after {others} of others' if before else 'and nothing comes before'}."
+
+
+def _expected(seconds: int | None, something_played: bool) -> str:
+    if seconds is None:
+        return NOT_LATELY if something_played else NOTHING_PLAYED
+    if seconds < 10:
+        return "Its next result is due at any moment, at the pace of the last hour."
+    about = f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
+    return f"Its next result comes in about {about}, at the pace of the last hour."
+
+
+def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
+    """Why nothing more comes by itself; "": something may."""
+    if season.state is SeasonState.CLOSED:
+        return "The season is closed: nothing more is played."
+    if entry.absence is not None:
+        return f"It is {entry.absence} in this season: no more matches are drawn for it."
+    if version is not None and version not in (entry.version, entry.challenger):
+        return f"Version {version} gets no more matches: version {entry.version} plays in this season."
+    return ""
+
+
+def _undrawn(season: Season, before: int) -> str:
+    """Of a bot that takes part and has no match yet."""
+    if season.state is SeasonState.SCHEDULED:
+        return "No match of it is drawn yet: the season has not opened."
+    if before:
+        others = counted(before, "match", "matches")
+        wait = f"{others} of others {'wait' if before > 1 else 'waits'}"
+        return f"No match of it is drawn yet: {wait}, and more are drawn as these are played."
+    return "No match of it is drawn at present."

@@ -1,0 +1,369 @@
+"""Back-ups of a whole league: its database and every blob that it names, while everything goes on.
+
+Theory of operation
+-------------------
+*What a back-up is.* A folder holds any number of them and one store of blobs, which they share: content has its name
+for ever, so a further back-up copies only what is new, and reads what lies there already. Each back-up is a folder with
+`database.sqlite3` and `manifest.json`; it appears under its name in one step, when it is complete.
+
+*Consistent.* The database is read at one instant (SQLite's online copy; one REPEATABLE READ transaction on PostgreSQL),
+and the blobs are copied after it. A row is written after the blob that it names, and no blob is ever changed or
+removed, so whatever the snapshot names is there. What happens meanwhile is in the next back-up.
+
+*Damage stops nothing.* A blob that is damaged in the folder is copied anew from the league's store; one that is lost in
+both is named, and the back-up is complete without it. No back-up is removed for its age while all younger ones lack
+something that it has, nor one whose manifest cannot be read: that is told, and for a person to look at.
+
+*Always an SQLite file*, whatever the database was: its schema is made by our own migrations, up to the revision of the
+source, and rows go over value by value. The manifest has for each table the number of its rows and a digest that
+depends on their values only, computed where they came from. Restoring computes it again, from what was written; so a
+league may move from SQLite to PostgreSQL, or back, and it is proved that nothing changed on the way.
+
+Restoring is `league.storage.restore`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+from alembic import command
+from sqlalchemy import Engine, text
+
+from league.blobs import BlobDamaged, BlobMissing, Blobs, to_disk
+from league.config import Settings
+from league.database import Database
+from league.storage.schema import VERSION_TABLE, SchemaAge, migration_config, must_fit, revision
+from league.storage.tablecopy import TableSum, into_one_file, league_in, sums, tables, transfer
+
+FORMAT = 1
+MANIFEST, DATABASE_FILE, BLOBS_FOLDER = "manifest.json", "database.sqlite3", "blobs"
+NAMED_BY = {
+    "bot_version": ("source_sha256", "program_sha256", "trial_sha256"),
+    "match": ("transcript_sha256",),
+    "exhibition": ("transcript_sha256",),
+}
+"""The columns that name blobs."""
+
+PARTIAL = "partial-"
+"""How the folder of a back-up is called until it is complete."""
+
+COPIERS = 8
+"""Blobs on their way at a time: an object store far away is slow for each of them."""
+
+Progress = Callable[[int, int], None]
+"""Called with the number of blobs done and of all."""
+
+
+class BadBackup(Exception):
+    """A back-up cannot be made, or what is there cannot be restored: why, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a back-up says of itself. `missing` blobs were named by the database and nowhere to be had undamaged."""
+
+    format: int
+    taken_at: str
+    source: str  # the kind of database
+    revision: str
+    database_sha256: str
+    tables: dict[str, TableSum]
+    blobs: int
+    blobs_sha256: str  # of their names, sorted, a line each
+    missing: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """One that is complete. `lost`: why each of the `missing` is, where it has just been made."""
+
+    path: Path
+    manifest: Manifest
+    lost: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def store(self) -> Blobs:
+        """The blobs of all back-ups of its folder."""
+        return Blobs((self.path.parent / BLOBS_FOLDER).absolute().as_uri())
+
+    @property
+    def database(self) -> Path:
+        """The database as it was."""
+        return self.path / DATABASE_FILE
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What `prune` did. `spared` is older than what was to be kept, and lacks nothing, as all younger ones do.
+    `unreadable`: why, for each one that it did not touch.
+    """
+
+    removed: int
+    spared: Path | None
+    unreadable: list[str]
+
+
+# Taking one -------------------------------------------------------------------------------------------------------
+
+
+def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: None) -> Backup:
+    """Add a back-up of the deployment to those in `folder`.
+
+    Raises:
+        WrongSchema: there is no league, or this version does not know its schema.
+        BadBackup: another one is being made, or the database was migrated meanwhile.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _alone(folder):
+        taken_at = datetime.now(UTC)
+        name = taken_at.strftime("%Y-%m-%dT%H-%M-%S.%fZ")
+        for left in folder.glob(f"{PARTIAL}*"):  # by one that was killed
+            shutil.rmtree(left)
+        partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder))
+        try:
+            source, schema, held = _snapshot(settings, partial / DATABASE_FILE)
+            names = named_blobs(partial / DATABASE_FILE)
+            store = Blobs((folder / BLOBS_FOLDER).absolute().as_uri())
+            lost = copy_blobs(Blobs(settings.blobs), store, names, progress)
+            manifest = Manifest(
+                format=FORMAT,
+                taken_at=taken_at.isoformat(),
+                source=source,
+                revision=schema,
+                database_sha256=file_sha256(partial / DATABASE_FILE),
+                tables=held,
+                blobs=len(names),
+                blobs_sha256=names_sha256(names),
+                missing=sorted(lost),
+            )
+            (partial / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1) + "\n", "ascii")
+            for path in (partial / DATABASE_FILE, partial / MANIFEST):
+                to_disk(path)
+            partial.rename(folder / name)
+            to_disk(folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return Backup(folder / name, manifest, lost)
+
+
+def prune(folder: Path, keep: int, made: Backup | None = None) -> Pruned:
+    """Remove all but the newest `keep` back-ups, and the blobs that no other one names; never the last one that lacks
+    nothing. `made`: the one that has just been made, whose blobs need not be read again.
+    """
+    with _alone(folder):
+        found, unreadable = backups(folder)
+        gone, kept = found[:-keep], found[-keep:]
+        spared = _last_whole(gone, kept, made)
+        for old in gone:
+            if old is not spared:
+                shutil.rmtree(old.path)
+        removed = len(gone) - (spared is not None)
+        if removed:
+            _sweep(folder)
+    return Pruned(removed, spared.path if spared else None, list(unreadable.values()))
+
+
+def backups(folder: Path) -> tuple[list[Backup], dict[Path, str]]:
+    """The complete back-ups in a folder, the oldest first; and where there is one that cannot be read, why."""
+    found, unreadable = [], {}
+    for path in _complete(folder):
+        try:
+            found.append(read_backup(path))
+        except BadBackup as error:
+            unreadable[path] = str(error)
+    return found, unreadable
+
+
+def read_backup(path: Path) -> Backup:
+    """One back-up; of a folder with several the newest. Raises BadBackup."""
+    if not (path / MANIFEST).exists():
+        inside = _complete(path)
+        if not inside:
+            raise BadBackup(f"There is no complete back-up in {path}.")
+        path = inside[-1]
+    try:
+        stored = json.loads((path / MANIFEST).read_text("ascii"))
+        held = {name: TableSum(**found) for name, found in stored.pop("tables").items()}
+        manifest = Manifest(tables=held, **stored)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise BadBackup(f"{path / MANIFEST} is not a manifest: {error}.") from error
+    if manifest.format != FORMAT:
+        raise BadBackup(f"{path} has format {manifest.format}, and this version knows {FORMAT}.")
+    return Backup(path, manifest)
+
+
+def _complete(folder: Path) -> list[Path]:
+    """Where back-ups are that got their names, the oldest first."""
+    found = (path.parent for path in folder.glob(f"*/{MANIFEST}"))
+    return sorted(path for path in found if not path.name.startswith(PARTIAL))
+
+
+def _last_whole(gone: Sequence[Backup], kept: Sequence[Backup], made: Backup | None) -> Backup | None:
+    """The newest of those to go that lacks nothing, where each one that stays does."""
+    if not gone or any(_is_whole(backup, made) for backup in reversed(kept)):
+        return None
+    return next((backup for backup in reversed(gone) if _is_whole(backup, made)), None)
+
+
+def _is_whole(backup: Backup, made: Backup | None) -> bool:
+    """Whether its league could be restored, and would lack nothing."""
+    if backup.manifest.missing:
+        return False
+    if made is not None and backup.path == made.path:
+        return True
+    try:
+        same = file_sha256(backup.database) == backup.manifest.database_sha256
+    except OSError:
+        return False
+    return same and not copy_blobs(backup.store, None, named_blobs(backup.database))
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the blobs that no back-up names; none, while one of them cannot say which it does."""
+    try:
+        wanted = {name for path in _complete(folder) for name in named_blobs(path / DATABASE_FILE)}
+    except sqlite3.Error:
+        return
+    for path in (folder / BLOBS_FOLDER).glob("??/*.zst"):
+        if path.stem not in wanted:
+            path.unlink()
+
+
+def _snapshot(settings: Settings, file: Path) -> tuple[str, str, dict[str, TableSum]]:
+    """Write the database as it is now to an SQLite file; its kind, its revision, and what its tables hold."""
+    database = Database(settings)
+    try:
+        must_fit(database.engine, SchemaAge.OLDER)
+        found = revision(database.engine)
+        assert found is not None
+        kind = database.engine.dialect.name
+        if kind == "sqlite":
+            _copy_sqlite(database.engine, file)
+            held = sums(file)
+        else:
+            held = _convert(database.engine, found, file)
+    finally:
+        database.close()
+    return kind, found, held
+
+
+def _copy_sqlite(engine: Engine, file: Path) -> None:
+    with engine.connect() as connection, closing(sqlite3.connect(file)) as target:
+        source = cast(sqlite3.Connection, connection.connection.driver_connection)
+        source.backup(target)  # in one step, so writers meanwhile are not in it
+    into_one_file(file)
+
+
+def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
+    """Into an SQLite file with the same schema, made by the same migrations."""
+    with league_in(file) as made, engine.connect().execution_options(isolation_level="REPEATABLE READ") as source:
+        with made.engine.begin() as target:
+            command.upgrade(migration_config(target), wanted)
+        with made.engine.begin() as target:
+            held = {table.name: transfer(source, target, table) for table in tables(made.engine)}
+        if source.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one() != wanted:  # noqa: S608
+            raise BadBackup("The database was migrated while it was copied: try again.")
+    into_one_file(file)
+    if sums(file) != held:
+        raise BadBackup("What was written is not what was read; this is a mistake of Deadheat's, please report it.")
+    return held
+
+
+# Blobs ------------------------------------------------------------------------------------------------------------
+
+
+def named_blobs(file: Path) -> list[str]:
+    """Every blob that a back-up's database names, sorted."""
+    found: set[str] = set()
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        for table, column in _naming(connection):
+            found.update(row[0] for row in connection.execute(f"SELECT DISTINCT {column} FROM {table}"))  # noqa: S608
+    return sorted(name for name in found if name)
+
+
+def _naming(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """The tables, and columns of theirs, that name blobs; older schemas have fewer."""
+    for table, columns in NAMED_BY.items():
+        there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+        yield from ((table, column) for column in columns if column in there)
+
+
+def owners(file: Path, names: Collection[str]) -> dict[str, str]:
+    """Of each of these blobs that a back-up's database names, one thing that it belongs to, in words."""
+    found: dict[str, str] = {}
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        for table, column in _naming(connection):
+            word = f"{column.removesuffix('_sha256')} of {table.replace('_', ' ')}"
+            for number, name in connection.execute(f"SELECT id, {column} FROM {table} ORDER BY id"):  # noqa: S608
+                if name in names:
+                    found.setdefault(name, f"{word} {number}")
+    return found
+
+
+def copy_blobs(
+    source: Blobs, target: Blobs | None, names: Sequence[str], progress: Progress = lambda *_: None
+) -> dict[str, str]:
+    """Copy what `target` does not have undamaged, each checked against its name; those that are lost, and why.
+
+    `target` None: check only.
+
+    Raises:
+        BlobsAway.
+    """
+
+    def one(name: str) -> str:
+        try:
+            if target is None:
+                source.verify(name)
+            elif not target.whole(name):
+                source.copy(name, target)
+        except (BlobMissing, BlobDamaged) as error:
+            return str(error)
+        return ""
+
+    lost = {}
+    with ThreadPoolExecutor(COPIERS, thread_name_prefix="blobs") as pool:
+        for done, (name, why) in enumerate(zip(names, pool.map(one, names), strict=True), 1):
+            progress(done, len(names))
+            if why:
+                lost[name] = why
+    if target is not None:
+        os.sync()  # what names them is written next; one wait for all of them
+    return lost
+
+
+def names_sha256(names: Sequence[str]) -> str:
+    """One hash for a sorted list of blobs."""
+    return hashlib.sha256("".join(f"{name}\n" for name in names).encode("ascii")).hexdigest()
+
+
+def file_sha256(file: Path) -> str:
+    """Of a file's content."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One back-up at a time in a folder."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise BadBackup(f"Another back-up into {folder} is going on.") from error
+    finally:
+        os.close(fd)

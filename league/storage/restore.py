@@ -1,0 +1,275 @@
+"""Make a deployment what a back-up was (see `league.storage.backup`), or only look whether one could.
+
+Nothing is trusted: the file's hash, the tables' digests, the chain of the audit log and each blob against its name are
+looked at before anything is touched, so a restore that is refused leaves nothing behind. Blobs go first, for they harm
+nobody; the database comes last and at once, and is migrated to this version's schema.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
+
+from alembic import command
+from sqlalchemy import Connection, Table, func, inspect, select, text
+from sqlmodel import Session
+
+from engine.figures import counted
+from engine.games import GAMES
+from engine.replay import Diverged, replay
+from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, decode
+from league.blobs import BlobDamaged, BlobMissing, Blobs
+from league.config import Settings
+from league.database import Database, is_there
+from league.service.ground.audit import SYSTEM, first_broken, record
+from league.service.series.dice import skip_dice
+from league.storage.backup import (
+    DATABASE_FILE,
+    Backup,
+    BadBackup,
+    Progress,
+    copy_blobs,
+    file_sha256,
+    named_blobs,
+    names_sha256,
+    owners,
+)
+from league.storage.room import blob_folder
+from league.storage.schema import SchemaAge, age_of, migration_config, newest_revision, revision
+from league.storage.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables, transfer
+from league.tables import WorkerHost
+
+SAMPLE = 25
+"""Transcripts that are re-simulated; every one's hash is checked anyway."""
+
+
+class NotEmpty(Exception):
+    """Where a back-up was to be restored there is a league already, or one that is running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found in order. `unlike`: transcripts, of the `replayed` ones, that end otherwise by today's rules.
+    `lost`: blobs that are not to be had undamaged, and why.
+    """
+
+    blobs: int
+    replayed: int
+    unlike: list[str]
+    lost: dict[str, str]
+
+
+def check(backup: Backup, *, allow_missing: bool = False, progress: Progress = lambda *_: None) -> Checked:
+    """Look at everything that restoring would look at, and change nothing. Raises BadBackup."""
+    names = _check_database(backup)
+    lost = copy_blobs(backup.store, None, names, progress)
+    _must_be_known(backup, lost, allow_missing)
+    return Checked(len(names) - len(lost), *_replay_some(backup.store, backup.database), lost)
+
+
+def restore(
+    settings: Settings,
+    backup: Backup,
+    *,
+    force: bool = False,
+    allow_missing: bool = False,
+    progress: Progress = lambda *_: None,
+) -> Checked:
+    """Make this deployment what the back-up was, and bring it to this version's schema; the audit log says so.
+
+    `force`: whatever league is here is replaced. `allow_missing`: go on without blobs that the back-up has lost.
+
+    Raises:
+        BadBackup: something of it is damaged, and nothing here was touched.
+        NotEmpty: there is a league here.
+    """
+    _must_be_empty(settings, force)
+    names = _check_database(backup)
+    lost = _lost_to(settings, copy_blobs(backup.store, None, names, progress))
+    _must_be_known(backup, lost, allow_missing)
+    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)  # for the same reason as in `serve`
+    target = Blobs(settings.blobs)
+    if failed := copy_blobs(backup.store, target, [name for name in names if name not in lost], progress):
+        raise BadBackup(f"What could be read a moment ago cannot any more. {next(iter(failed.values()))}")
+    replayed, unlike = _replay_some(target, backup.database)
+    if settings.database.startswith("sqlite"):
+        _restore_sqlite(settings, backup)
+    else:
+        _restore_rows(settings, backup)
+    database = Database(settings)
+    with database.transaction() as session:
+        manifest = backup.manifest
+        data = {"taken_at": manifest.taken_at, "database_sha256": manifest.database_sha256, "blobs_lost": len(lost)}
+        record(session, SYSTEM, "league-restored", "league", data)
+        skip_dice(session)
+    database.close()
+    return Checked(len(names) - len(lost), replayed, unlike, lost)
+
+
+def _must_be_empty(settings: Settings, force: bool) -> None:
+    if not is_there(settings.database):
+        return  # and does not come to be by our looking
+    database = Database(settings)
+    try:
+        if revision(database.engine) is None:
+            return
+        with database.engine.connect() as connection:
+            users = connection.execute(text("SELECT count(*) FROM user_account")).scalar_one()
+            if not force and users:
+                raise NotEmpty(f"There is a league in this database, with {users} accounts.")
+            if connection.dialect.name == "postgresql":
+                everybody = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                if others := connection.execute(text(f"{everybody} AND pid <> pg_backend_pid()")).scalar_one():
+                    raise NotEmpty(f"The database has {others} other connections: stop everything first.")
+            if inspect(connection).has_table("worker_host"):
+                seen = connection.execute(select(func.max(WorkerHost.last_seen_at))).scalar()
+                alive = timedelta(seconds=settings.lease_seconds)
+                if seen is not None and datetime.now(UTC) - seen < alive:
+                    raise NotEmpty(
+                        "A worker of this league was heard of a moment ago: stop everything first, and wait for "
+                        f"{settings.lease_seconds:.0f} s."
+                    )
+    finally:
+        database.close()
+
+
+def _check_database(backup: Backup) -> list[str]:
+    """The names of its blobs; raises BadBackup where its file is not what the manifest says."""
+    manifest = backup.manifest
+    if age_of(manifest.revision) is SchemaAge.NEWER:
+        raise BadBackup(
+            f"It has schema {manifest.revision}, and this version knows {newest_revision()} at most: restore it with "
+            "the version that made it, or a newer one."
+        )
+    if not backup.database.exists() or file_sha256(backup.database) != manifest.database_sha256:
+        raise BadBackup(f"{backup.database} is not the file that was written: its hash differs.")
+    if sums(backup.database) != manifest.tables:
+        raise BadBackup(f"{backup.database} does not hold what the manifest says.")
+    with reading(backup.database) as engine, Session(engine) as session:
+        broken = first_broken(session)
+    if broken is not None:
+        raise BadBackup(f"The chain of its audit log is broken at record {broken}.")
+    names = named_blobs(backup.database)
+    if names_sha256(names) != manifest.blobs_sha256:
+        raise BadBackup("Its blobs are not those that the manifest says.")
+    return names
+
+
+def _lost_to(settings: Settings, lost: dict[str, str]) -> dict[str, str]:
+    """Those of the blobs that a back-up has lost that the deployment's own store does not have either."""
+    folder = blob_folder(settings.blobs)
+    if not lost or (folder is not None and not folder.exists()):
+        return lost
+    store = Blobs(settings.blobs)
+    return {name: why for name, why in lost.items() if not store.whole(name)}
+
+
+def _must_be_known(backup: Backup, lost: Mapping[str, str], allow_missing: bool) -> None:
+    """Of what was lost when the back-up was made it has told already."""
+    new = sorted(set(lost) - set(backup.manifest.missing))
+    if new and not allow_missing:
+        first = owners(backup.database, new[:1])[new[0]]
+        raise BadBackup(
+            f"{counted(len(new), 'blob')} of it {'is' if len(new) == 1 else 'are'} lost, the first is the {first}. "
+            f"{lost[new[0]]} (`--allow-missing` goes on without.)"
+        )
+
+
+def _restore_sqlite(settings: Settings, backup: Backup) -> None:
+    """Migrate a copy, then put it in the place of what is there in one transaction of SQLite's own."""
+    with tempfile.TemporaryDirectory(prefix="deadheat-restore-") as folder:
+        copy = Path(folder) / DATABASE_FILE
+        shutil.copy(backup.database, copy)
+        with league_in(copy) as database:
+            database.migrate()
+        into_one_file(copy)
+        target = Database(settings)
+        with closing(sqlite3.connect(copy)) as source, target.engine.connect() as connection:
+            source.backup(cast(sqlite3.Connection, connection.connection.driver_connection))
+        target.close()
+    _must_hold(settings, backup)
+
+
+def _restore_rows(settings: Settings, backup: Backup) -> None:
+    """Everything in one transaction: what was there goes, the schema of then is made, rows come in, it is migrated."""
+    database = Database(settings)
+    try:
+        with database.engine.begin() as target, reading(backup.database) as source:
+            _drop_everything(target)
+            command.upgrade(migration_config(target), backup.manifest.revision)
+            with source.connect() as connection:
+                for table in tables(source):
+                    if transfer(connection, target, table) != backup.manifest.tables[table.name]:
+                        raise BadBackup(f"The rows of {table.name} changed on their way.")
+                    _continue_numbers(target, table)
+            for table in tables(source):
+                if table_sum(target, table) != backup.manifest.tables[table.name]:
+                    raise BadBackup(f"The rows of {table.name} are not what was written.")
+            command.upgrade(migration_config(target), "head")
+    finally:
+        database.close()
+
+
+def _must_hold(settings: Settings, backup: Backup) -> None:
+    """Where nothing was migrated, what is there now has the digests of then."""
+    if backup.manifest.revision != newest_revision():
+        return
+    database = Database(settings)
+    with database.engine.connect() as connection:
+        found = {table.name: table_sum(connection, table) for table in tables(database.engine)}
+    database.close()
+    if found != backup.manifest.tables:
+        raise BadBackup("What was written is not what the manifest says; this is a mistake of Deadheat's.")
+
+
+def _drop_everything(target: Connection) -> None:
+    """The league that is there: its tables, and the functions of its triggers."""
+    quoted = target.dialect.identifier_preparer.quote
+    for name in inspect(target).get_table_names():
+        target.execute(text(f"DROP TABLE {quoted(name)} CASCADE"))
+    ours = text(
+        "SELECT proname FROM pg_proc JOIN pg_language ON pg_language.oid = prolang "
+        "WHERE pronamespace = current_schema()::regnamespace AND lanname = 'plpgsql' AND proname LIKE '%\\_refuse'"
+    )
+    for name in target.execute(ours).scalars().all():
+        target.execute(text(f"DROP FUNCTION {quoted(name)}() CASCADE"))
+
+
+def _continue_numbers(target: Connection, table: Table) -> None:
+    """The next row gets the number after the last one."""
+    numbered = [column for column in table.primary_key.columns if column.name == "id"]
+    if not numbered:
+        return
+    last = target.execute(select(func.max(numbered[0]))).scalar()
+    if last is not None:
+        name = target.dialect.identifier_preparer.quote(table.name)
+        target.execute(text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :last)"), {"name": name, "last": last})
+
+
+def _replay_some(store: Blobs, file: Path) -> tuple[int, list[str]]:
+    """Re-simulate a few transcripts from all over the league's life; how many, and those that lead elsewhere."""
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        found = connection.execute(
+            "SELECT id, transcript_sha256 FROM match WHERE transcript_sha256 <> '' ORDER BY id"
+        ).fetchall()
+    chosen = found[:: max(1, len(found) // SAMPLE)][:SAMPLE]
+    replayed, unlike = 0, []
+    for match_id, name in chosen:
+        try:
+            transcript = decode(store.get(name, MAX_TRANSCRIPT_BYTES))
+        except (BlobMissing, BlobDamaged, BadTranscript) as error:
+            unlike.append(f"match {match_id}: {error}")
+            continue
+        try:
+            replay(GAMES[transcript.game], transcript)
+        except (Diverged, KeyError, ValueError) as error:
+            unlike.append(f"match {match_id}: {type(error).__name__}: {error}")
+        replayed += 1
+    return replayed, unlike

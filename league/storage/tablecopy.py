@@ -1,0 +1,134 @@
+"""Rows of a whole league from one database to another, whichever kinds they are, and what they add up to.
+
+Tables are read from the schema that is there, so it may be one of any version; types are then set so that values mean
+the same on both kinds. A table's digest depends on its values only: not on the order of rows, for databases sort text
+differently, and not on how a database stores an instant or a document.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import JSON, Connection, DateTime, Engine, MetaData, Table, create_engine, event, insert, select
+
+from league.config import Settings
+from league.database import Database
+from league.storage.schema import VERSION_TABLE
+from league.tables import UtcDateTime
+
+ROWS_AT_A_TIME = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class TableSum:
+    """What is in a table: how many rows, and the sum of their hashes (in whichever order they come)."""
+
+    rows: int
+    sha256: str
+
+
+def tables(engine: Engine) -> list[Table]:
+    """All tables of a league of whatever revision, each after those that it refers to, with types that mean the same
+    on both kinds of database.
+    """
+    metadata = MetaData()
+
+    @event.listens_for(metadata, "column_reflect")
+    def _same_everywhere(_inspector: Any, _table: Any, column: Any) -> None:
+        if isinstance(column["type"], DateTime):
+            column["type"] = UtcDateTime()
+        elif isinstance(column["type"], JSON):
+            column["type"] = JSON(none_as_null=column["nullable"])
+
+    metadata.reflect(engine)
+    return [table for table in metadata.sorted_tables if table.name != VERSION_TABLE]
+
+
+def _rows(source: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
+    """In the order of their keys: a season refers to one before it."""
+    statement = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=ROWS_AT_A_TIME)
+    for some in source.execute(statement).mappings().partitions():
+        yield [dict(row) for row in some]
+
+
+def transfer(source: Connection, target: Connection, table: Table) -> TableSum:
+    """Copy all rows of a table; what they add up to."""
+    summed = _Sum()
+    for rows in _rows(source, table):
+        summed.add(rows)
+        target.execute(insert(table), rows)
+    return summed.result()
+
+
+def table_sum(source: Connection, table: Table) -> TableSum:
+    """What the rows of a table add up to."""
+    summed = _Sum()
+    for rows in _rows(source, table):
+        summed.add(rows)
+    return summed.result()
+
+
+def sums(file: Path) -> dict[str, TableSum]:
+    """The same for every table of an SQLite file."""
+    with reading(file) as engine, engine.connect() as connection:
+        return {table.name: table_sum(connection, table) for table in tables(engine)}
+
+
+class _Sum:
+    """Hashes of rows added up, so that their order does not matter: databases sort text differently."""
+
+    def __init__(self) -> None:
+        self._rows = self._total = 0
+
+    def add(self, rows: Sequence[dict[str, Any]]) -> None:
+        """More of them."""
+        self._rows += len(rows)
+        for row in rows:
+            line = json.dumps(row, sort_keys=True, separators=(",", ":"), default=_as_text).encode()
+            self._total += int.from_bytes(hashlib.sha256(line).digest(), "big")
+
+    def result(self) -> TableSum:
+        """Of all so far."""
+        return TableSum(self._rows, f"{self._total % 2**256:064x}")
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    assert isinstance(value, bytes), f"no column holds a {type(value).__name__}"
+    return value.hex()
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[Engine]:
+    """A back-up's database, which no reader may change by a single byte."""
+    engine = create_engine(f"sqlite:///file:{quote(str(file.absolute()))}?mode=ro&uri=true")
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def league_in(file: Path) -> Iterator[Database]:
+    """A file to be written to."""
+    database = Database(Settings(database_url=f"sqlite:///{file.absolute()}"))
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def into_one_file(file: Path) -> None:
+    """Leave no write-ahead log beside a database."""
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE").fetchall()

@@ -1,0 +1,162 @@
+"""A published ranking against its log, figure by figure; without a database, so that anybody can.
+
+What can differ: somebody changed a stored ranking or a result behind the league's back; the log has legitimately
+changed since, and a refit is due; or this is another version of the method. Names of bots, authors and teams are not
+compared, for they may change, and neither is what merely stands on the same page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass
+from itertools import groupby, islice, zip_longest
+from typing import Any
+
+from league.ratings import Log, Prior, Rating, RatingConfig, rate
+from league.verification.fairness import MOST_DIFFERENCES
+
+TOLERANCE = 1e-6
+"""Elo by which figures of two machines may differ: their linear algebra rounds differently, by a billionth or so."""
+
+NAMES = frozenset({"bot", "author", "team", "language"})
+BESIDE = frozenset({"latency", "rules"})
+"""What is stored with a ranking for its page, and does not follow from the log."""
+
+RULES = frozenset({"finals_log"})
+"""What a stored configuration has beside the model's."""
+
+Standings = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Recount:
+    """What a recount found. `snapshot_id` None: nothing was ranked yet, so there is nothing to compare.
+
+    `differences` are sentences, at most `MOST_DIFFERENCES`; none: every figure is as stored. `refit_due`: the log has
+    changed since, so differences are to be expected; None: whether it has is not known.
+    """
+
+    season_id: int
+    snapshot_id: int | None
+    log_sha256: str | None
+    games: int
+    differences: tuple[str, ...]
+    refit_due: bool | None
+
+    @property
+    def same(self) -> bool:
+        """Nothing differs."""
+        return not self.differences
+
+
+def model_of(stored: Mapping[str, Any]) -> RatingConfig:
+    """The model's part of a stored configuration.
+
+    Raises:
+        ValueError: it is another method's, with the end of a sentence.
+    """
+    return RatingConfig.of_json({key: value for key, value in stored.items() if key not in RULES})
+
+
+def differences(stored: Standings, made: Standings) -> tuple[str, ...]:
+    """Where two rankings differ, in sentences."""
+    return tuple(islice(_differences("", _by_version(stored), _by_version(made)), MOST_DIFFERENCES))
+
+
+def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int]) -> dict[str, Any]:
+    """The standings with every figure that follows from the log made again, from the priors that stand in them; those
+    of versions that `passed` their gates follow from that.
+
+    Of who was ranked by the finals' matches alone only the rating by the whole season is made again.
+    """
+    standings = {**standings, **{kind: _widened(standings[kind], config, passed) for kind in ("rows", "unranked")}}
+    versions = [*standings["rows"], *standings["unranked"]]
+    priors = {str(row["version_id"]): _prior(row) for row in versions}
+    fields = [list(rows) for _, rows in groupby(standings["rows"], _field)]
+    ranked_fields = [[str(row["version_id"]) for row in field] for field in fields if field[0]["rank"] is not None]
+    table = rate(log, config, priors, ranked_fields)
+    entries = {int(entry.player): entry for entry in table.entries}
+    ranked: list[Row] = []
+    taken: dict[int, int] = {}
+    for field in fields:
+        division = field[0]["division"]
+        before = taken.get(division, 0)
+        ranked += [_figures(row, entries[row["version_id"]], before) for row in field]
+        taken[division] = before + len(field)
+    pairs = standings["pairs"]["version_ids"]
+    return {
+        **standings,
+        "rows": ranked,
+        "unranked": [_figures(row, entries[row["version_id"]]) for row in standings["unranked"]],
+        "totals": {**standings["totals"], "rated": log.games},
+        "fit": asdict(table.fit()),
+        "seats": [asdict(effect) for effect in table.seats()],
+        "pairs": {"version_ids": pairs, **asdict(table.pairs([str(version_id) for version_id in pairs]))},
+    }
+
+
+def _widened(rows: Sequence[Row], config: RatingConfig, passed: Set[int]) -> list[Row]:
+    """The rows with how closely each version is tied to the one before it."""
+    return [
+        row
+        if row["parent_id"] is None
+        else {**row, "prior_sd": config.passed_sd_elo if row["version_id"] in passed else None}
+        for row in rows
+    ]
+
+
+def _prior(row: Row) -> Prior:
+    parent = row["parent_id"]
+    return Prior(None if parent is None else str(parent), row["prior_elo"], row["prior_sd"])
+
+
+def _field(row: Row) -> tuple[int, bool, bool, bool]:
+    """What rows that are ranked against each other share (see `league.service.rankings.places`)."""
+    return row["division"], row["rank"] is None, row["finalist"], row["season_elo"] is None
+
+
+def _figures(row: Row, entry: Rating, before: int = 0) -> Row:
+    """The row with its figures made again; so many places of its division are taken before its field."""
+    if row["season_elo"] is not None:
+        return {**row, "season_elo": entry.elo, "season_se": entry.se}
+    names = ("elo", "se", "low", "high", "plackett_luce", "games", "wins", "draws", "losses")
+    made: dict[str, Any] = {**row, **{name: getattr(entry, name) for name in names}}
+    if entry.place is not None:
+        place = entry.place
+        made |= {"rank": before + place.rank, "rank_low": before + place.low, "rank_high": before + place.high}
+        made["gap_se"] = place.gap_se
+    return made
+
+
+def _by_version(standings: Standings) -> dict[str, Any]:
+    """Rows by version instead of by place, so that one more does not look like a change of all below it."""
+    rows = {
+        kind: {f"version {row['version_id']}": row for row in standings.get(kind, ())} for kind in ("rows", "unranked")
+    }
+    return {key: value for key, value in standings.items() if key not in BESIDE} | rows
+
+
+def _differences(where: str, stored: Any, made: Any) -> Iterator[str]:
+    """Sentences, for each place where two documents differ."""
+    if isinstance(stored, Mapping) and isinstance(made, Mapping):
+        for key in sorted((stored.keys() | made.keys()) - NAMES):
+            yield from _differences(f"{where}.{key}" if where else key, stored.get(key), made.get(key))
+    elif isinstance(stored, list | tuple) and isinstance(made, list | tuple):
+        for number, (one, other) in enumerate(zip_longest(stored, made)):
+            yield from _differences(f"{where}[{number}]", one, other)
+    elif not _same(stored, made):
+        yield f"{where} is stored as {_short(stored)}, and the log gives {_short(made)}."
+
+
+def _same(stored: Any, made: Any) -> bool:
+    if isinstance(stored, float | int) and isinstance(made, float | int):
+        return math.isclose(stored, made, rel_tol=0, abs_tol=TOLERANCE)
+    return bool(stored == made)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Mapping | Sequence) and not isinstance(value, str):
+        return "something"
+    return "nothing" if value is None else str(value)

@@ -1,0 +1,153 @@
+"""Whether a season's dice are those it had committed to before anybody knew who would play; pure, so that anybody can
+ask what a server exports.
+
+What is checked, and what remains to be trusted, is said in `league.service.series.dice`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from engine.chance import commitment, season_seed
+from engine.figures import counted
+from engine.games import SAME_DEALS
+
+MOST_DIFFERENCES = 20
+"""Told of a season, of its dice or of its figures: who sees twenty needs no more."""
+
+SKIPPED = "season-dice-skipped"
+"""The audit log's action where a restore has left numbers out (`league.service.series.dice.skip_dice`)."""
+
+BY_THEMSELVES = (
+    "The seeds were drawn one by one, when each match was planned: that nobody chose them is the host's word."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a season tells of its dice, and of them the audit log: `announced` are commitments, `skipped` pairs of
+    numbers, of which all after the first and up to the second were left out by a restored back-up.
+    """
+
+    commitment: str | None
+    secret: str | None
+    announced: tuple[str, ...] = ()
+    skipped: tuple[tuple[int, int], ...] = ()
+    game: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dealt:
+    """A match's dice; `seed` (hexadecimal) is None until it may be told. `seats`: the version in each."""
+
+    match_id: int
+    deal: int | None
+    commitment: str
+    seed: str | None
+    seats: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DiceCheck:
+    """`sentence`: what can be said where nothing is wrong; `differences`: what is, in sentences, at most so many."""
+
+    sentence: str
+    differences: tuple[str, ...]
+
+
+def told(game: str, commitment_hex: str | None, secret: str | None, records: Iterable[tuple[str, str]]) -> Told:
+    """What a season tells; `records`: action and data (JSON) of each audit record about it."""
+    found = [(action, json.loads(data)) for action, data in records]
+    opened = [data.get("dice_commitment") for action, data in found if action == "season-open"]
+    skipped = [(data["after"], data["to"]) for action, data in found if action == SKIPPED]
+    return Told(commitment_hex, secret, tuple(value for value in opened if value is not None), tuple(skipped), game)
+
+
+def check_dice(season: Told, matches: Iterable[Dealt]) -> DiceCheck:
+    """Every seed of a season made again from its secret, where that is told; else what can be seen without it."""
+    dealt = list(matches)
+    wrong = tuple(islice(_wrong(season, dealt), MOST_DIFFERENCES))
+    return DiceCheck(_sentence(season, dealt), wrong)
+
+
+def wrong_seed(season: Told, match: Dealt) -> str | None:
+    """What is wrong with one match's dice, as a clause; None: nothing, or nothing can be said yet."""
+    if season.commitment is None:
+        return None
+    if match.deal is None:
+        return "has a seed that was drawn by itself, and its season has a secret"
+    if season.secret is None:
+        return None
+    seed = season_seed(_bytes(season.secret), match.deal) if match.deal > 0 else b""
+    if commitment(seed) != match.commitment or match.seed not in (None, seed.hex()):
+        return f"has not the dice that follow from the season's secret for number {match.deal}"
+    return None
+
+
+def wrong_secret(season: Told) -> str | None:
+    """What is wrong with the secret, as a sentence."""
+    if season.secret is not None and commitment(_bytes(season.secret)) != season.commitment:
+        return "The season's secret is not the one that it was committed to."
+    return None
+
+
+def _bytes(secret: str) -> bytes:
+    """Nothing where it is no secret, which no season can be committed to."""
+    try:
+        return bytes.fromhex(secret)
+    except ValueError:
+        return b""
+
+
+def _wrong(season: Told, dealt: list[Dealt]) -> Iterator[str]:
+    if tuple(filter(None, [season.commitment])) != season.announced:
+        yield "The season's commitment to its dice is not the one that the audit log has of its opening."
+    if (wrong := wrong_secret(season)) is not None:
+        yield wrong
+    for match in dealt:
+        if (clause := wrong_seed(season, match)) is not None:
+            yield f"Match {match.match_id} {clause}."
+    yield from _used_twice(season, dealt)
+    numbers = {match.deal for match in dealt if match.deal is not None}
+    if (left_out := _left_out(sorted(numbers), dict(season.skipped))) is not None:
+        yield f"Dice number {left_out} of the season was never used, and later ones were."
+
+
+def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
+    """Matches that have another one's dice, and are not the same versions at the same deal in other seats."""
+    used: dict[int, list[Dealt]] = {}
+    for match in dealt:
+        if match.deal is None:
+            continue
+        before = used.setdefault(match.deal, [])
+        rotated = season.game in SAME_DEALS and all(
+            sorted(match.seats) == sorted(other.seats) and match.seats != other.seats for other in before
+        )
+        if before and not rotated:
+            yield f"Match {match.match_id} has the dice of match {before[0].match_id} once more."
+        before.append(match)
+
+
+def _left_out(numbers: Sequence[int], skipped: Mapping[int, int]) -> int | None:
+    """The first number from 1 that is missing, and is none that a restore has skipped."""
+    last = 0
+    for number in numbers:
+        while number != last + 1 and skipped.get(last, 0) > last:
+            last = skipped[last]
+        if number != last + 1:
+            return last + 1
+        last = number
+    return None
+
+
+def _sentence(season: Told, dealt: list[Dealt]) -> str:
+    if season.commitment is None:
+        return BY_THEMSELVES if dealt else "No dice have been drawn yet."
+    if season.secret is None:
+        return "The dice follow from a secret that is told with the final standings; until then nobody can check them."
+    seeds, matches = counted(len({match.deal for match in dealt}), "seed"), counted(len(dealt), "match", "matches")
+    skips = f" {counted(len(season.skipped), 'restored back-up')} left numbers out." if season.skipped else ""
+    return f"The dice follow from the secret that the season opened with: {seeds} of {matches}.{skips}"

@@ -1,0 +1,84 @@
+"""Looking at a match again: re-simulate its transcript and put together what speaks for or against the verdict.
+
+The re-simulation proves that rules, dice, result and every counted answer belong together, and that each verdict on
+time follows from the evidence beside it. What it cannot prove is that evidence (see docs/authors.md on own time).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from engine.core import NS_PER_MS, Seat
+from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Prompt, Transcript, decode
+from engine.verdicts import Taken, used
+from league.blobs import Blobs
+from league.errors import BlobDamaged, BlobMissing
+from league.service.views.matches import MatchDetail
+from league.verification.agreement import disagreements, verdict
+
+log = logging.getLogger(__name__)
+
+
+def review(blobs: Blobs, detail: MatchDetail) -> dict[str, Any]:
+    """Findings as JSON.
+
+    ``verified`` (null where nobody can tell), ``problem`` (a clause, where that is not true), ``exchanges``;
+    ``faults``: for each seat that failed its fault, command and time; ``replies``: for each seat the number of its
+    answers, the slowest by own time and what the host took; ``attempts``: cause and evidence of each try at the match.
+    """
+    match = detail.match
+    found: dict[str, Any] = {
+        "verified": None,
+        "faults": [
+            {
+                "seat": seat.seat,
+                "bot": seat.bot,
+                "fault": seat.fault.fault.value,
+                "command": seat.fault.command,
+                "elapsed_ms": seat.fault.elapsed_ms,
+                "why": seat.fault.why,
+            }
+            for seat in match.seats
+            if seat.fault is not None
+        ],
+        "attempts": [
+            {"cause": attempt.cause, "detail": attempt.detail, "evidence": attempt.evidence}
+            for attempt in detail.attempts
+        ],
+    }
+    assert match.transcript_sha256 is not None, "only finished matches are looked at again"
+    try:
+        content = blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES)
+    except (BlobDamaged, BlobMissing) as error:
+        log.error("match %d cannot be looked at again: %s", match.id, error)  # whose words are no author's business
+        lost = "is lost" if isinstance(error, BlobMissing) else "is damaged in the store"
+        return found | {"problem": f"its transcript {lost}"}
+    try:
+        transcript = decode(content)
+    except BadTranscript as error:
+        return found | {"verified": False, "problem": str(error)}
+    verified, problem = verdict(transcript, disagreements(transcript, match))
+    if not verified:
+        return found | {"verified": verified, "problem": problem}
+    return found | {"verified": True, "exchanges": len(transcript.exchanges), "replies": _replies(transcript)}
+
+
+def _replies(transcript: Transcript) -> list[dict[str, Any]]:
+    """For each seat, in order."""
+    prompts = list(transcript.prompts())
+    return [_replies_of(seat, [p for p in prompts if p.message.seat == seat]) for seat in range(transcript.seats)]
+
+
+def _replies_of(seat: Seat, prompts: Sequence[Prompt]) -> dict[str, Any]:
+    """How many answers, the slowest by own time, and what the host took."""
+    taken = Taken.of(prompts)
+    return {
+        "seat": seat,
+        "answers": sum(prompt.reply.fault is None for prompt in prompts),
+        "most_of_limit": round(max(map(used, prompts), default=0.0), 4),
+        "slowest_ms": round(max((prompt.reply.own_ns for prompt in prompts), default=0) / NS_PER_MS, 3),
+        "stolen_ms": round(taken.stolen_ns / NS_PER_MS, 3),
+        "past_deadline": taken.past_deadline,
+    }
