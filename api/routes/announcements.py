@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from api import schemas_rulings as shapes
 from api.deps import MAX_ID, Asker, Id, Shared
+from api.schemas import rulings as shapes
 from league.service.people import announcements as league_announcements
 from league.service.people.announcements import announcements
 

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from api import schemas
-from api import schemas_rulings as shapes
 from api.cursors import read_cursor, write_cursor
 from api.deps import MAX_ID, Asker, Id, Shared
+from api.schemas import rulings as shapes
 from league.service.rulings import appeals as league_appeals
 from league.service.rulings.appeals import appealable, appeals
 from league.service.views.matches import match_detail

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from api import schemas
-from api import schemas_rulings as shapes
 from api.cursors import read_cursor, write_cursor
 from api.deps import Shared
+from api.schemas import rulings as shapes
 from league.service.ground.audit import audit_log
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api import schemas_rulings as shapes
 from api.deps import Asker, Id, Shared
 from api.routes.matches import match_shape
 from api.schemas import HeldMatches
+from api.schemas import rulings as shapes
 from league.service.rulings import held, rulings
 from league.service.seasons import absence
 from league.service.seasons.absence import take_out

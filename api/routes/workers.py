@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from api.deps import Asker, Shared
-from api.schemas_workers import Worker, Workers
+from api.schemas.workers import Worker, Workers
 from league.service.series.hosts import hosts_for
 
 router = APIRouter(prefix="/v1/workers", tags=["operation"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from api import schemas_rulings as shapes
 from api.deps import Id, Shared
 from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
+from api.schemas import rulings as shapes
 from api.services import Services
 from league.service.rulings import appeals as league_appeals
 from league.service.rulings.appeals import appealable, open_appeal, withdraw_appeal

@@ -16,10 +16,10 @@ from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
 from api import schemas
-from api import schemas_rulings as shapes
 from api.deps import MAX_ID, Id, Shared
 from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
 from api.pages.organiser import season_form
+from api.schemas import rulings as shapes
 from api.services import Services
 from engine.games import GAMES
 from league.service.course.open_matters import season_unfinished

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from api import schemas
-from api import schemas_rulings as shapes
 from api.deps import Shared
 from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
+from api.schemas import rulings as shapes
 from api.services import Services
 from league.database import now
 from league.service.course.schedule import seasons_going_on

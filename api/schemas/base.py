@@ -1,0 +1,179 @@
+"""What all shapes are made of: what may be sent, what comes back, and texts without control characters."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Self, Union, cast, get_args, get_origin
+
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    ModelWrapValidatorHandler,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
+
+from api.cursors import CURSOR
+
+Name = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=32),
+    Field(
+        description="1 to 32 letters, digits, - and _; upper and lower case do not make a difference.", examples=["ada"]
+    ),
+]
+
+Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64)]
+
+Limit = Annotated[int, Field(ge=1, le=1000)]
+
+Cursor = Annotated[str, Field(json_schema_extra={"pattern": CURSOR}, description="As `next` of the page before.")]
+
+RowId = Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+_CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+
+PLAIN = f"^[^{_CONTROL}]*$"
+"""What every text that people send must be: without control characters, but for tabs and ends of lines. Nobody can see
+them, PostgreSQL keeps no NUL, and terminals obey some of them.
+"""
+
+UNSEEN = "It has control characters, which nobody can see. Take them out."
+
+_unseen = re.compile(f"[{_CONTROL}]")
+
+
+def is_plain(text: str) -> bool:
+    """Whether it has no control characters (`PLAIN`)."""
+    return _unseen.search(text) is None
+
+
+class Input(BaseModel):
+    """What is sent: an unknown field is an error, for it is usually a typing mistake. All text is `PLAIN`.
+
+    In JSON a number is a number: "5", 1 for true and seconds for a date are refused, as the document says. Forms and
+    addresses have nothing but text, which pydantic reads as what it stands for.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _is_of_the_type_it_says(
+        cls, given: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
+    ) -> Self:
+        if isinstance(given, dict):
+            unseen = [name for name in cls.model_fields if not _is_plain(given.get(name))]
+            cls._refuse(unseen, PydanticCustomError("control_characters", UNSEEN))
+        if isinstance(given, dict) and info.context is not TEXT:
+            wrong = [name for name, field in cls.model_fields.items() if not _fits(field.annotation, given.get(name))]
+            cls._refuse(wrong, PydanticCustomError("wrong_type", "This is of another type than the field."))
+        return handler(given)
+
+    @classmethod
+    def _refuse(cls, names: list[str], kind: PydanticCustomError) -> None:
+        if names:
+            found = [InitErrorDetails(type=kind, loc=(name,), input=None) for name in names]
+            raise ValidationError.from_exception_data(cls.__name__, found)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """With `PLAIN` wherever no other pattern says as much."""
+        schema = handler(core)
+        for field in handler.resolve_ref_schema(schema).get("properties", {}).values():
+            for kind in (field, field.get("items", {}), *field.get("anyOf", ())):
+                if kind.get("type") == "string" and not {"enum", "format"} & kind.keys():
+                    _say_plain(kind)
+        return schema
+
+
+class Query(Input):
+    """What is sent in an address, where all is text."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _is_of_the_type_it_says(
+        cls,
+        given: Any,
+        handler: ModelWrapValidatorHandler[Self],
+        info: ValidationInfo,  # noqa: ARG003  as above
+    ) -> Self:
+        return handler(given)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the texts in a field are; those of a shape in it are that shape's business."""
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return is_plain(value) if isinstance(value, str) else True
+
+
+def _say_plain(schema: dict[str, Any]) -> None:
+    if not schema.get("pattern", "").startswith("^"):
+        other = schema.pop("pattern", None)
+        schema["pattern"] = PLAIN
+        if other is not None:
+            schema["allOf"] = [{"pattern": other}]
+
+
+TEXT = object()
+"""The context in which a form's fields are validated."""
+
+_NUMBERS = (int, float)
+
+_DATES = frozenset({datetime, cast(type, AwareDatetime)})
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\dT")
+
+
+def _fits(annotation: Any, value: Any) -> bool:
+    """Whether a value of JSON is of a type that the annotation has; false only where pydantic would make it one."""
+    kinds = _kinds(annotation)
+    if isinstance(value, bool):
+        return bool in kinds or not kinds & {*_NUMBERS}
+    if isinstance(value, _NUMBERS):
+        return bool(kinds & {*_NUMBERS}) or not kinds & {bool, *_DATES}
+    if isinstance(value, str):
+        if kinds & _DATES:
+            return _DATE.match(value) is not None
+        return str in kinds or not kinds & {bool, *_NUMBERS}
+    return True
+
+
+@cache
+def _kinds(annotation: Any) -> frozenset[type]:
+    """The plain types of an annotation, looking through `Annotated` and unions; enumerations of text are text."""
+    if get_origin(annotation) is Annotated:
+        return _kinds(get_args(annotation)[0])
+    if get_origin(annotation) in {Union, UnionType}:
+        return frozenset[type]().union(*map(_kinds, get_args(annotation)))
+    if isinstance(annotation, type) and issubclass(annotation, str):
+        return frozenset({str})
+    return frozenset({annotation} if isinstance(annotation, type) else ())
+
+
+class Output(BaseModel):
+    """What comes back, made from the league's plain values."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class Problem(BaseModel):
+    """RFC 9457. Further members depend on `code`."""
+
+    type: str = Field(examples=["urn:deadheat:problem:not-found"])
+    title: str = Field(examples=["Not Found"])
+    status: int = Field(examples=[404])
+    detail: str = Field(examples=["There is no season '7'."])
+    instance: str = Field(examples=["/v1/seasons/7"])
+    code: str = Field(examples=["not-found"])

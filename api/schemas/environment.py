@@ -1,0 +1,115 @@
+"""The shapes of games and of what bots run in."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Self
+
+from pydantic import (
+    BaseModel,
+    Field,
+)
+
+from league.config import Settings
+from league.service.bots.environments import EnvironmentInfo
+
+
+class Game(BaseModel):
+    """A game that can be played."""
+
+    name: str = Field(examples=["yacht-auction"])
+    rules_version: int
+    seats_min: int
+    seats_max: int
+
+
+class Games(BaseModel):
+    """All of them."""
+
+    items: list[Game]
+
+
+class JudgeImage(BaseModel):
+    """The image that bots are built and run in."""
+
+    name: str = Field(examples=["deadheat/judge:core"])
+    id: str
+    recipe: str = Field(description="Hash of what deploy/images/build made it from; equal recipes, equal packages.")
+    created_at: datetime
+    size_bytes: int
+
+
+class Language(BaseModel):
+    """One language, with the commands for a bot that starts with the usual file."""
+
+    name: str = Field(description="For deadheat.toml.", examples=["cpp"])
+    title: str = Field(examples=["C++ 20"])
+    version: str = Field(description="What its tools say.", examples=["g++ (Debian 12.2.0-14) 12.2.0"])
+    suffixes: list[str] = Field(description="Of a single file; none: by deadheat.toml only.", examples=[[".cpp"]])
+    entries: list[str] = Field(description="One of these is at the root of a zip.", examples=[["main.cpp", "*.cpp"]])
+    build: str
+    run: str
+
+
+class RunLimits(BaseModel):
+    """What a bot has in a match. There is no network, and nothing is writable but /tmp."""
+
+    cpus: int
+    memory_bytes: int
+    processes: int = Field(description="With threads.")
+    tmp_bytes: int
+    tmp_files: int
+    open_files: int
+    file_bytes: int
+    line_bytes: int
+    stderr_bytes: int = Field(description="Kept of one match.")
+
+
+class BuildLimits(BaseModel):
+    """What a build has. There is no network."""
+
+    seconds: int
+    memory_bytes: int
+    processes: int
+    scratch_bytes: int
+    program_bytes: int
+    log_bytes: int
+
+
+class UploadLimits(BaseModel):
+    """What may be sent."""
+
+    upload_bytes: int
+    unpacked_bytes: int
+    unpacked_files: int
+
+
+class Environment(BaseModel):
+    """The judging environment. `described_at`: when a worker last found all of it true."""
+
+    image: JudgeImage
+    cpu: str
+    languages: list[Language]
+    missing: list[str] = Field(description="Languages that Deadheat knows and this image lacks.")
+    running: RunLimits
+    building: BuildLimits
+    uploads: UploadLimits
+    described_at: datetime
+
+    @classmethod
+    def of(cls, found: EnvironmentInfo, settings: Settings) -> Self:
+        """A worker's description, and what the API itself bounds."""
+        uploads = UploadLimits(
+            upload_bytes=settings.upload_limit_bytes,
+            unpacked_bytes=settings.unpacked_limit_bytes,
+            unpacked_files=settings.unpacked_limit_files,
+        )
+        return cls.model_validate({**found.document, "uploads": uploads, "described_at": found.described_at})
+
+
+class Readiness(BaseModel):
+    """Whether each part can be reached; a sentence where not."""
+
+    database: str = Field(examples=["ok"])
+    blobs: str = Field(examples=["ok"])
+    broker: str = Field(examples=["ok"])

@@ -1,0 +1,70 @@
+"""Bots and their versions."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Column, Index, Text, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+from league.states import VersionState
+from league.tables.columns import SHA256_HEX, UtcDateTime, word
+
+
+class Bot(SQLModel, table=True):
+    """An author's entry over time; what plays is one of its versions. A team's bot is every member's."""
+
+    __table_args__ = (
+        UniqueConstraint("owner_id", "game", "name_key"),
+        Index(None, "team_id", "game", "name_key", unique=True),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    owner_id: int = Field(foreign_key="user_account.id")  # who made it
+    team_id: int | None = Field(default=None, foreign_key="team.id")
+    plays_people: bool = True  # its author lets people play against it
+    game: str = Field(max_length=64)
+    name: str = Field(max_length=32)
+    name_key: str = Field(max_length=32)
+    description: str = Field(default="", sa_column=Column(Text, nullable=False))
+    retired_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class BotVersion(SQLModel, table=True):
+    """One upload. What was uploaded never changes; only the state of its building does."""
+
+    __tablename__ = "bot_version"
+    __table_args__ = (
+        UniqueConstraint("bot_id", "number"),
+        UniqueConstraint("id", "bot_id"),  # lets an entry name a version together with its bot
+        CheckConstraint("(state = 'building') = (lease_until IS NOT NULL)", name="lease"),
+        CheckConstraint("(state = 'ready') = (program_sha256 IS NOT NULL)", name="program"),
+        CheckConstraint("attempt >= 0", name="attempt"),
+        Index(None, "state", "nudge_at"),
+        Index(None, "state", "lease_until"),
+        Index(None, "uploader_id", "created_at"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    bot_id: int = Field(foreign_key="bot.id")
+    uploader_id: int | None = Field(default=None, foreign_key="user_account.id")  # None: before there were teams
+    number: int
+    filename: str = Field(max_length=128)
+    size_bytes: int
+    source_sha256: str = Field(max_length=SHA256_HEX)
+    language: str = Field(max_length=32)
+    entry: str = Field(default="", max_length=256)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+    state: VersionState = Field(default=VersionState.UPLOADED, sa_column=word(VersionState, "state"))
+    attempt: int = 0
+    worker: str | None = Field(default=None, max_length=128)
+    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    queued_at: datetime = Field(sa_type=UtcDateTime)  # since when it waits
+    nudge_at: datetime = Field(sa_type=UtcDateTime)  # when the sweeper enqueues it (again)
+    built_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    program_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
+    trial_sha256: str | None = Field(default=None, max_length=SHA256_HEX)  # transcript of its qualification match
+    reason: str = Field(default="", sa_column=Column(Text, nullable=False))  # why it is broken
+    log: str = Field(default="", sa_column=Column(Text, nullable=False))  # for the author only

@@ -1,0 +1,61 @@
+"""Columns that tables share: instants in UTC, words of an enumeration, JSON."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import JSON, Column, DateTime, Dialect, Enum
+from sqlalchemy.types import TypeDecorator
+from sqlmodel import SQLModel
+
+MOST_WORD = 64
+"""Characters kept of one word: why we failed, or what a bot was asked."""
+
+SQLModel.metadata.naming_convention = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+SHA256_HEX = 64
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An aware instant. SQLite keeps no zone, so it is stored as UTC there and made aware again on the way out."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """To UTC; a naive date is a mistake of ours."""
+        if value is None:
+            return None
+        assert value.tzinfo is not None, "dates are aware"
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Aware, in UTC."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def word(kind: type[StrEnum], name: str, *, nullable: bool = False) -> Column[Any]:
+    """A column that holds one of an enumeration's values, checked by the database."""
+    words = Enum(
+        kind,
+        name=name,
+        native_enum=False,
+        create_constraint=True,
+        length=16,
+        values_callable=lambda members: [member.value for member in members],
+    )
+    return Column(words, nullable=nullable)
+
+
+def json_column(*, nullable: bool = False) -> Column[Any]:
+    return Column(JSON(none_as_null=nullable), nullable=nullable)

@@ -1,0 +1,72 @@
+"""Matches of people."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Column, Index, LargeBinary, Text
+from sqlmodel import Field, SQLModel
+
+from engine.core import Fault
+from league.states import ExhibitionState
+from league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, json_column, word
+
+SEATED = "(state IN ('queued', 'running') AND NOT resigned)"
+"""Of an exhibition: its person sits there."""
+
+
+class Exhibition(SQLModel, table=True):
+    """A person's match against a bot, which has the other seats (see `league.service.jobs.exhibitions`). It is in no
+    season.
+
+    `open_user_id` and `open_place` are set while its person sits there: one of a person, and no two in one of the
+    deployment's places. Who resigns is free at once, while a worker may still write the record. `turn` counts what the
+    person was asked; `answer` is that to the newest.
+    """
+
+    __table_args__ = (
+        CheckConstraint("(state = 'running') = (lease_until IS NOT NULL)", name="lease"),
+        CheckConstraint(f"{SEATED} = (open_user_id IS NOT NULL)", name="open_user"),
+        CheckConstraint(f"{SEATED} = (open_place IS NOT NULL)", name="open_place"),
+        CheckConstraint("(state = 'done') = (transcript_sha256 IS NOT NULL)", name="transcript"),
+        CheckConstraint("seats >= 2", name="seats"),
+        CheckConstraint("seat >= 0 AND seat < seats", name="seat"),
+        Index(None, "user_id", "id"),
+        Index(None, "state", "nudge_at"),
+        Index(None, "finished_at"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    user_id: int = Field(foreign_key="user_account.id")
+    version_id: int = Field(foreign_key="bot_version.id", index=True)
+    game: str = Field(max_length=64)
+    seats: int
+    seat: int  # the person's
+    seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
+    commitment: str = Field(max_length=SHA256_HEX)
+    state: ExhibitionState = Field(default=ExhibitionState.QUEUED, sa_column=word(ExhibitionState, "state"))
+    open_user_id: int | None = Field(default=None, unique=True)
+    open_place: int | None = Field(default=None, unique=True)
+
+    attempt: int = 0
+    failures: int = 0  # attempts of which we made nothing; not those that were handed back in order
+    worker: str | None = Field(default=None, max_length=128)
+    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    queued_at: datetime = Field(sa_type=UtcDateTime)
+    nudge_at: datetime = Field(sa_type=UtcDateTime)
+
+    replies: str = Field(default="[]", sa_column=Column(Text, nullable=False))  # see engine.unfinished.write_replies
+    turn: int = 0
+    asked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    answer: str | None = Field(default=None, sa_column=Column(Text))
+    resigned: bool = False
+    voids: int = 0  # times that it began again by our failure
+    cause: str = Field(default="", max_length=MOST_WORD)  # of the last of them
+
+    ranks: list[int] | None = Field(default=None, sa_column=json_column(nullable=True))
+    points: list[str] | None = Field(default=None, sa_column=json_column(nullable=True))
+    fault: Fault | None = Field(default=None, sa_column=word(Fault, "fault", nullable=True))  # the person's
+    transcript_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)

@@ -1,0 +1,70 @@
+"""The machines that play, and what they play in."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, Index
+from sqlmodel import Field, SQLModel
+
+from league.states import Fitness
+from league.tables.columns import SHA256_HEX, UtcDateTime, json_column, word
+
+
+class JudgingEnvironment(SQLModel, table=True):
+    """What a judge image offers, as a worker's host described it; the newest of the image in use is shown."""
+
+    __tablename__ = "judging_environment"
+    __table_args__ = (Index(None, "image", "described_at"),)
+
+    fingerprint: str = Field(primary_key=True, max_length=SHA256_HEX)  # equal descriptions are one row
+    image: str = Field(max_length=256)
+    document: dict[str, Any] = Field(sa_column=json_column())
+    worker: str = Field(max_length=128)
+    described_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class Machine(SQLModel, table=True):
+    """The number by which everybody may know a machine that plays; its name is the business of whoever runs the league.
+    Never removed, so that a number means one machine for ever.
+    """
+
+    id: int = Field(default=None, primary_key=True)
+    name: str = Field(max_length=128, unique=True)
+
+
+class WorkerHost(SQLModel, table=True):
+    """A machine that plays, and whether it may judge (see `league.service.series.hosts`). A fit one has no
+    `reasons`.
+    """
+
+    __tablename__ = "worker_host"
+    __table_args__ = (
+        CheckConstraint("fitness = 'unchecked' OR checked_at IS NOT NULL", name="checked"),
+        CheckConstraint("steal_share BETWEEN 0 AND 1", name="steal_share"),
+    )
+
+    name: str = Field(primary_key=True, max_length=128)
+    boot: str = Field(max_length=64)  # which start of the machine all this is true of
+    image: str = Field(default="", max_length=256)  # what it opens boxes with
+    fitness: Fitness = Field(default=Fitness.UNCHECKED, sa_column=word(Fitness, "fitness"))
+    since_at: datetime = Field(sa_type=UtcDateTime)  # since when it has that fitness
+    reasons: list[str] = Field(default_factory=list, sa_column=json_column())
+    report: dict[str, Any] = Field(default_factory=dict, sa_column=json_column())  # of the newest check
+    evidence: dict[str, Any] = Field(
+        default_factory=dict, sa_column=json_column()
+    )  # of the newest canary that went wrong
+    first_seen_at: datetime = Field(sa_type=UtcDateTime)
+    last_seen_at: datetime = Field(sa_type=UtcDateTime)
+    unfit_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # when it was last found unfit
+    checked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    check_due_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # None: no further check is wanted
+    canary_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    steal_share: float = 0.0  # of its CPUs' time, taken by the hypervisor lately
+    series: int = 0  # finished there
+    series_since_canary: int = 0
+    voids: int = 0  # attempts at those series' matches
+    canaries: int = 0
+    canary_voids: int = 0
+    canary_failures: int = 0

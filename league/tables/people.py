@@ -1,0 +1,103 @@
+"""Accounts, tokens and teams; what everyone is told, and the audit log."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Column, Text
+from sqlmodel import Field, SQLModel
+
+from league.states import NewcomerRule, Role, Scope, TokenKind
+from league.tables.columns import SHA256_HEX, UtcDateTime, word
+
+
+class User(SQLModel, table=True):
+    """A person or program with a name. `name_key` is the name in lower case: what must be unique."""
+
+    __tablename__ = "user_account"  # "user" is a reserved word in PostgreSQL
+
+    id: int = Field(default=None, primary_key=True)
+    name: str = Field(max_length=32)
+    name_key: str = Field(max_length=32, unique=True)
+    password_hash: str | None = Field(default=None, max_length=256)  # None: signs in with tokens only
+    role: Role = Field(default=Role.AUTHOR, sa_column=word(Role, "role"))
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    closed_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # nobody gets in by it any more
+    ban_reason: str | None = Field(default=None, max_length=1000)  # None: nobody, or the owner, closed it
+
+
+class Newcomers(SQLModel, table=True):
+    """Who may sign up: one row, or none as long as everybody may. `code`: what organisers give out."""
+
+    __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
+
+    id: int = Field(default=1, primary_key=True)
+    rule: NewcomerRule = Field(sa_column=word(NewcomerRule, "newcomer_rule"))
+    code: str = Field(default="", max_length=64)
+
+
+class Token(SQLModel, table=True):
+    """An access token, or a browser's session; of the secret only its SHA-256 is kept (256 random bits need no slow
+    hash).
+    """
+
+    id: int = Field(default=None, primary_key=True)
+    user_id: int = Field(foreign_key="user_account.id", index=True)
+    kind: TokenKind = Field(default=TokenKind.TOKEN, sa_column=word(TokenKind, "kind"))
+    scope: Scope = Field(default=Scope.FULL, sa_column=word(Scope, "scope"))
+    label: str = Field(max_length=64)
+    sha256: str = Field(max_length=SHA256_HEX, unique=True)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    expires_at: datetime = Field(sa_type=UtcDateTime)
+    revoked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    last_used_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # to the minute
+
+
+class Team(SQLModel, table=True):
+    """Authors who work on bots together. The captain is one of the members."""
+
+    id: int = Field(default=None, primary_key=True)
+    name: str = Field(max_length=32)
+    name_key: str = Field(max_length=32, unique=True)
+    captain_id: int = Field(foreign_key="user_account.id")
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class TeamMember(SQLModel, table=True):
+    """Somebody in a team, or invited to it: `joined_at` None until the invitation is accepted."""
+
+    __tablename__ = "team_member"
+
+    team_id: int = Field(foreign_key="team.id", primary_key=True)
+    user_id: int = Field(foreign_key="user_account.id", primary_key=True, index=True)
+    invited_at: datetime = Field(sa_type=UtcDateTime)
+    joined_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class Announcement(SQLModel, table=True):
+    """What an organiser tells everyone; `season_id` None: about the whole league."""
+
+    id: int = Field(default=None, primary_key=True)
+    season_id: int | None = Field(default=None, foreign_key="season.id", index=True)
+    title: str = Field(max_length=120)
+    text: str = Field(sa_column=Column(Text, nullable=False))
+    author: str = Field(max_length=32)
+    at: datetime = Field(sa_type=UtcDateTime)
+
+
+class AuditRecord(SQLModel, table=True):
+    """One decision that somebody may later ask about, chained to the record before (see `league.service.ground.audit`).
+
+    The unique `prev_sha256` makes a fork of the chain impossible; triggers refuse UPDATE and DELETE.
+    """
+
+    __tablename__ = "audit_log"
+
+    id: int = Field(default=None, primary_key=True)
+    at: str = Field(max_length=40)  # ISO 8601 as it was hashed
+    actor: str = Field(max_length=32)
+    action: str = Field(max_length=64)
+    subject: str = Field(max_length=128, index=True)
+    data: str = Field(sa_column=Column(Text, nullable=False))  # canonical JSON as it was hashed
+    prev_sha256: str = Field(max_length=SHA256_HEX, unique=True)
+    sha256: str = Field(max_length=SHA256_HEX, unique=True)

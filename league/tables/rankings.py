@@ -1,0 +1,98 @@
+"""Rankings and response times, both made from matches."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, Index, text
+from sqlmodel import Field, SQLModel
+
+from league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, json_column
+
+
+class LatencySummary(SQLModel, table=True):
+    """One seat's response times to one command in one match, in nanoseconds."""
+
+    __tablename__ = "latency_summary"
+    __table_args__ = (ForeignKeyConstraint(["match_id", "seat"], ["participant.match_id", "participant.seat"]),)
+
+    match_id: int = Field(primary_key=True)
+    seat: int = Field(primary_key=True)
+    command: str = Field(max_length=MOST_WORD, primary_key=True)
+    limit_ns: int = Field(sa_type=BigInteger)
+    prompts: int
+    total_ns: int = Field(sa_type=BigInteger)
+    worst_ns: int = Field(sa_type=BigInteger)
+
+
+class ResponseTimes(SQLModel, table=True):
+    """All of a version's response times to one command in a season: `LatencySummary` added up as matches end, with
+    `counts`, how many by bucket (see `league.time_buckets`; JSON has its keys as text).
+    """
+
+    __tablename__ = "response_times"
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    version_id: int = Field(foreign_key="bot_version.id", primary_key=True)
+    command: str = Field(max_length=MOST_WORD, primary_key=True)
+    limit_ns: int = Field(default=0, sa_type=BigInteger)  # the longest given
+    prompts: int = Field(default=0, sa_type=BigInteger)
+    total_ns: int = Field(default=0, sa_type=BigInteger)
+    worst_ns: int = Field(default=0, sa_type=BigInteger)
+    counts: dict[str, int] = Field(default_factory=dict, sa_column=json_column())
+
+
+class RatingSnapshot(SQLModel, table=True):
+    """A ranking as it was computed: from which log (by hash), with which configuration. Never changed, but for one
+    thing: of old ones that are not `whole` any more, `standings` are empty (see `league.service.rankings.snapshots`).
+
+    `final`: the published standings of a closed season; there is one, and triggers refuse to change or remove it.
+    """
+
+    __tablename__ = "rating_snapshot"
+    __table_args__ = (
+        CheckConstraint("whole OR NOT final", name="whole"),
+        Index(None, "season_id", "id"),
+        Index(
+            "ix_rating_snapshot_whole",
+            "season_id",
+            "id",
+            sqlite_where=text("whole"),
+            postgresql_where=text("whole"),
+        ),
+        Index(
+            "uq_rating_snapshot_final",
+            "season_id",
+            unique=True,
+            sqlite_where=text("final"),
+            postgresql_where=text("final"),
+        ),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    season_id: int = Field(foreign_key="season.id")
+    log_sha256: str = Field(max_length=SHA256_HEX)
+    config: dict[str, Any] = Field(sa_column=json_column())
+    standings: dict[str, Any] = Field(sa_column=json_column())
+    final: bool = False
+    whole: bool = True
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class RatingPoint(SQLModel, table=True):
+    """A bot's rating at one time of a season, for its history; thinned as it ages (see
+    `league.service.rankings.history`).
+    """
+
+    __tablename__ = "rating_point"
+    __table_args__ = (Index(None, "bot_id", "season_id"),)
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    second: int = Field(primary_key=True)  # of the season's age
+    bot_id: int = Field(foreign_key="bot.id", primary_key=True)
+    version_id: int = Field(foreign_key="bot_version.id")
+    elo: float
+    low: float
+    high: float
+    rank: int

@@ -1,0 +1,206 @@
+"""Seasons: their settings, divisions and entries, and the gates of new versions."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import combinations
+from typing import Any
+
+from sqlalchemy import JSON, CheckConstraint, Column, ForeignKeyConstraint, Index, LargeBinary, Text, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+from league.states import Absence, Admission, ChallengeState, FinalsFormat, FinalsLog, Ranks, SeasonState
+from league.tables.columns import UtcDateTime, json_column, word
+
+DATES = ("opens_at", "freezes_at", "finals_at", "closes_at")
+"""A season's dates, in the order in which they must come; each may be None: that happens by hand or not at all."""
+
+
+class Season(SQLModel, table=True):
+    """A competition in one game.
+
+    `log_serial` counts changes of the log of results, `rated_serial` is the count that the newest ranking has
+    seen: where they differ a refit is due. `games_per_pair` None: no end but the season's. `pairing_seed` decides every
+    lot of who plays whom (with `series_planned`, how many series its ladder has planned); it is drawn with the first
+    series and never shown. `secret` decides all dice (`league.service.series.dice`), of which `deals` numbers are used
+    up; it is drawn at the opening, when its commitment is published, and told with the published standings. None: the
+    season was opened before there were such secrets, and its seeds are drawn one by one.
+    """
+
+    __table_args__ = (
+        CheckConstraint("series_length BETWEEN 1 AND 1000", name="series_length"),
+        CheckConstraint("games_per_pair IS NULL OR games_per_pair >= 1", name="games_per_pair"),
+        CheckConstraint("opens_at IS NULL OR closes_at IS NULL OR opens_at < closes_at", name="dates"),
+        *(
+            CheckConstraint(f"{one} IS NULL OR {other} IS NULL OR {one} < {other}", name=f"{one}_{other}")
+            for one, other in combinations(DATES, 2)
+            if (one, other) != ("opens_at", "closes_at")
+        ),
+        CheckConstraint("seats >= 2", name="seats"),
+        CheckConstraint("finals_top IS NULL OR finals_top >= 2", name="finals_top"),
+        CheckConstraint("finals_games BETWEEN 1 AND 1000", name="finals_games"),
+        CheckConstraint("finals_rounds IS NULL OR finals_rounds >= 1", name="finals_rounds"),
+        CheckConstraint("finals_extra_games >= 0", name="finals_extra_games"),
+        CheckConstraint("promoted >= 0", name="promoted"),
+        CheckConstraint("entries_per_author IS NULL OR entries_per_author >= 1", name="entries_per_author"),
+        CheckConstraint("uploads_per_hour IS NULL OR uploads_per_hour >= 1", name="uploads_per_hour"),
+        CheckConstraint("versions_per_day IS NULL OR versions_per_day >= 1", name="versions_per_day"),
+        CheckConstraint("challenge_games >= 0", name="challenge_games"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    game: str = Field(max_length=64)
+    name: str = Field(max_length=64)
+    name_key: str = Field(max_length=64, unique=True)
+    previous_id: int | None = Field(default=None, foreign_key="season.id")
+    state: SeasonState = Field(default=SeasonState.SCHEDULED, sa_column=word(SeasonState, "state"))
+    ranks: Ranks = Field(default=Ranks.PLACEMENT, sa_column=word(Ranks, "ranks"))
+    seats: int = 2  # at a table; within the game's range
+    series_length: int = 10
+    games_per_pair: int | None = None
+    opens_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    freezes_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    finals_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    closes_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+    finals: FinalsFormat = Field(default=FinalsFormat.NONE, sa_column=word(FinalsFormat, "finals"))
+    finals_top: int | None = None  # so many of each division's frozen ladder qualify; None: all
+    finals_games: int = 10  # of two finalists each time they meet
+    finals_rounds: int | None = None  # of Swiss finals; None: as many as halving the field down to one takes
+    finals_extra_games: int = 0  # of each division, after the rounds, to part adjacent places
+    finals_log: FinalsLog = Field(default=FinalsLog.SEASON, sa_column=word(FinalsLog, "finals_log"))
+    closes_when_done: bool = True  # the finals' end closes the season, whatever `closes_at` says
+    qualified_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # when the finalists were known
+    finals_done_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+    promoted: int = 0  # bots that change places between neighbouring divisions in the season made from this one
+    admission: Admission = Field(default=Admission.EVERYONE, sa_column=word(Admission, "admission"))
+    entries_per_author: int | None = None  # of a team together, for its bots
+    teams_only: bool = False
+    languages: list[str] | None = Field(
+        default=None, sa_column=Column(JSON(none_as_null=True), nullable=True)
+    )  # None: all
+    uploads_per_hour: int | None = None  # by one author of bots that take part; None: the deployment's quota alone
+    versions_per_day: int | None = None  # of one bot that takes part
+    challenge_games: int = 1000  # most games of one version at a promotion gate; 0: there are no gates
+
+    pairing_seed: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
+    secret: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
+    deals: int = 0
+    series_planned: int = 0
+    log_serial: int = 0
+    rated_serial: int = 0
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class Division(SQLModel, table=True):
+    """A part of a season's field; only bots of one division meet. 1 is the highest, and every season has it."""
+
+    __table_args__ = (
+        CheckConstraint("number >= 1", name="number"),
+        CheckConstraint("size IS NULL OR size >= 2", name="size"),
+    )
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    number: int = Field(primary_key=True)
+    name: str = Field(max_length=32)
+    size: int | None = None  # most entries; None: any number
+
+
+class SeasonRules(SQLModel, table=True):
+    """A version of its game's rules under which matches of a season were played (`Game.rules_version`), since when."""
+
+    __tablename__ = "season_rules"
+    __table_args__ = (CheckConstraint("rules_version >= 1", name="rules_version"),)
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    rules_version: int = Field(primary_key=True)
+    first_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class SeasonInvitation(SQLModel, table=True):
+    """An author on the list of a season that admits only those."""
+
+    __tablename__ = "season_invitation"
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    user_id: int = Field(foreign_key="user_account.id", primary_key=True)
+
+
+class Entry(SQLModel, table=True):
+    """A bot in a season, with the version that plays. `follows`: each new version takes over once it is ready.
+
+    `gate`: the terms on which a new version takes over instead (see `league.service.seasons.gates`); None: none.
+    `finals_seed`: its place in its division's frozen ladder if it qualified for the finals, 1 for the first.
+    `waiting_since`: how many series the ladder had planned when the bot was last planned, or came; None: it just came.
+    `chosen_at`: when its author last chose another version; None: never.
+    """
+
+    __table_args__ = (
+        UniqueConstraint("season_id", "bot_id"),
+        UniqueConstraint("season_id", "division", "finals_seed"),
+        ForeignKeyConstraint(["version_id", "bot_id"], ["bot_version.id", "bot_version.bot_id"]),
+        ForeignKeyConstraint(["season_id", "division"], ["division.season_id", "division.number"]),
+        CheckConstraint("finals_seed >= 1", name="finals_seed"),
+        Index(None, "bot_id"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    season_id: int = Field(foreign_key="season.id")
+    bot_id: int = Field(foreign_key="bot.id")
+    version_id: int
+    follows: bool = True
+    division: int = 1
+    finals_seed: int | None = None
+    gate: dict[str, Any] | None = Field(default=None, sa_column=json_column(nullable=True))
+    waiting_since: int | None = None
+    chosen_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = Field(sa_type=UtcDateTime)
+
+
+class Challenge(SQLModel, table=True):
+    """A new version at an entry's promotion gate: it plays the one that is active until the SPRT decides.
+
+    The counts are of the candidate's finished games; `llr` is the log-likelihood ratio that they give.
+    """
+
+    __table_args__ = (
+        CheckConstraint("candidate_id <> incumbent_id", name="versions"),
+        CheckConstraint("(state = 'running') = (ended_at IS NULL)", name="ended"),
+        CheckConstraint("elo0 < elo1", name="elo"),
+        CheckConstraint("games_limit >= 1", name="games_limit"),
+        Index(None, "entry_id", "state"),
+        Index(None, "state"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    season_id: int = Field(foreign_key="season.id")
+    entry_id: int = Field(foreign_key="entry.id")
+    candidate_id: int = Field(foreign_key="bot_version.id")
+    incumbent_id: int = Field(foreign_key="bot_version.id")
+    state: ChallengeState = Field(default=ChallengeState.RUNNING, sa_column=word(ChallengeState, "state"))
+    elo0: float
+    elo1: float
+    alpha: float
+    beta: float
+    games_limit: int
+    games_planned: int = 0
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    llr: float = 0.0
+    reason: str = Field(default="", sa_column=Column(Text, nullable=False))  # of its end, for the author
+    created_at: datetime = Field(sa_type=UtcDateTime)
+    ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class AbsentEntry(SQLModel, table=True):
+    """An entry that gets no new matches (see `league.states.Absence`). Coming back removes the row."""
+
+    __tablename__ = "absent_entry"
+
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    bot_id: int = Field(foreign_key="bot.id", primary_key=True)
+    absence: Absence = Field(sa_column=word(Absence, "absence"))
+    reason: str = Field(sa_column=Column(Text, nullable=False))
+    at: datetime = Field(sa_type=UtcDateTime)
