@@ -6,11 +6,14 @@ disqualified. All of it is asked anew at each refit, so taking a ruling back giv
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, exists
+from sqlalchemy import ColumnElement, exists, text
 from sqlmodel import col, select
 
 from league.states import WITH_RESULT, Absence
 from league.tables import AbsentEntry, Entry, Match, Participant, Season, VoidedMatch
+
+HELD = text("match.state = 'held'")
+"""The condition on `Match` that it waits for an organiser; a literal, for only so the index of those few is used."""
 
 HAS_RESULTS = (
     exists().where(col(Match.season_id) == col(Season.id), col(Match.state).in_(WITH_RESULT)).correlate(Season)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlmodel import Session, col, func, select
 
-from league.service.rulings.held import HELD
+from league.service.ground.counting import HELD
 from league.service.series.rules_played import rules_played
 from league.states import SeasonState
 from league.tables import Match, RatingSnapshot, Season

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlmodel import Session, col, func, select, text, update
+from sqlmodel import Session, col, func, select, update
 
 from league.database import now
 from league.errors import BadSetting, WrongState
+from league.service.ground.counting import HELD
 from league.service.ground.steps import move
 from league.service.people.person import Person
 from league.service.rulings.impartiality import judging
@@ -21,9 +22,6 @@ from league.service.series.dropping import put_back
 from league.service.views.matches import MatchDetail, match_detail
 from league.states import MatchState, Purpose
 from league.tables import Match, Participant, Season, Series
-
-HELD = text("match.state = 'held'")
-"""As a literal, for only so it is asked of the index of those few."""
 
 
 def held_matches(session: Session, organiser: Person, limit: int = 100) -> list[MatchDetail]:
