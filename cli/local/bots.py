@@ -15,7 +15,7 @@ from sandbox.box import Program, Sandbox
 from sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
 from sandbox.languages import LANGUAGES, LanguageError, detect
 
-BOTS = Path(__file__).resolve().parent.parent / "bots"
+BOTS = Path(__file__).resolve().parents[2] / "bots"
 HOUSE = "house:"
 MAX_FILES = 2000
 IGNORED = ("__pycache__", ".git", ".venv", "node_modules")

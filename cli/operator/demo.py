@@ -28,7 +28,7 @@ from cli.server.api_models import Leaderboard
 from cli.server.follow import wait_for_build
 from league.config import Settings
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 GAME = "yacht-auction"
 PASSWORD = "only a demonstration"  # noqa: S105  of authors that exist nowhere else
 STALL_SECONDS = 180

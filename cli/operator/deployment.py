@@ -359,7 +359,7 @@ class Tree:
         return subprocess.Popen(
             child.arguments,
             env=self.environment,
-            cwd=Path(__file__).resolve().parent.parent,
+            cwd=Path(__file__).resolve().parents[2],
             start_new_session=True,  # a Ctrl-C is for us; we tell them
             pass_fds=self.pass_fds,
             preexec_fn=_die_with_parent,  # noqa: PLW1509  it makes one system call
