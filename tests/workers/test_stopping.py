@@ -142,11 +142,11 @@ CHILD = """
 import os, signal, sys, time
 from pathlib import Path
 from celery.signals import worker_shutting_down
-from cli import operate
+from cli.operator import deployment
 from workers import stopping
 folder = Path(sys.argv[1])
-operate.FINISH_SECONDS = operate.HAND_BACK_SECONDS = 0.2
-operate._end_without_parent()
+deployment.FINISH_SECONDS = deployment.HAND_BACK_SECONDS = 0.2
+deployment._end_without_parent()
 signal.signal(signal.SIGTERM, lambda *_: (worker_shutting_down.send(None), (folder / "told").touch()))
 signal.signal(stopping.SIGNAL, lambda *_: (folder / "asked").touch())
 (folder / "partial").write_text(str(os.getpid()))
