@@ -20,6 +20,7 @@ from league.service.absence import withdraw_everywhere
 from league.service.access import end_everything
 from league.service.audit import record
 from league.service.exhibitions import open_of, resign
+from league.service.steps import lock_enterable
 from league.service.teams import hand_over_team, leave_team, owned_by
 from league.service.users import Person, existing_user
 from league.tables import Bot, Team, TeamMember, User
@@ -80,6 +81,7 @@ def ended_accounts(session: Session, administrator: Person, limit: int = 200) ->
 
 
 def _end(session: Session, person: Person, who: Person, reason: str) -> None:
+    lock_enterable(session)
     withdraw_everywhere(session, who, _bots_of_nobody_else(session, person), reason)
     if (exhibition_id := open_of(session, person)) is not None:
         resign(session, person, exhibition_id)

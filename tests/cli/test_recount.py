@@ -11,7 +11,7 @@ from sqlmodel import col, select, update
 
 from engine.chance import commitment
 from league import service
-from league.states import ChallengeState, SeasonState
+from league.states import ChallengeState, MatchState, SeasonState
 from league.tables import Challenge, Match, RatingSnapshot
 from tests.api.served import served
 from tests.api.site import Site
@@ -49,6 +49,9 @@ def test_everybody_can_make_a_ranking_again(server: Served) -> None:
     with server.world.db.transaction() as session:
         service.void_match(session, server.world.boss, 3, "a test")
         service.disqualify(session, server.world.boss, season_id, 5, "a test")
+        session.execute(
+            update(Match).where(col(Match.id) == 4).values(state=MatchState.DECIDED, transcript_sha256=None)
+        )
     owner, bot_id = server.world.bot()
     with server.world.db.transaction() as session:
         service.enter(session, owner, season_id, bot_id)

@@ -10,6 +10,7 @@ import pytest
 from sqlmodel import select
 
 from league import errors, service
+from league.service import operators
 from league.service.bots import Upload
 from league.service.challenges import GateTerms
 from league.service.divisions import moved
@@ -304,6 +305,24 @@ def test_who_left_is_not_taken_over(world: World) -> None:
     with world.db.transaction() as session:
         service.publish(session, season_id)
     assert divisions(world, following(world, season_id).id) == [[1, 3]]
+
+
+def test_nor_a_bot_that_was_retired_or_whose_author_was_banned(world: World) -> None:
+    season_id = world.season(1)
+    bots = [world.bot(name) for name in ("retired", "banned", "stays")]
+    for owner, bot_id in bots:
+        with world.db.transaction() as session:
+            service.enter(session, owner, season_id, bot_id)
+    with world.db.transaction() as session:
+        service.set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+    with world.db.transaction() as session:
+        service.publish(session, season_id)
+    with world.db.transaction() as session:
+        service.change_bot(session, *bots[0], retired=True)
+        operators.ban_by_hand(session, bots[1][0].name, "wrote insults")
+    assert divisions(world, following(world, season_id).id) == [[1, bots[2][1]]]
+    with world.db.transaction() as session, pytest.raises(errors.WrongState, match="account"):
+        service.let_in(session, world.boss, world.season(1), bots[1][1])
 
 
 def test_a_season_continues_only_one_that_is_published(world: World) -> None:

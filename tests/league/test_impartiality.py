@@ -83,6 +83,14 @@ def test_the_only_organiser_decides_and_everyone_is_told(judged: Judged) -> None
         assert record["remark"] == "a bot of theirs plays in it, and no other organiser is without one"
 
 
+def test_an_organiser_whose_account_is_closed_is_no_other_one(judged: Judged) -> None:
+    other = judged.organiser()
+    with judged.world.db.transaction() as session:
+        service.close_account(session, other)
+    with judged.world.db.transaction() as session:
+        assert service.void_match(session, judged.boss, judged.match, "mine")
+
+
 def test_who_is_in_a_team_that_plays_in_it_is_no_other_organiser(world: World) -> None:
     judged = Judged(world, teamed=True)
     mate = judged.organiser("mate")
