@@ -35,6 +35,7 @@ _FORM = {
                 "schema": {
                     "type": "object",
                     "required": [FIELD],
+                    "additionalProperties": False,
                     "properties": {
                         FIELD: {
                             "type": "string",
