@@ -15,7 +15,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -98,7 +98,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(errors.LeagueError, league_error)
     app.add_exception_handler(RequestValidationError, _invalid_request)
     app.add_exception_handler(HTTPException, _http_error)
-    for away in (OperationalError, InterfaceError, PoolTimeout):
+    for away in (OperationalError, InternalError, InterfaceError, PoolTimeout):
         app.add_exception_handler(away, _database_away)
     app.add_exception_handler(Exception, _unexpected)
 

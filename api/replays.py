@@ -45,13 +45,25 @@ def transcript_of(shared: Services, match: MatchInfo) -> Transcript | None:
 
 
 def record_file(shared: Services, sha256: str, filename: str, headers: Mapping[str, str] | None = None) -> Response:
-    """The record itself, to be kept under that name. What is read before anything is answered is most records as a
+    """The record itself, to be kept under that name. Raises BlobsAway, BlobMissing, BlobDamaged."""
+    return stored_file(shared, sha256, MAX_TRANSCRIPT_BYTES, filename, "application/x-ndjson", headers)
+
+
+def stored_file(
+    shared: Services,
+    sha256: str,
+    most_bytes: int,
+    filename: str,
+    media_type: str,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A file of the store, to be kept under that name. What is read before anything is answered is most files as a
     whole, so that damage is told and not an answer that breaks off. Raises BlobsAway, BlobMissing, BlobDamaged.
     """
-    pieces = shared.blobs.stream(sha256, MAX_TRANSCRIPT_BYTES)
+    pieces = shared.blobs.stream(sha256, most_bytes)
     first = list(islice(pieces, READ_BEFORE))
     kept = {"Content-Disposition": f'attachment; filename="{filename}"', **(headers or {})}
-    return StreamingResponse(chain(first, pieces), headers=kept, media_type="application/x-ndjson")
+    return StreamingResponse(chain(first, pieces), headers=kept, media_type=media_type)
 
 
 def replay_body(shared: Services, match: MatchInfo) -> Body | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from fractions import Fraction
 from itertools import combinations
 
@@ -61,6 +61,7 @@ Leased = type[Series] | type[BotVersion] | type[Exhibition]
 
 def broken(session: Session, blobs: Blobs) -> list[str]:
     """Everything that is wrong; whatever still waits or is being played is not, see `unfinished`."""
+    began_at = now(session)  # what is read is the database of this instant, however long the looking takes
     looked: list[Iterable[str]] = [
         misplaced_series(session),
         misplaced_matches(session),
@@ -68,7 +69,7 @@ def broken(session: Session, blobs: Blobs) -> list[str]:
         doubled_results(session),
         unexplained_attempts(session),
         misplaced_builds(session),
-        unswept_leases(session),
+        unswept_leases(session, began_at),
         lost_programs(session, blobs),
         unproven_results(session, blobs),
         unproven_exhibitions(session, blobs),
@@ -129,9 +130,9 @@ def misplaced_builds(session: Session) -> Iterator[str]:
 UNSWEPT = "has a lease until"
 
 
-def unswept_leases(session: Session) -> Iterator[str]:
+def unswept_leases(session: Session, at: datetime) -> Iterator[str]:
     """Who holds something renews its lease, or it is taken back: nobody lets one lie for another time as long."""
-    latest = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
+    latest = at - timedelta(seconds=settings_of(session).lease_seconds)
     kinds: tuple[tuple[str, Leased], ...] = (("series", Series), ("version", BotVersion), ("exhibition", Exhibition))
     for what, table in kinds:
         dead = select(table.id, table.lease_until).where(col(table.lease_until) < latest)

@@ -91,14 +91,16 @@ class Run:
     attempt: AttemptRecord
 
 
-def play_series(context: Context, series_id: int) -> bool:
-    """Carry out one series, if it is still there to be carried out; False: it is, but by another machine."""
+def play_series(context: Context, series_id: int) -> int | None:
+    """Carry out the series that is next, as a message speaks of this one. Which it was, or the message's own where
+    nothing was left to do; None: something is, but by another machine.
+    """
     with context.slots.take() as cpus:
         play_canary_when_due(context, cpus)
         job = claim(context, series_id)
         if job is None:
             turn = partial(turn_away, series_id=series_id, host=context.host)
-            return not turned_away(context, f"series {series_id}", turn)
+            return None if turned_away(context, f"series {series_id}", turn) else series_id
         metrics.queue_wait_seconds.labels("play").observe(job.waited_seconds)
         metrics.appear(job.game, job.season_id)
         try:
@@ -107,10 +109,10 @@ def play_series(context: Context, series_id: int) -> bool:
                 runs, outcomes, failure = carry_out(context, job, cpus)
         except LeaseLost:
             log.warning("series %d: the lease of attempt %d was lost", job.series_id, job.attempt)
-            return True
+            return job.series_id
     with doing("finish", series=job.series_id):
         finish(context, job, runs, outcomes, failure)
-    return True
+    return job.series_id
 
 
 def carry_out(

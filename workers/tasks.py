@@ -123,10 +123,11 @@ def build(version_id: int) -> None:
 @app.task(name="deadheat.play", base=Guarded)
 def play(series_id: int) -> None:
     """Play one series. Where this machine may not judge, another one is told, and this one steps aside."""
-    if play_series(context(), series_id):
-        ask_for_more(series_id)
-    else:
+    played_id = play_series(context(), series_id)
+    if played_id is None:
         step_aside(enqueue_series, series_id)
+    else:
+        ask_for_more(played_id)
 
 
 def ask_for_more(series_id: int) -> None:

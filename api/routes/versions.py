@@ -14,7 +14,7 @@ from starlette.responses import StreamingResponse
 from api import schemas
 from api.deps import Asker, Id, Shared
 from api.edge.multipart import FIELD, Received, receive_file
-from api.replays import record_file
+from api.replays import record_file, stored_file
 from api.services import Services
 from league import uploads
 from league.service.bots.bots import (
@@ -44,6 +44,7 @@ _FORM = {
                 "schema": {
                     "type": "object",
                     "required": [FIELD],
+                    "additionalProperties": False,
                     "properties": {
                         FIELD: {
                             "type": "string",
@@ -143,9 +144,8 @@ def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Resp
         version = version_info(session, asker, bot_id, number)
     suffix = SUFFIX.search(version.filename)
     name = f"bot-{bot_id}-version-{number}{suffix.group() if suffix else ''}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Content-Length": str(version.size_bytes)}
-    pieces = shared.blobs.stream(version.sha256, version.size_bytes)
-    return StreamingResponse(pieces, headers=headers, media_type="application/octet-stream")
+    length = {"Content-Length": str(version.size_bytes)}
+    return stored_file(shared, version.sha256, version.size_bytes, name, "application/octet-stream", length)
 
 
 def accept_upload(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> VersionInfo:

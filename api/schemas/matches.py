@@ -34,6 +34,9 @@ class SeatView(Output):
     bot: str
     author: str
     version: int
+    player: str | None = Field(
+        description="As its transcript names it: a bot may have been renamed since. Null before it is played."
+    )
     rank: int | None
     points: str | None
     fault: FaultView | None

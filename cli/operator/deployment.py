@@ -129,6 +129,7 @@ def api(
 
 def _share_port(settings: Settings, processes: int) -> None:
     """Listen, and have that many children answer; what comes while one of them is started again waits for another."""
+    _tell_metrics(settings.metrics_dir)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.create_server((settings.host, settings.port), family=family, backlog=2048) as listening:
         tree = Tree(_metrics_environment(settings), pass_fds=(listening.fileno(),))

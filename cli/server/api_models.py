@@ -263,6 +263,7 @@ class SeatView(Answer):
     bot: str
     author: str
     version: int
+    player: str | None = None
     rank: int | None
     points: str | None
     fault: FaultView | None

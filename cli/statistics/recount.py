@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,8 @@ def recount_of(client: Client, season_id: int) -> Recount:
     if log.sha256 != board["log_sha256"]:
         found = differences({"log_sha256": board["log_sha256"]}, {"log_sha256": log.sha256})
     else:
-        found = differences(board, remade(board, config, log, _passed(client, season_id)))
+        passed = _passed(client, season_id, board["created_at"])
+        found = differences(board, remade(board, config, log, passed))
     return Recount(season_id, snapshot_id, log.sha256, log.games, found, None)
 
 
@@ -59,12 +61,13 @@ def dice_of(client: Client, season_id: int) -> DiceCheck:
 def exported_log(client: Client, season_id: int) -> Log:
     """A season's log as `league.service.rankings.results` reads it, from the public exports."""
     from league.ratings.jsonl import read
+    from league.states import WITH_RESULT
 
     out = {row["bot_id"] for row in _rows(client, season_id, "entries") if row["absence"] == DISQUALIFIED}
     commitments = {
         row["match_id"]: row["commitment"]
         for row in _rows(client, season_id, "matches")
-        if row["state"] == "done" and row["rated"] and not row["voided"]
+        if row["state"] in WITH_RESULT and row["rated"] and not row["voided"]
     }
 
     def lines() -> Iterator[bytes]:
@@ -81,9 +84,13 @@ def exported_log(client: Client, season_id: int) -> Log:
     return read(lines())
 
 
-def _passed(client: Client, season_id: int) -> set[int]:
-    """The versions that passed a promotion gate."""
-    return {row["candidate_id"] for row in _rows(client, season_id, "gates") if row["state"] == PASSED}
+def _passed(client: Client, season_id: int, ranked_at: str) -> set[int]:
+    """The versions that had passed a promotion gate when the ranking was made."""
+    return {
+        row["candidate_id"]
+        for row in _rows(client, season_id, "gates")
+        if row["state"] == PASSED and datetime.fromisoformat(row["ended_at"]) <= datetime.fromisoformat(ranked_at)
+    }
 
 
 def _rows(client: Client, season_id: int, table: str) -> Iterator[dict[str, Any]]:

@@ -165,6 +165,7 @@ class Participant(SQLModel, table=True):
     seat: int = Field(primary_key=True)
     version_id: int
     bot_id: int
+    player: str | None = Field(default=None, max_length=80)  # as its transcript names it; its bot may be renamed
     rank: int | None = None
     points: str | None = Field(default=None, max_length=64)
     fault: Fault | None = Field(default=None, sa_column=word(Fault, "fault", nullable=True))

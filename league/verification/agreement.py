@@ -42,6 +42,8 @@ class SeatTold(Protocol):
     @property
     def version(self) -> int: ...
     @property
+    def player(self) -> str | None: ...
+    @property
     def rank(self) -> int | None: ...
     @property
     def points(self) -> str | None: ...
@@ -110,7 +112,7 @@ def _at_seat(transcript: Transcript, seat: Seat, told: SeatTold) -> Iterator[str
     result, number = transcript.result, seat_number(seat)
     names = transcript.about.get("players")
     name = names[seat] if isinstance(names, list) and seat < len(names) else None
-    yield from _differ(f"player at seat {number}", name, player(told.author, told.bot, told.version))
+    yield from _differ(f"player at seat {number}", name, told.player or player(told.author, told.bot, told.version))
     yield from _differ(f"place of seat {number}", result.ranks[seat], told.rank)
     points = None if result.points is None or seat >= len(result.points) else str(result.points[seat])
     yield from _differ(f"points of seat {number}", points, told.points)

@@ -185,5 +185,5 @@ def test_two_versions_of_one_bot_are_told_apart_wherever_they_met(site: Site) ->
 def test_no_two_seats_have_one_name(
     site_of_three: Site, seated: list[tuple[int, str, str, int]], names: list[str]
 ) -> None:
-    seats = tuple(SeatInfo(seat, *who, None, None, None) for seat, who in enumerate(seated))
+    seats = tuple(SeatInfo(seat, *who, None, None, None, None) for seat, who in enumerate(seated))
     assert dataclasses.replace(detail(site_of_three, 1), seats=seats).names == names

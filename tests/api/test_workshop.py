@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 
+import obstore
 import pytest
 from sqlmodel import update
 
+from league.blobs import _path
 from league.service.course.states import set_season_state
 from league.service.people.person import Person
 from league.service.seasons.absence import disqualify
@@ -183,6 +186,9 @@ def test_the_bot_is_renamed_described_and_retired_and_its_source_fetched(ada: Br
     fetched = ada.client.get("/v1/bots/1/versions/1/source")
     assert 'href="/v1/bots/1/versions/1/source"' in ada.answer.text and fetched.content == SOURCE
     assert fetched.headers["content-disposition"] == 'attachment; filename="bot-1-version-1.py"'
+    obstore.put(site.blobs._store, _path(sha256(SOURCE).hexdigest()), b"damaged")
+    damaged = site.problem(500, ada.client.get("/v1/bots/1/versions/1/source"), "blob-damaged")
+    assert "An operator has been told." in damaged["detail"]
     ada.submit("/bots/1/change", name="deep", description="It <b>thinks</b>.")
     told = site.client.get("/bots/1", headers={"Accept": "text/html"}).text
     assert ">deep</h1>" in told and "It &lt;b&gt;thinks&lt;/b&gt;." in told
@@ -199,6 +205,8 @@ def test_the_bot_is_renamed_described_and_retired_and_its_source_fetched(ada: Br
 
 def test_a_change_of_a_bot_says_what_changes(ada: Browser, site: Site) -> None:
     assert "Say what is to change." in site.problem(422, ada.api("PATCH", "/v1/bots/1", json={}))["detail"]
-    found = site.ok(200, ada.api("PATCH", "/v1/bots/1", json={"description": "  new  ", "retired": True}))
-    assert (found["name"], found["description"]) == ("greedy", "new") and found["retired_at"]
+    found = site.ok(
+        200, ada.api("PATCH", "/v1/bots/1", json={"name": "Greedy", "description": "  new  ", "retired": True})
+    )
+    assert (found["name"], found["description"]) == ("Greedy", "new") and found["retired_at"]
     site.problem(422, ada.api("PATCH", "/v1/bots/1", json={"retired": "yes"}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -39,6 +40,15 @@ def test_a_second_teller_of_the_same_metrics_warns(
     monkeypatch.setattr(measured, "told_alone", lambda _: False)
     deployment._tell_metrics(tmp_path)
     assert "counts everything twice" in capsys.readouterr().err
+
+
+def test_so_does_a_second_api_of_several_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(deployment, "Tree", MagicMock())
+    for warns in (False, True):  # the first one's lock is held until this process ends
+        deployment._share_port(Settings(metrics_dir=tmp_path, port=0), 2)
+        assert ("counts everything twice" in capsys.readouterr().err) is warns
 
 
 def test_a_tree_that_ends_leaves_no_files_of_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from league.service.rulings.rulings import void_match
 from league.service.seasons.absence import disqualify
 from league.service.seasons.divisions import assign_division
 from league.service.seasons.entries import enter
-from league.states import ChallengeState, SeasonState
+from league.states import ChallengeState, MatchState, SeasonState
 from league.tables import Challenge, Match, RatingSnapshot
 from tests.api.served import served
 from tests.api.site import Site
@@ -56,6 +56,8 @@ def test_everybody_can_make_a_ranking_again(server: Served) -> None:
     with server.world.db.transaction() as session:
         void_match(session, server.world.boss, 3, "a test")
         disqualify(session, server.world.boss, season_id, 5, "a test")
+        decided = update(Match).where(col(Match.id) == 4)
+        session.execute(decided.values(state=MatchState.DECIDED, transcript_sha256=None))
     owner, bot_id = server.world.bot()
     with server.world.db.transaction() as session:
         enter(session, owner, season_id, bot_id)

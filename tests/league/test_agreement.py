@@ -63,6 +63,14 @@ def test_whatever_a_league_says_otherwise_is_found(transcript: Transcript, match
     assert sentence in found
 
 
+def test_a_bot_that_was_renamed_played_under_its_old_name() -> None:
+    renamed = with_seat(told(WON), 0, bot="another")
+    assert len(disagreements(WON, renamed)) == 1
+    assert disagreements(WON, with_seat(renamed, 0, player="ada/bot0 v1")) == []
+    (found,) = disagreements(WON, with_seat(told(WON), 0, player="eve/bot0 v1"))
+    assert "the league says eve/bot0 v1" in found
+
+
 def test_a_transcript_without_names_is_nobodys() -> None:
     nameless = replace(WON, about={"match": True, "players": "ada"})
     assert len(disagreements(nameless, told(WON))) == 3

@@ -16,10 +16,12 @@ from league.service.ground.audit import audit_log
 from league.service.people.person import Person
 from league.service.rankings.publishing import publish
 from league.service.rankings.standings import leaderboard
+from league.service.rulings import operators
 from league.service.seasons.absence import disqualify, reinstate
 from league.service.seasons.admission import invite_to_season, invited_to_season
+from league.service.seasons.bot_changes import change_bot
 from league.service.seasons.divisions import assign_division, change_divisions, moved
-from league.service.seasons.entries import EntryInfo, enter, entries, entry_info
+from league.service.seasons.entries import EntryInfo, enter, entries, entry_info, let_in
 from league.service.seasons.gates import GateTerms, challenges
 from league.service.seasons.seasons import SeasonInfo, SeasonSettings, create_season, season_info
 from league.states import Admission, ChallengeState, SeasonState
@@ -308,6 +310,24 @@ def test_who_left_is_not_taken_over(world: World) -> None:
     with world.db.transaction() as session:
         publish(session, season_id)
     assert divisions(world, following(world, season_id).id) == [[1, 3]]
+
+
+def test_nor_a_bot_that_was_retired_or_whose_author_was_banned(world: World) -> None:
+    season_id = world.season(1)
+    bots = [world.bot(name) for name in ("retired", "banned", "stays")]
+    for owner, bot_id in bots:
+        with world.db.transaction() as session:
+            enter(session, owner, season_id, bot_id)
+    with world.db.transaction() as session:
+        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+    with world.db.transaction() as session:
+        publish(session, season_id)
+    with world.db.transaction() as session:
+        change_bot(session, *bots[0], retired=True)
+        operators.ban_by_hand(session, bots[1][0].name, "wrote insults")
+    assert divisions(world, following(world, season_id).id) == [[1, bots[2][1]]]
+    with world.db.transaction() as session, pytest.raises(errors.WrongState, match="account"):
+        let_in(session, world.boss, world.season(1), bots[1][1])
 
 
 def test_a_season_continues_only_one_that_is_published(world: World) -> None:

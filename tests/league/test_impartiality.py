@@ -13,6 +13,7 @@ from league.service.ground.audit import audit_log
 from league.service.people.person import Person
 from league.service.people.teams import create_team, invite_to_team, join_team
 from league.service.rulings.appeals import open_appeal, rule
+from league.service.rulings.closing import close_account
 from league.service.rulings.operators import set_role
 from league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from league.service.seasons.bot_changes import change_bot
@@ -88,6 +89,14 @@ def test_the_only_organiser_decides_and_everyone_is_told(judged: Judged) -> None
     for record in judged.said()[:2]:
         assert record["own_bot"] is True
         assert record["remark"] == "a bot of theirs plays in it, and no other organiser is without one"
+
+
+def test_an_organiser_whose_account_is_closed_is_no_other_one(judged: Judged) -> None:
+    other = judged.organiser()
+    with judged.world.db.transaction() as session:
+        close_account(session, other)
+    with judged.world.db.transaction() as session:
+        assert void_match(session, judged.boss, judged.match, "mine")
 
 
 def test_who_is_in_a_team_that_plays_in_it_is_no_other_organiser(world: World) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from sqlmodel import select
+from sqlmodel import Session, select
 
 from league.database import now
 from league.jobs import Failure, Host, SeriesJob
@@ -118,3 +118,17 @@ def test_a_machine_that_may_not_judge_is_given_nothing(world: World) -> None:
     (series_id,) = planned(world, Precedence.ORDINARY)
     world.host = Host("another", "never checked")
     assert claim(world, series_id) is None
+
+
+def test_workers_that_ask_at_once_get_a_series_each(world: World) -> None:
+    world.season(2, games_per_pair=1)
+    for series_id in world.tick():
+        play(world, series_id)
+    first, second = planned(world, Precedence.ORDINARY, Precedence.ORDINARY)
+    jobs: list[SeriesJob | None] = []
+
+    def claims(session: Session) -> None:
+        jobs.append(claim_next_series(session, first, "w1", world.host))
+
+    world.at_once(claims, claims)
+    assert {job and job.series_id for job in jobs} == {first, second}

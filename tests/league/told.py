@@ -49,4 +49,4 @@ def _seat(transcript: Transcript, seat: int) -> SeatInfo:
         assert last is not None
         fault = FaultInfo(result.faults[seat], last.message.command, last.reply.own_ns / 1e6, "")
     points = None if result.points is None else str(result.points[seat])
-    return SeatInfo(seat, 1 + seat, f"bot{seat}", "ada", 1, result.ranks[seat], points, fault)
+    return SeatInfo(seat, 1 + seat, f"bot{seat}", "ada", 1, None, result.ranks[seat], points, fault)

@@ -92,6 +92,7 @@ asked = Asked()
 schema = schemathesis.openapi.from_asgi("/v1/openapi.json", asked, config=schemathesis.Config.from_dict(CONFIG))
 
 
+@pytest.mark.parametrize("role", ["admin", "organiser", "owner"])
 @schema.parametrize()
 @settings(
     max_examples=EXAMPLES,
@@ -100,5 +101,5 @@ schema = schemathesis.openapi.from_asgi("/v1/openapi.json", asked, config=schema
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-def test_an_operation_keeps_to_its_description(case: Case[Any]) -> None:
-    case.call_and_validate(headers=league().tokens["admin"])
+def test_an_operation_keeps_to_its_description(case: Case[Any], role: str) -> None:
+    case.call_and_validate(headers=league().tokens[role])

@@ -256,6 +256,18 @@ def test_matches_of_a_series_whose_workers_all_die_are_held(world: PlayingWorld,
     assert held(world) == 3
 
 
+def test_what_was_played_is_what_more_is_asked_of(
+    world: PlayingWorld, sent: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message speaks of one series, and another may have been next."""
+    world.season(3, series_length=1, games_per_pair=3)
+    tasks.tick()
+    found: list[int] = []
+    monkeypatch.setattr(tasks, "ask_for_more", found.append)
+    tasks.play(sent[-1])
+    assert found == [sent[0]]
+
+
 def test_matches_of_a_series_that_always_fails_are_held(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
 ) -> None:

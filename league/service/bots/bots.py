@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, and_, or_
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from engine.games import GAMES
@@ -19,7 +20,7 @@ from league.service.people.teams import must_be_member, owned_by
 from league.service.ground.causes import told
 from league.service.people.person import Person
 from league.states import VersionState
-from league.tables import Attempt, Bot, BotVersion, Team, User
+from league.tables import Attempt, Bot, BotVersion, Team, TeamMember, User
 
 MAX_BOTS = 100
 """Bots of one user."""
@@ -136,10 +137,26 @@ def is_own(session: Session, person: Person, bot_id: int) -> bool:
     return session.exec(select(Bot.id).where(Bot.id == bot_id, owned_by(person))).first() is not None
 
 
-def must_be_active(bot: Bot) -> None:
-    """Raises WrongState: its author has retired it."""
+def active() -> ColumnElement[bool]:
+    """The condition on `Bot` that it is not retired, and that the account of somebody who has a hand in it is open."""
+    person = aliased(User)
+    member = select(TeamMember.team_id).where(TeamMember.user_id == person.id, col(TeamMember.joined_at).is_not(None))
+    alone = and_(col(Bot.team_id).is_(None), col(Bot.owner_id) == person.id)
+    of_somebody = (
+        select(person.id)
+        .where(col(person.closed_at).is_(None), or_(alone, col(Bot.team_id).in_(member)))
+        .correlate(Bot)
+        .exists()
+    )
+    return and_(col(Bot.retired_at).is_(None), of_somebody)
+
+
+def must_be_active(session: Session, bot: Bot) -> None:
+    """Raise WrongState if the bot is retired, or its people's accounts are closed."""
     if bot.retired_at is not None:
         raise WrongState("retired", "The bot is retired; its author can bring it back.")
+    if session.exec(select(Bot.id).where(Bot.id == bot.id, active())).first() is None:
+        raise WrongState("closed", "The account of the bot's author is closed.")
 
 
 def may_upload(session: Session, owner: Person, bot_id: int) -> None:
@@ -150,7 +167,7 @@ def may_upload(session: Session, owner: Person, bot_id: int) -> None:
         WrongState: it is retired.
         OverQuota.
     """
-    must_be_active(own_bot(session, owner, bot_id))
+    must_be_active(session, own_bot(session, owner, bot_id))
     check_quotas(session, owner, bot_id)
 
 

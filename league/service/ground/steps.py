@@ -12,6 +12,7 @@ from sqlmodel import Session, SQLModel, col, insert, select, update
 
 from league import states
 from league.errors import NotFound
+from league.states import ENTERABLE
 from league.tables import BotVersion, Challenge, Exhibition, Match, Season, Series
 
 Staged = type[BotVersion] | type[Series] | type[Season] | type[Challenge] | type[Exhibition] | type[Match]
@@ -52,6 +53,12 @@ def lock_season(session: Session, season_id: int) -> Season:
     if season is None:
         raise NotFound("season", season_id)
     return season
+
+
+def lock_enterable(session: Session) -> None:
+    """Lock every season that takes entries: whoever wants to enter one waits, and then sees what changed here."""
+    enterable = select(Season.id).where(col(Season.state).in_(ENTERABLE)).order_by(col(Season.id))
+    session.exec(enterable.with_for_update(key_share=True)).all()
 
 
 def insert_rows(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> None:

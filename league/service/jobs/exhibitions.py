@@ -132,7 +132,7 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
     if bot is None:
         raise NotFound("bot", bot_id)
     seats = _check_table(bot.game, opponents, seat)
-    must_be_active(bot)
+    must_be_active(session, bot)
     if not bot.plays_people:
         raise WrongState("closed", "This bot's author lets nobody play against it.")
     newest = select(BotVersion.id).where(BotVersion.bot_id == bot_id, *playable())

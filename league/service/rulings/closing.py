@@ -17,6 +17,7 @@ from sqlmodel import Session, col, select
 from league.database import now
 from league.errors import WrongState
 from league.service.ground.audit import record
+from league.service.ground.steps import lock_enterable
 from league.service.jobs.exhibitions import open_of, resign
 from league.service.people.access import end_everything
 from league.service.people.person import Person
@@ -81,6 +82,7 @@ def ended_accounts(session: Session, administrator: Person, limit: int = 200) ->
 
 
 def _end(session: Session, person: Person, who: Person, reason: str) -> None:
+    lock_enterable(session)
     withdraw_everywhere(session, who, _bots_of_nobody_else(session, person), reason)
     if (exhibition_id := open_of(session, person)) is not None:
         resign(session, person, exhibition_id)

@@ -40,6 +40,7 @@ def _others(session: Session, organiser: Person, match_id: int) -> bool:
     others = select(User.id).where(
         User.id != organiser.id,
         col(User.role).in_(Role.allowing(Role.ORGANISER)),
+        col(User.closed_at).is_(None),
         col(User.id).not_in(alone),
         col(User.id).not_in(teams),
     )

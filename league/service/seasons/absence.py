@@ -60,7 +60,7 @@ def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None
         WrongState: the bot is retired, or an organiser has taken it out, or the season is frozen, or further.
         TooSoon: the season is open, and the pause is not over.
     """
-    must_be_active(own_bot(session, owner, bot_id))
+    must_be_active(session, own_bot(session, owner, bot_id))
     season = _season_with(session, season_id, bot_id, ENTERABLE, FROM_THE_FREEZE)
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is None:

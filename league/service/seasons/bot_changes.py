@@ -16,6 +16,7 @@ from league.database import now
 from league.errors import NameTaken
 from league.service.bots.bots import BotInfo, bot_info, own_bot
 from league.service.ground.audit import record
+from league.service.ground.steps import lock_enterable
 from league.service.ground.storable import storable
 from league.service.people.person import Person
 from league.service.people.teams import give_bot
@@ -42,12 +43,12 @@ def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[Bo
         NameTaken: by another bot of the author or the team in the same game.
     """
     bot = own_bot(session, owner, bot_id)
+    if "retired" in change and change["retired"] is (bot.retired_at is None):
+        _retire(session, owner, bot, change["retired"])  # first, for it locks seasons, which come before bots
     if "name" in change and change["name"] != bot.name:
         _rename(session, owner, bot, change["name"])
     if "description" in change:
         bot.description = storable(change["description"])
-    if "retired" in change and change["retired"] is (bot.retired_at is None):
-        _retire(session, owner, bot, change["retired"])
     if "plays_people" in change:
         bot.plays_people = change["plays_people"]
     if "team_id" in change:
@@ -66,6 +67,8 @@ def _rename(session: Session, owner: Person, bot: Bot, name: str) -> None:
 
 
 def _retire(session: Session, owner: Person, bot: Bot, retired: bool) -> None:
+    if retired:
+        lock_enterable(session)
     bot.retired_at = now(session) if retired else None
     session.flush()
     record(session, owner.name, "bot-retired" if retired else "bot-returned", f"bot/{bot.id}")

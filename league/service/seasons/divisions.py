@@ -15,13 +15,14 @@ from sqlmodel import Session, col, delete, func, select
 
 from league.database import now
 from league.errors import BadSetting, NotFound, TooMany, WrongState
+from league.service.bots.bots import active
 from league.service.ground.audit import SYSTEM, record
 from league.service.ground.counting import taking_part
 from league.service.ground.steps import lock_season, touch_log
 from league.service.people.person import Person
 from league.service.seasons.admission import newest_ready
 from league.states import ENTERABLE, ChallengeState, SeasonState
-from league.tables import BotVersion, Challenge, Division, Entry, RatingSnapshot, Season
+from league.tables import Bot, BotVersion, Challenge, Division, Entry, RatingSnapshot, Season
 
 MAX_DIVISIONS = 20
 
@@ -174,16 +175,17 @@ def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]
 
 
 def carry_over(session: Session, previous: Season, season: Season) -> None:
-    """Enter into a season who is still in the one before and has a version to play, each in the division that its
-    final place leads to.
+    """Enter every bot that is still in the season before, is active and has a version to play, each in the division
+    that its final place leads to.
     """
-    still_in = select(Entry, BotVersion).join(BotVersion, col(BotVersion.id) == Entry.version_id)
+    still_in = select(Entry, BotVersion, active()).join(BotVersion, col(BotVersion.id) == Entry.version_id)
+    still_in = still_in.join(Bot, col(Bot.id) == Entry.bot_id)
     still_in = still_in.where(Entry.season_id == previous.id, taking_part(previous.id)).order_by(col(Entry.bot_id))
     entries: dict[int, Entry] = {}
     begins: dict[int, int] = {}
     left_out: list[int] = []
-    for entry, playing in session.exec(still_in).all():
-        version = _begins_with(session, season, entry, playing)
+    for entry, playing, is_active in session.exec(still_in).all():
+        version = _begins_with(session, season, entry, playing) if is_active else None
         if version is None:
             left_out.append(entry.bot_id)
         else:

@@ -67,7 +67,7 @@ def enter(
     """
     season = lock_season(session, season_id)
     bot = _bot(session, who, bot_id)
-    must_be_active(bot)
+    must_be_active(session, bot)
     if season.state not in ENTERABLE:
         raise WrongState.of_season(season.state, "bots enter, and change versions, only while it is scheduled or open")
     if bot.game != season.game:

@@ -35,7 +35,7 @@ def write_outcomes(
     season_id, purpose = session.exec(found).one()
     results = [outcome for outcome in outcomes if outcome.result is not None]
     if results:
-        _write_results(session, results, at, may_rate=purpose is not Purpose.CHALLENGE)
+        _write_results(session, job, results, at, may_rate=purpose is not Purpose.CHALLENGE)
         _write_details(session, results)
         add_response_times(session, season_id, job, results)
         if purpose is not Purpose.CHALLENGE:
@@ -44,7 +44,10 @@ def write_outcomes(
     return season_id
 
 
-def _write_results(session: Session, outcomes: Sequence[MatchOutcome], at: datetime, *, may_rate: bool) -> None:
+def _write_results(
+    session: Session, job: SeriesJob, outcomes: Sequence[MatchOutcome], at: datetime, *, may_rate: bool
+) -> None:
+    seated = {match.match_id: match.seats for match in job.matches}
     matches = []
     participants = []
     for outcome in outcomes:
@@ -66,6 +69,7 @@ def _write_results(session: Session, outcomes: Sequence[MatchOutcome], at: datet
                 {
                     "match_id": outcome.match_id,
                     "seat": seat,
+                    "player": job.programs[seated[outcome.match_id][seat]].label,
                     "rank": rank,
                     "points": None if result.points is None else _points(result.points[seat]),
                     "fault": result.faults.get(seat),

@@ -59,12 +59,14 @@ def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host)
 
 
 def _next_in_turn(session: Session) -> int | None:
-    """The fresh series to be played next. Reads one row for each precedence, however many wait."""
+    """The fresh series to be played next. Reads one row for each precedence, however many wait, and passes over those
+    that other workers are about to take: many who ask at once get one each.
+    """
     found: list[tuple[datetime, int]] = []
     for precedence, head_start in HEAD_STARTS.items():
         waits = (Series.state == SeriesState.QUEUED, Series.precedence == precedence, Series.attempt == 0)
         oldest = select(Series.queued_at, Series.id).where(*waits).order_by(col(Series.queued_at), col(Series.id))
-        first = session.exec(oldest.limit(1)).first()
+        first = session.exec(oldest.limit(1).with_for_update(skip_locked=True)).first()
         if first is not None:
             queued_at, series_id = first
             found.append((queued_at - head_start, series_id))

@@ -51,6 +51,7 @@ class SeatInfo:
     bot: str
     author: str
     version: int
+    player: str | None
     rank: int | None
     points: str | None
     fault: FaultInfo | None
@@ -355,7 +356,9 @@ def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict
         if row.fault is not None:
             why = "" if row.match_id in untold else row.fault_why or ""
             fault = FaultInfo(row.fault, row.fault_command or "", row.fault_elapsed_ms, why)
-        seats[row.match_id] += (SeatInfo(row.seat, row.bot_id, bot, author, number, row.rank, row.points, fault),)
+        seats[row.match_id] += (
+            SeatInfo(row.seat, row.bot_id, bot, author, number, row.player, row.rank, row.points, fault),
+        )
     return seats
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 import sqlalchemy
 from sqlmodel import Session, col, func, select
 
+from league.service.bots.bots import active
 from league.service.jobs.exhibitions import playable
 from league.service.series.live import live_matches
 from league.states import SeriesState, VersionState
@@ -101,7 +102,7 @@ def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
         sqlalchemy.select(col(Bot.id), col(Bot.name), col(User.name), newest)
         .join_from(BotVersion, Bot, col(Bot.id) == col(BotVersion.bot_id))
         .join(User, col(User.id) == col(Bot.owner_id))
-        .where(col(Bot.game) == game, col(Bot.plays_people).is_(True), col(Bot.retired_at).is_(None), *playable())
+        .where(col(Bot.game) == game, col(Bot.plays_people).is_(True), active(), *playable())
         .group_by(col(Bot.id), col(Bot.name), col(User.name))
         .order_by(func.max(BotVersion.id).desc())
         .limit(limit)

@@ -1,0 +1,14 @@
+"""As whom a version played: its transcript keeps that name, and its bot may get another."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0024"
+down_revision = "0023"
+
+
+def upgrade() -> None:
+    """Forward."""
+    op.add_column("participant", sa.Column("player", sa.String(length=80), nullable=True))
