@@ -119,7 +119,7 @@ def create_app(
     app.add_middleware(PlainAddresses)
     app.add_middleware(FromMemory, bodies=services.bodies)
     app.add_middleware(errors.Unexpected)
-    app.add_middleware(BodyLimit, limit_bytes=settings.request_limit_bytes)
+    app.add_middleware(BodyLimit)
     app.add_middleware(Deadlines)
     app.add_middleware(UploadGate)
     app.add_middleware(WriteLimit, rates=services.rates)

@@ -122,12 +122,15 @@ class FromMemory:
         await answering(scope, receive, send)
 
 
-class BodyLimit:
-    """Refuses bodies over `limit_bytes` while they come, except where uploads go, which count for themselves."""
+BODY_BYTES = 64 * 1024
+"""Largest body of a request that is no upload: a form or an object of some fields."""
 
-    def __init__(self, app: ASGIApp, limit_bytes: int) -> None:
+
+class BodyLimit:
+    """Refuses bodies over `BODY_BYTES` while they come, except where uploads go, which count for themselves."""
+
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._limit_bytes = limit_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or is_upload(scope):
@@ -140,10 +143,8 @@ class BodyLimit:
             message = await receive()
             if message["type"] == "http.request":
                 total += len(message.get("body", b""))
-                if total > self._limit_bytes:
-                    raise HTTPException(
-                        413, f"The body is larger than {self._limit_bytes} bytes.", {"Connection": "close"}
-                    )
+                if total > BODY_BYTES:
+                    raise HTTPException(413, f"The body is larger than {BODY_BYTES} bytes.", {"Connection": "close"})
             return message
 
         await self._app(scope, counted, send)

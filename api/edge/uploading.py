@@ -35,6 +35,9 @@ from api.errors import problem
 BEGINNING = 8
 TAKING_IN = 4
 WAIT_SECONDS = 30.0
+AT_ONCE = 16
+"""One API process gives its uploads disk for so many of the largest; of smaller ones there is room for more."""
+
 BUSY = "Too many uploads are under way. Send this one again in a moment."
 LATER = {"Retry-After": "10", "Connection": "close"}
 
@@ -151,6 +154,6 @@ class Room:
         self._line = left + self._line
 
 
-def room_for_uploads(total_bytes: int, limit_bytes: int) -> Room:
+def room_for_uploads(limit_bytes: int) -> Room:
     """Room for uploads of at most `limit_bytes` each with what the form adds."""
-    return Room(total_bytes, limit_bytes + MAX_FRAMING_BYTES)
+    return Room(AT_ONCE * limit_bytes, limit_bytes + MAX_FRAMING_BYTES)
