@@ -13,7 +13,7 @@ import httpx
 import pytest
 from sqlmodel import func, select
 
-from api.edge.middleware import BODY_BYTES
+from api.edge.uploading import BODY_BYTES
 from league.states import VersionState
 from league.tables import BotVersion
 from tests.api.site import Site, bearer, zipped
