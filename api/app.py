@@ -10,9 +10,9 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api import errors, openapi, pages
-from api.edge.middleware import BodyLimit, Deadlines, FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
+from api.edge.middleware import FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
 from api.edge.rates import Rates, ReadLimit, WriteLimit
-from api.edge.uploading import UploadGate
+from api.edge.uploading import Incoming
 from api.pages.live import News
 from api.pages.player.exhibition import Tables
 from api.pages.render import templates
@@ -119,9 +119,7 @@ def create_app(
     app.add_middleware(PlainAddresses)
     app.add_middleware(FromMemory, bodies=services.bodies)
     app.add_middleware(errors.Unexpected)
-    app.add_middleware(BodyLimit, limit_bytes=settings.request_limit_bytes)
-    app.add_middleware(Deadlines)
-    app.add_middleware(UploadGate)
+    app.add_middleware(Incoming)
     app.add_middleware(WriteLimit, rates=services.rates)
     app.add_middleware(SecurityHeaders, by_https=settings.site_url.startswith("https:"))
     app.add_middleware(Measured)

@@ -174,7 +174,7 @@ class Services:
 
     def __post_init__(self) -> None:
         settings = self.settings
-        self.room = room_for_uploads(settings.uploads_in_progress_bytes, settings.upload_limit_bytes)
+        self.room = room_for_uploads(settings.upload_limit_bytes)
 
     def note_use(self, token_id: int) -> None:
         """When a token was used is worth a note, but no failed request."""

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from engine.core import STDERR_KEPT_BYTES
 from engine.referee import MATCH_ATTEMPTS
 
 MIB = 1024 * 1024
+
+HEARTBEAT_SECONDS = 7
+"""How often a worker renews its lease and a machine's keeper says that it is there. A lease outlives three of them."""
 
 
 class Settings(BaseSettings):
@@ -65,14 +67,7 @@ class Settings(BaseSettings):
         default=600, ge=1, description="Most changing requests of one address, and of one user, in a minute."
     )
     sign_ins_per_minute: int = Field(default=20, ge=1, description="Most tries of one address to sign in, in a minute.")
-    sign_ins_per_name: int = Field(
-        default=20, ge=1, description="Most wrong passwords for one name from one address in a quarter of an hour."
-    )
     sign_ups_per_hour: int = Field(default=60, ge=1, description="Most new accounts of one address in an hour.")
-    request_limit_bytes: int = Field(
-        default=64 * 1024, ge=1024, description="Largest body of any request that is not an upload."
-    )
-    page_limit: int = Field(default=100, ge=1, le=1000, description="Most rows in one page of a list.")
 
     connections: int = Field(
         default=4096, ge=1, description="Most connections of one API process, if there are descriptors for them."
@@ -80,12 +75,8 @@ class Settings(BaseSettings):
     connections_per_address: int = Field(
         default=1024, ge=1, description="Most connections of one address, trusted proxies excepted."
     )
-    uploads_in_progress_bytes: int = Field(
-        default=256 * MIB, ge=1024, description="Disk that one API process gives to uploads that are still coming."
-    )
     upload_limit_bytes: int = Field(default=16 * MIB, ge=1024, description="Largest upload, as it comes.")
     unpacked_limit_bytes: int = Field(default=64 * MIB, ge=1024, description="Largest sum of an archive's files.")
-    unpacked_limit_files: int = Field(default=2000, ge=1, description="Most entries in an archive.")
     program_limit_bytes: int = Field(default=64 * MIB, ge=1024, description="Largest built program, as a tar.")
     uploads_per_hour: int = Field(default=60, ge=1, description="Most uploads of one author in an hour.")
     versions_per_day: int = Field(default=200, ge=1, description="Most versions of one bot in a day.")
@@ -95,21 +86,10 @@ class Settings(BaseSettings):
         description="How long a bot that its author withdrew from an open season stays out, and a version that its "
         "author chose there stays chosen.",
     )
-    log_limit_bytes: int = Field(
-        default=STDERR_KEPT_BYTES,
-        ge=1024,
-        le=STDERR_KEPT_BYTES,
-        description="Kept tail of a build's log; boxes keep no more than the default.",
-    )
-    stderr_limit_bytes: int = Field(
-        default=STDERR_KEPT_BYTES,
-        ge=1024,
-        le=STDERR_KEPT_BYTES,
-        description="Kept tail of a bot's stderr in one match; boxes keep no more than the default.",
-    )
 
-    lease_seconds: float = Field(default=30, gt=0, description="A worker silent for this long is taken for dead.")
-    heartbeat_seconds: float = Field(default=7, gt=0, description="How often a worker renews its lease.")
+    lease_seconds: float = Field(
+        default=30, ge=3 * HEARTBEAT_SECONDS, description="A worker silent for this long is taken for dead."
+    )
     requeue_seconds: float = Field(
         default=60, gt=0, description="A queued row is enqueued again when no worker took it for this long."
     )
@@ -128,27 +108,7 @@ class Settings(BaseSettings):
         ge=1,
         description="Series of one season that may wait or run; every slot that judges but the first adds two.",
     )
-    open_challenges_limit: int = Field(
-        default=4, ge=0, description="Series of one season at promotion gates that may wait or run at a time."
-    )
-    sweep_limit: int = Field(default=500, ge=1, description="Most rows that one sweep takes back.")
-    tick_seconds: float = Field(default=2, gt=0, description="How often new series are made.")
-    sweep_seconds: float = Field(default=5, gt=0, description="How often lost work is looked for.")
-    version_sd_elo: float = Field(
-        default=90,
-        ge=60,
-        le=120,
-        description="How far a bot's version is thought to be from the one before it, in Elo.",
-    )
-    season_sd_elo: float = Field(
-        default=100, ge=0, le=350, description="How far a bot may have moved against the field since the last season."
-    )
     refit_seconds: float = Field(default=5, gt=0, description="Shortest time between two rankings of one season.")
-    whole_rankings: int = Field(
-        default=10,
-        ge=1,
-        description="A season's newest rankings kept whole, besides one an hour of the past day and one a day.",
-    )
 
     sandbox: Literal["docker", "local"] = Field(
         default="docker", description="What runs the bots. `local` isolates nothing and is for development only."
@@ -166,9 +126,6 @@ class Settings(BaseSettings):
     exhibition_move_seconds: float = Field(default=300, gt=0, description="A person's time for one move.")
     exhibition_seconds: float = Field(default=3600, gt=0, description="A person's time for a whole match.")
 
-    canary_seconds: float = Field(default=300, gt=0, description="A machine that plays proves its fitness this often,")
-    canary_series: int = Field(default=50, ge=1, description="and after so many series.")
-    recheck_seconds: float = Field(default=60, ge=0, description="Pause before an unfit machine is checked again.")
     judge_unfit: bool = Field(
         default=False, description="Let unfit machines judge all the same; each of their attempts then says so."
     )
@@ -188,12 +145,6 @@ class Settings(BaseSettings):
     traces_url: str = Field(
         default="", description="OTLP address for traces, e.g. http://host:4318/v1/traces; empty: none are made."
     )
-
-    @model_validator(mode="after")
-    def _a_lease_outlives_missed_heartbeats(self) -> Self:
-        if self.lease_seconds < 3 * self.heartbeat_seconds:
-            raise ValueError("lease_seconds must be at least three times heartbeat_seconds")
-        return self
 
     @field_validator("metrics_networks")
     @classmethod

@@ -50,7 +50,7 @@ def accept(
 
 def _recognise(file: BinaryIO, filename: str, settings: Settings) -> tuple[str, str]:
     if is_zip_name(filename):
-        listing = inspect_zip(file, Bounds(settings.unpacked_limit_files, settings.unpacked_limit_bytes))
+        listing = inspect_zip(file, Bounds(total_bytes=settings.unpacked_limit_bytes))
         return detect(filename, listing.files, listing.manifest)
     language, entry = detect(filename, [filename], None)
     file.seek(0)

@@ -90,7 +90,7 @@ def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
         sources, program = folder / "sources", folder / "program"
         context.blobs.must_take()
         archive = context.blobs.get(job.source_sha256, context.settings.upload_limit_bytes)
-        bounds = Bounds(context.settings.unpacked_limit_files, context.settings.unpacked_limit_bytes)
+        bounds = Bounds(total_bytes=context.settings.unpacked_limit_bytes)
         extract_upload(archive, job.filename, recipe, sources, bounds)
         said.say(f"--- build as {recipe.title} ---\n$ {recipe.build}")
         try:

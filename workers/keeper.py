@@ -21,9 +21,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from engine.core import TransportError
 from engine.games import GAMES
+from league.config import HEARTBEAT_SECONDS
 from league.service.course.schedule import games_going_on
 from league.service.ground.causes import NOT_CHECKED
-from league.service.series.hosts import due_check, host_arrives, host_seen, record_check
+from league.service.series.hosts import RECHECK_SECONDS, due_check, host_arrives, host_seen, record_check
 from league.states import Fitness
 from sandbox.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, shares, stat
 from sandbox.docker import DockerSandbox
@@ -70,7 +71,7 @@ class Keeper:
                 self.look()
             except SQLAlchemyError as error:
                 log.warning("the database does not answer, trying again: %s", error)
-            time.sleep(self._context.settings.heartbeat_seconds)
+            time.sleep(HEARTBEAT_SECONDS)
 
     def look(self) -> None:
         """Say that the machine is here, and have it checked for as long as that is due."""
@@ -89,7 +90,7 @@ class Keeper:
         steal_share, _ = shares(before, self._stat)
         with self._context.database.transaction() as session:
             known = host_seen(session, self._context.host, steal_share)
-        self._beat_at = time.monotonic() + self._context.settings.heartbeat_seconds
+        self._beat_at = time.monotonic() + HEARTBEAT_SECONDS
         if not known:
             log.warning("machine %s arrives: the database does not know it", self._context.host.name)
             arrive(self._context)
@@ -117,14 +118,13 @@ class Keeper:
 
     def check(self, thoroughly: bool) -> None:
         """Have the machine checked, and record what was found."""
-        settings = self._context.settings
         began_at = time.monotonic()
         report = self._report(FULL_ROUNDS if thoroughly else QUICK_ROUNDS)
         told = {"fit": False} if isinstance(report, str) else report.as_dict() | self._image()
         found = told | {"slots": len(self._context.slots.slots)}
         reasons = (f"{NOT_CHECKED}: {report}",) if isinstance(report, str) else report.reasons
         with self._context.database.transaction() as session:
-            again_seconds = settings.recheck_seconds if thoroughly or isinstance(report, str) else 0.0
+            again_seconds = RECHECK_SECONDS if thoroughly or isinstance(report, str) else 0.0
             record_check(session, self._context.host, found, reasons, again_seconds)
         fitness = Fitness.UNFIT if reasons else Fitness.FIT
         metrics.host_checks.labels(fitness.value).inc()

@@ -31,6 +31,7 @@ from sqlmodel import Session
 from engine.core import NS_PER_MS, TransportError
 from engine.games import GAMES
 from engine.transcript import Transcript, encode
+from league.config import HEARTBEAT_SECONDS
 from league.errors import BlobsAway
 from league.jobs import (
     AttemptRecord,
@@ -382,7 +383,7 @@ class Heartbeat:
     def __init__(self, context: Context, renew: Callable[[Session], bool]) -> None:
         self._context = context
         self._renew = renew
-        self._due_at = time.monotonic() + context.settings.heartbeat_seconds
+        self._due_at = time.monotonic() + HEARTBEAT_SECONDS
 
     def __call__(self) -> None:
         """Raises LeaseLost when the work is not ours any more, and Stopping when it is to be handed back."""
@@ -401,4 +402,4 @@ class Heartbeat:
             log.warning("the lease could not be renewed, trying again: %s", error)
             self._due_at = time.monotonic() + RETRY_SECONDS
             return
-        self._due_at = time.monotonic() + self._context.settings.heartbeat_seconds
+        self._due_at = time.monotonic() + HEARTBEAT_SECONDS

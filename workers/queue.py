@@ -26,6 +26,12 @@ BUILD, PLAY, CONTROL, EXHIBITION = "build", "play", "control", "exhibition"
 BROKER_TIMEOUT_S = 5
 """A broker that hangs must not hold an API thread for longer."""
 
+TICK_SECONDS = 2
+"""How often new series are made: with nothing to do it costs one indexed question."""
+
+SWEEP_SECONDS = 5
+"""How often lost work is looked for: short beside a lease, and two indexed questions where nothing was lost."""
+
 ENVIRONMENT_SECONDS = 300
 """How often a worker looks whether its judge image is still the one that it described."""
 
@@ -110,8 +116,8 @@ def _transport_options(settings: Settings) -> dict[str, Any]:
 
 def _schedule(settings: Settings) -> dict[str, Any]:
     every = {
-        "tick": settings.tick_seconds,
-        "sweep": settings.sweep_seconds,
+        "tick": TICK_SECONDS,
+        "sweep": SWEEP_SECONDS,
         "refit": settings.refit_seconds,
         "environment": ENVIRONMENT_SECONDS,
     }

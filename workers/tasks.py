@@ -33,6 +33,7 @@ from workers.environment import describe_environment
 from workers.exhibitions import play_exhibition
 from workers.play import AWAY, cause_of, play_series
 from workers.queue import (
+    TICK_SECONDS,
     celery_app,
     enqueue_build,
     enqueue_environment,
@@ -170,7 +171,7 @@ def plan(season_id: int) -> None:
     with context().database.reading() as session:
         low = runs_low(session, season_id)
     if low and not make_series([season_id]):
-        _in_vain_until[season_id] = time.monotonic() + context().settings.tick_seconds
+        _in_vain_until[season_id] = time.monotonic() + TICK_SECONDS
 
 
 def make_series(season_ids: Iterable[int]) -> bool:

@@ -1,22 +1,19 @@
-"""What surrounds every request: a bound on its body, headers for browsers, and the measuring of it.
+"""What surrounds every request: headers for browsers, answers from memory, and the measuring of it.
 
 Plain ASGI, for the framework's own middleware class would put a queue between a route and its stream.
 """
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import time
 from urllib.parse import unquote
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import metrics
 from api.edge.caching import answer
-from api.edge.uploading import is_upload
 from api.errors import problem
 from api.schemas import is_plain
 from api.services import Bodies
@@ -120,75 +117,6 @@ class FromMemory:
         body = self._bodies.at(scope) if scope["type"] == "http" and scope["method"] == "GET" else None
         answering = self._app if body is None else answer(Request(scope), body)
         await answering(scope, receive, send)
-
-
-class BodyLimit:
-    """Refuses bodies over `limit_bytes` while they come, except where uploads go, which count for themselves."""
-
-    def __init__(self, app: ASGIApp, limit_bytes: int) -> None:
-        self._app = app
-        self._limit_bytes = limit_bytes
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or is_upload(scope):
-            await self._app(scope, receive, send)
-            return
-        total = 0
-
-        async def counted() -> Message:
-            nonlocal total
-            message = await receive()
-            if message["type"] == "http.request":
-                total += len(message.get("body", b""))
-                if total > self._limit_bytes:
-                    raise HTTPException(
-                        413, f"The body is larger than {self._limit_bytes} bytes.", {"Connection": "close"}
-                    )
-            return message
-
-        await self._app(scope, counted, send)
-
-
-PIECE_SECONDS = 15.0
-"""Between two pieces of a body."""
-
-BODY_SECONDS = 30.0
-UPLOAD_SECONDS = 300.0
-"""For a whole body. An upload of 16 MiB needs 56 KB/s."""
-
-
-class Deadlines:
-    """Gives up on bodies that come too slowly, piece by piece or as a whole: they hold connections, uploads also disk.
-
-    Time counts from when the body is first asked for; what a route waits for before it is not its sender's fault.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        seconds = UPLOAD_SECONDS if is_upload(scope) else BODY_SECONDS
-        ends: float | None = None
-        complete = False
-
-        async def timely() -> Message:
-            nonlocal ends, complete
-            if complete:  # what is waited for now is that the client goes
-                return await receive()
-            at = time.monotonic()
-            ends = ends or at + seconds
-            try:
-                async with asyncio.timeout(min(PIECE_SECONDS, ends - at)):
-                    message = await receive()
-            except TimeoutError as slow:
-                raise HTTPException(408, "The body came too slowly.", {"Connection": "close"}) from slow
-            complete = not message.get("more_body", False)
-            return message
-
-        await self._app(scope, timely, send)
 
 
 class Measured:

@@ -1,5 +1,5 @@
 """Receiving one file of a multipart form, perhaps with small fields before it, without ever holding it in memory, and
-stopping when it is too large.
+stopping when it is too large. The parser itself bounds headers: 8 of 4 KB.
 
 The framework's own form parser reads the whole body before a route sees any of it; here each piece is counted,
 hashed and written as it comes. A declared length over the limit is refused before anything is read.
@@ -23,8 +23,6 @@ FIELD = "file"
 
 MAX_FRAMING_BYTES = 16 * 1024
 """What boundary lines and part headers may add to the file."""
-
-MAX_HEADER_BYTES = 4 * 1024
 
 MAX_FIELD_BYTES = 256
 """Of one field that comes before the file."""
@@ -108,11 +106,9 @@ class _Form:
 
     def on_header_field(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
-        self._check_header()
 
     def on_header_value(self, data: bytes, start: int, end: int) -> None:
         self._value += data[start:end]
-        self._check_header()
 
     def on_header_end(self) -> None:
         if self._header.lower() == b"content-disposition":
@@ -145,10 +141,6 @@ class _Form:
 
     def on_end(self) -> None:
         self._ended = True
-
-    def _check_header(self) -> None:
-        if len(self._header) + len(self._value) > MAX_HEADER_BYTES:
-            raise _malformed("one of its headers is too long")
 
 
 def _boundary(request: Request) -> bytes:

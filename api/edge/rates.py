@@ -44,6 +44,9 @@ FREE = ("/static/", "/healthz", "/readyz", "/metrics")
 
 TRIES = "tries to sign in by one name"
 
+TRIES_PER_NAME = 20
+"""Most wrong passwords for one name from one address in a quarter of an hour: more than anybody mistypes."""
+
 ADDRESSES_PER_NAME = 15
 """So many addresses may each use up their tries for one name before all others have to wait. 300 guesses in a quarter
 of an hour find no password that is not among the very first of a list, and cost an attacker as many addresses.
@@ -63,9 +66,8 @@ class Rates:
         self._writes = RateLimitItemPerMinute(settings.writes_per_minute, namespace="writes")
         self._writes_by = RateLimitItemPerMinute(settings.writes_per_minute, namespace="writes-by")
         self._sign_ins = RateLimitItemPerMinute(settings.sign_ins_per_minute, namespace="sign-ins")
-        per_name = settings.sign_ins_per_name
-        self._guesses = RateLimitItemPerMinute(per_name, 15, namespace="guesses")
-        self._all_guesses = RateLimitItemPerMinute(ADDRESSES_PER_NAME * per_name, 15, namespace="all-guesses")
+        self._guesses = RateLimitItemPerMinute(TRIES_PER_NAME, 15, namespace="guesses")
+        self._all_guesses = RateLimitItemPerMinute(ADDRESSES_PER_NAME * TRIES_PER_NAME, 15, namespace="all-guesses")
         self._sign_ups = RateLimitItemPerHour(settings.sign_ups_per_hour, namespace="sign-ups")
 
     def write(self, request: Request) -> None:

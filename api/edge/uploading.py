@@ -1,17 +1,20 @@
-"""Uploads under way: bounded in disk, in threads, and in what one author has of both.
+"""Bodies that come in: each is bounded in size and time, uploads in disk, threads and what one author has of both.
 
 Theory of operation
 -------------------
 An upload goes through three stages, and each has a bound of its own:
 
 * *Beginning*: who asks, whose bot, which quotas. That takes threads and the database, a few milliseconds. At most
-  `BEGINNING` requests are there at a time (`UploadGate`); others wait before anything of the application runs for them.
+  `BEGINNING` requests are there at a time (`Incoming`); others wait before anything of the application runs for them.
 * *Receiving*: the body goes to a temporary file while it comes, which may take minutes and needs nothing but disk. An
   upload is given `Room` for as many bytes as it says that it has, before its first byte is read; what does not fit
   waits, and its sender's network does so with it. One author has at most a quarter of all room (but always enough
   for one upload), so that slow uploads of one author do not keep others out.
 * *Taking in*: looking into archives, compressing, storing, one transaction. `TAKING_IN` threads of their own do that,
   so that the threads of everybody else are free meanwhile.
+
+Every other body is a form or an object of some fields: `BODY_BYTES` in `BODY_SECONDS`. An upload has more of both, and
+counts its bytes for itself (`api.edge.multipart`).
 
 Who has waited for `WAIT_SECONDS` is told 503 and when to come back: an upload refused after half a minute can be sent
 again, while one that waits for ever holds a connection.
@@ -20,6 +23,7 @@ again, while one that waits for ever holds a connection.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -35,6 +39,18 @@ from api.errors import problem
 BEGINNING = 8
 TAKING_IN = 4
 WAIT_SECONDS = 30.0
+AT_ONCE = 16
+"""One API process gives its uploads disk for so many of the largest; of smaller ones there is room for more."""
+
+PIECE_SECONDS = 15.0
+"""Between two pieces of a body."""
+
+BODY_BYTES = 64 * 1024
+BODY_SECONDS = 30.0
+UPLOAD_SECONDS = 300.0
+"""For a whole body. An upload of 16 MiB needs 56 KB/s."""
+
+CLOSE = {"Connection": "close"}
 BUSY = "Too many uploads are under way. Send this one again in a moment."
 LATER = {"Retry-After": "10", "Connection": "close"}
 
@@ -47,17 +63,24 @@ def is_upload(scope: Scope) -> bool:
     return path.rstrip("/").endswith("/versions")
 
 
-class UploadGate:
-    """Lets `BEGINNING` uploads at a time find out whether they are welcome. Who reads its body has passed."""
+class Incoming:
+    """Bounds every body while it comes, and lets `BEGINNING` uploads at a time find out whether they are welcome. An
+    upload that begins to read its body has found out.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._gate = asyncio.Semaphore(BEGINNING)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not is_upload(scope):
+        if is_upload(scope):
+            await self._upload(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._app(scope, _bounded(receive, BODY_SECONDS, BODY_BYTES), send)
+        else:
             await self._app(scope, receive, send)
-            return
+
+    async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await asyncio.wait_for(self._gate.acquire(), WAIT_SECONDS)
         except TimeoutError:
@@ -72,14 +95,45 @@ class UploadGate:
                 begins = False
                 self._gate.release()
 
+        bounded = _bounded(receive, UPLOAD_SECONDS, None)
+
         async def passing() -> Message:
             pass_on()
-            return await receive()
+            return await bounded()
 
         try:
             await self._app(scope, passing, send)
         finally:
             pass_on()
+
+
+def _bounded(receive: Receive, seconds: float, limit_bytes: int | None) -> Receive:
+    """A body that comes too slowly, piece by piece or as a whole, or is too large, is given up: HTTPException.
+
+    Time counts from when the body is first asked for; what a route waits for before it is not its sender's fault.
+    """
+    ends: float | None = None
+    complete = False
+    total = 0
+
+    async def timely() -> Message:
+        nonlocal ends, complete, total
+        if complete:  # what is waited for now is that the client goes
+            return await receive()
+        at = time.monotonic()
+        ends = ends or at + seconds
+        try:
+            async with asyncio.timeout(min(PIECE_SECONDS, ends - at)):
+                message = await receive()
+        except TimeoutError as slow:
+            raise HTTPException(408, "The body came too slowly.", CLOSE) from slow
+        complete = not message.get("more_body", False)
+        total += len(message.get("body", b""))
+        if limit_bytes is not None and total > limit_bytes:
+            raise HTTPException(413, f"The body is larger than {limit_bytes} bytes.", CLOSE)
+        return message
+
+    return timely
 
 
 @dataclass(eq=False, slots=True)
@@ -151,6 +205,6 @@ class Room:
         self._line = left + self._line
 
 
-def room_for_uploads(total_bytes: int, limit_bytes: int) -> Room:
+def room_for_uploads(limit_bytes: int) -> Room:
     """Room for uploads of at most `limit_bytes` each with what the form adds."""
-    return Room(total_bytes, limit_bytes + MAX_FRAMING_BYTES)
+    return Room(AT_ONCE * limit_bytes, limit_bytes + MAX_FRAMING_BYTES)

@@ -44,7 +44,7 @@ def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealR
 @router.get("/appeals", responses={401: {}})
 def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query()]) -> shapes.Appeals:
     """The newest first: for an organiser all, for an author the own ones."""
-    limit = min(page.limit, shared.settings.page_limit)
+    limit = min(page.limit, schemas.PAGE_LIMIT)
     with shared.db.reading() as session:
         before = read_cursor(page.cursor)
         found = appeals(session, asker, season_id=page.season, state=page.state, before=before, limit=limit)

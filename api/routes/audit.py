@@ -28,7 +28,7 @@ class AuditPage(schemas.Query):
 @router.get("")
 def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> shapes.AuditRecords:
     """Who decided what and why. Each record's hash covers the one before, so nothing can be changed unseen."""
-    limit = min(page.limit, shared.settings.page_limit)
+    limit = min(page.limit, schemas.PAGE_LIMIT)
     with shared.db.reading() as session:
         found = audit_log(
             session,

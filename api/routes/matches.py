@@ -40,7 +40,7 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
     With `finished_since`: those that ended at that instant or later, the last that ended first. Matches of a series end
     at once, and series in any order, so this is the list to follow; a match may be seen some seconds after it ended.
     """
-    limit = min(page.limit, shared.settings.page_limit)
+    limit = min(page.limit, schemas.PAGE_LIMIT)
     with shared.db.reading() as session:
         found = matches(
             session,

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from api.deps import Asker, Id, Shared
 from api.routes.matches import match_shape
-from api.schemas import HeldMatches
+from api.schemas import PAGE_LIMIT, HeldMatches
 from api.schemas import rulings as shapes
 from league.service.rulings import held, rulings
 from league.service.seasons import absence
@@ -51,7 +51,7 @@ def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
 def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
     """At which we failed so often that an organiser is to decide, the oldest first. Organisers only."""
     with shared.db.reading() as session:
-        found = held.held_matches(session, asker, shared.settings.page_limit)
+        found = held.held_matches(session, asker, PAGE_LIMIT)
     return HeldMatches(items=[match_shape(detail) for detail in found])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from api.schemas.base import (
+    PAGE_LIMIT,
     PLAIN,
     TEXT,
     UNSEEN,
@@ -89,6 +90,7 @@ from api.schemas.seasons import (
 
 __all__ = [
     "GATE",
+    "PAGE_LIMIT",
     "PLAIN",
     "TEXT",
     "UNSEEN",

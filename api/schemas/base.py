@@ -37,6 +37,9 @@ Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-
 
 Limit = Annotated[int, Field(ge=1, le=1000)]
 
+PAGE_LIMIT = 100
+"""Most rows in one page of matches, appeals or audit records, whatever was asked for: each is some kilobytes."""
+
 Cursor = Annotated[str, Field(json_schema_extra={"pattern": CURSOR}, description="As `next` of the page before.")]
 
 RowId = Annotated[int, Field(ge=1, le=2**31 - 1)]

@@ -12,6 +12,7 @@ from pydantic import (
 
 from league.config import Settings
 from league.service.bots.environments import EnvironmentInfo
+from sandbox.archive import Bounds
 
 
 class Game(BaseModel):
@@ -102,7 +103,7 @@ class Environment(BaseModel):
         uploads = UploadLimits(
             upload_bytes=settings.upload_limit_bytes,
             unpacked_bytes=settings.unpacked_limit_bytes,
-            unpacked_files=settings.unpacked_limit_files,
+            unpacked_files=Bounds().files,
         )
         return cls.model_validate({**found.document, "uploads": uploads, "described_at": found.described_at})
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from cli.author.matches import Looked, look
 from cli.console import command, err, fail, out, plain, short
 from cli.local.transcripts import doubt, players
-from cli.replays import GENERIC, VIEWS
+from cli.replays import VIEWS, generic, pages
 from cli.server.client import Server, Token
 from engine.figures import counted, points, seat_number
 from engine.games import GAMES
@@ -43,7 +43,7 @@ def replay(
     looked = look(file, server, token)
     transcript = looked.transcript
     reason = doubt(transcript)
-    view = VIEWS.get(transcript.game, GENERIC) if reason is None else GENERIC
+    view = VIEWS.get(transcript.game) if reason is None else None
     if reason is not None:
         err.print(f"[red]Not verified:[/] {plain(reason)}. What follows is what the file claims.", soft_wrap=True)
     names = players(transcript)
@@ -52,7 +52,7 @@ def replay(
         seated = (f"  seat {seat_number(seat)}  {short(name, NAME_WIDTH)}" for seat, name in enumerate(names))
         out.print(Text("\n".join(seated) + "\n"))
     shown = 0
-    for page in view.pages(transcript):
+    for page in generic.pages(transcript) if view is None else pages.pages(transcript, view):
         if round_number in (None, page.round):
             if shown and speed:
                 time.sleep(1 / speed)

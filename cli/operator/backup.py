@@ -43,7 +43,7 @@ def backup(
 
     with _progress() as progress, _one_sentence():
         made = backups.back_up(Settings(), folder, progress)
-        pruned = backups.prune(folder, keep, made) if keep else backups.Pruned(0, None, [])
+        pruned = backups.prune(folder, keep) if keep else backups.Pruned(0, None, [])
     if as_json:
         print_json({**_facts(made), "removed": pruned.removed})
     else:

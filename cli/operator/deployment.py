@@ -278,12 +278,12 @@ def _end_fitness(context: Context, report: Report) -> None:
     """Tell the league that this machine may not judge, until its keeper's next check says otherwise."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from league.service.series.hosts import record_check
+    from league.service.series.hosts import RECHECK_SECONDS, record_check
 
     found = report.as_dict() | {"slots": len(context.slots.slots)}
     try:
         with context.database.transaction() as session:
-            record_check(session, context.host, found, report.reasons, context.settings.recheck_seconds)
+            record_check(session, context.host, found, report.reasons, RECHECK_SECONDS)
     except SQLAlchemyError:
         err.print("No league was told: its database does not answer, or there is none.")
 

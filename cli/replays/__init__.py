@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cli.replays import betris, generic, liars_dice, yacht_auction
+from cli.replays import betris, liars_dice, yacht_auction
 from cli.replays.pages import View
 
 VIEWS: Mapping[str, View] = {
@@ -13,6 +13,3 @@ VIEWS: Mapping[str, View] = {
     "yacht-auction": yacht_auction.VIEW,
 }
 """By the game's name."""
-
-GENERIC = generic.VIEW
-"""For other games, and for transcripts that are not what the rules say."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from rich.console import Group
 from rich.text import Text
 
 from cli.console import visible
-from cli.replays.pages import Page, View, heading, stack
+from cli.replays.pages import Page
 from engine.figures import seat_number
 from engine.transcript import Exchange, Transcript
 from engine.verdicts import took
@@ -20,7 +21,7 @@ from engine.verdicts import took
 def pages(transcript: Transcript) -> Iterator[Page]:
     """A page an exchange; its number is the exchange's, for there may be no rounds."""
     for number, exchange in enumerate(transcript.exchanges):
-        yield Page(number, stack(heading(f"Exchange {number}"), *_exchange(exchange), Text()))
+        yield Page(number, Group(Text(f"Exchange {number}", style="bold"), *_exchange(exchange), Text()))
     result = transcript.result
     faults = ", ".join(f"{fault} of seat {seat_number(seat)}" for seat, fault in sorted(result.faults.items()))
     points = "no points" if result.points is None else f"points {', '.join(map(str, result.points))}"
@@ -35,6 +36,3 @@ def _exchange(exchange: Exchange) -> Iterator[Text]:
     for seat, reply in sorted(exchange.replies.items()):
         said = visible(reply.line) if reply.line is not None else f"({reply.fault})"
         yield Text(f"  seat {seat_number(seat)} >> {said}   {took(reply)}")
-
-
-VIEW = View(pages)

@@ -1,27 +1,33 @@
-"""What a renderer of matches makes, and what renderers share.
+"""A match in a terminal: its scenes (`engine.scenes`) round by round, what each reply took, and pictures of the table.
 
-A renderer gets a transcript that was verified, so its events have the form that the game's module gives them. What
-bots wrote is still somebody else's text: it goes through `visible` into `rich.text.Text`, which knows no markup.
+The words are those of the site's viewer. A game adds what words do not show: what stands before a round and after it,
+and a sheet at the end. Transcripts that come here were verified, so their events have the form of their game. What bots
+wrote is still somebody else's text: it goes through `visible` into `rich.text.Text`, which knows no markup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
+from rich import box
 from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from cli.console import short, visible
-from engine.core import Event, Reply, Seat
+from cli.local.transcripts import players
+from engine.core import NS_PER_MS, Seat
 from engine.figures import duration, seat_number
+from engine.scenes import Scene, scenes
+from engine.scenes.core import Answer
 from engine.transcript import Transcript
 
 NAME_WIDTH = 16
 COLUMN_WIDTH = 20
-
-BY_THE_COIN = Text(f"{'':21}equal bids for the same: the coin decides")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +38,8 @@ class Page:
     content: RenderableType
 
 
-Renderer = Callable[[Transcript], Iterator[Page]]
-"""From a verified transcript to its pages, in order."""
+Picture = Callable[[Mapping[str, Any], Sequence[str]], RenderableType | None]
+"""From a scene's state and the names by seat to what is drawn, if anything is."""
 
 Account = Callable[[Transcript, Seat], RenderableType]
 """From a verified transcript to where a seat won and lost its points."""
@@ -41,41 +47,56 @@ Account = Callable[[Transcript, Seat], RenderableType]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a game is shown."""
+    """What a game adds to the words of its scenes. `before`, `after`: a round's first and last state, drawn."""
 
-    pages: Renderer
+    before: Picture = lambda *_: None
+    after: Picture = lambda *_: None
+    sheet: Callable[[Transcript], RenderableType] | None = None
     account: Account | None = None
     once_a_round: Mapping[str, int] = field(default_factory=dict)
     """Commands that a seat is asked once in every round, and the first round that has them."""
 
 
-Happened = tuple[Mapping[str, Any], Mapping[Seat, Reply]]
-"""An event, and the replies of the exchange that led to it (empty where nobody was asked)."""
+def pages(transcript: Transcript, view: View) -> Iterator[Page]:
+    """A page a round, then the end of a verified transcript."""
+    names = [named(transcript, seat, NAME_WIDTH) for seat in range(transcript.seats)]
+    *played, last = scenes(transcript, names)
+    told: set[tuple[int, Seat]] = set()  # whose answers of an exchange were shown: they stand with all that they led to
+    for number, found in groupby(played, key=lambda scene: scene.round or 0):
+        yield Page(number, Group(*_round(number, list(found), view, names, told), Text()))
+    sheet = [] if view.sheet is None else [view.sheet(transcript)]
+    yield Page(None, Group(*sheet, Text(last.words, style="bold")))
 
 
-def happenings(transcript: Transcript) -> Iterator[Happened]:
-    """Every event in order: what a barrier decided is told with the lines that follow it."""
-    replies: Mapping[Seat, Reply] = {}
-    for exchange in transcript.exchanges:
-        for event in exchange.events:
-            yield event, replies
-        replies = exchange.replies
+def _round(
+    number: int, found: Sequence[Scene], view: View, names: Sequence[str], told: set[tuple[int, Seat]]
+) -> Iterator[RenderableType]:
+    yield Text(f"Round {number}" if number else "Before round 1", style="bold")
+    if (before := view.before(found[0].state, names)) is not None:
+        yield before
+    for scene in found:
+        new = [a for a in scene.answers if a.command != "READY" and (scene.exchange, a.seat) not in told]
+        told |= {(scene.exchange, answer.seat) for answer in new}
+        words = Text(visible(scene.words), style="" if scene.fault is None else "bold red")
+        yield Padding(words.append(_took(new), style="not bold default"), (0, 0, 0, 2), expand=False)
+    if (after := view.after(found[-1].state, names)) is not None:
+        yield after
 
 
-def by_round(transcript: Transcript) -> Iterator[tuple[int, list[Happened]]]:
-    """The events of each round; one without a number belongs to the round before it, `final` to none."""
-    number, found = 0, list[Happened]()
-    for event, replies in happenings(transcript):
-        new = event.get("round", number)
-        if event["type"] == "final":
-            break
-        if new != number:
-            if found:
-                yield number, found
-            number, found = new, []
-        found.append((event, replies))
-    if found:
-        yield number, found
+def _took(answers: Sequence[Answer]) -> str:
+    """How long each answer took, and behind a plus what its host took beside that."""
+    shown = []
+    for answer in answers:
+        own_ns, stolen_ns = ((answer.elapsed_ms - answer.stolen_ms) * NS_PER_MS, answer.stolen_ms * NS_PER_MS)
+        taken = f" + {duration(round(stolen_ns))}" if stolen_ns else ""
+        whose = f"{seat_number(answer.seat)}: " if len(answers) > 1 else ""
+        shown.append(f"{whose}{duration(round(own_ns))}{taken}")
+    return f"   {', '.join(shown)}" if shown else ""
+
+
+def named(transcript: Transcript, seat: Seat, width: int = COLUMN_WIDTH) -> str:
+    """A seat's number with its bot's name."""
+    return f"{seat_number(seat)} {short(players(transcript)[seat], width)}"
 
 
 def final_event(transcript: Transcript) -> Mapping[str, Any]:
@@ -84,55 +105,24 @@ def final_event(transcript: Transcript) -> Mapping[str, Any]:
     return last
 
 
-def heading(text: str) -> Text:
-    """The head of a page."""
-    return Text(text, style="bold")
+Row = tuple[str, Sequence[str], Sequence[float] | None]
+"""A label, and by seat what is shown and what it is worth (None: nothing)."""
 
 
-def took(replies: Mapping[Seat, Reply], seat: Seat, width: int = 0) -> str:
-    """How long a seat needed for what it did, right-justified, and behind a plus what its host took beside that."""
-    if seat not in replies:
-        return " " * width
-    taken = f" + {duration(replies[seat].stolen_ns)}" if replies[seat].stolen_ns else ""
-    return f"{duration(replies[seat].own_ns):>{width}}{taken}"
+def sheet(transcript: Transcript, label: str, rows: Iterable[Row], own: Seat | None = None) -> Table:
+    """What the points of both seats are made of; with `own` that seat comes first, and the difference last."""
+    order = (0, 1) if own is None else (own, 1 - own)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(label)
+    for seat in order:
+        table.add_column(Text(named(transcript, seat)), justify="right", no_wrap=True, min_width=14)
+    if own is not None:
+        table.add_column("difference", justify="right")
+    for name, cells, values in rows:
+        last = [] if own is None else [_signed(values[own] - values[1 - own]) if values else Text()]
+        table.add_row(name, *(cells[seat] for seat in order), *last, style="bold" if name == "total" else "")
+    return table
 
 
-def who(names: Sequence[str], seat: Seat) -> str:
-    """A seat with its bot's name, in a fixed width."""
-    return f"{seat_number(seat)} {short(names[seat], NAME_WIDTH):{NAME_WIDTH}}"
-
-
-def seated(names: Sequence[str], seat: Seat) -> str:
-    """The same as the head of a column."""
-    return f"{seat_number(seat)} {short(names[seat], COLUMN_WIDTH)}"
-
-
-def fault_line(event: Event, names: Sequence[str]) -> Text:
-    """A fault, as all games tell it."""
-    seat = event["seat"]
-    assert isinstance(seat, int)
-    shown = f"{event['fault']} at {event['command']}: {visible(str(event['why']))}"
-    return Text.assemble(f"  {who(names, seat)} ", (shown, "bold red"))
-
-
-def outcome(transcript: Transcript, names: Sequence[str]) -> Text:
-    """How the match ended."""
-    text = Text()
-    result = transcript.result
-    if not result.rated:
-        return Text("Nobody wins: all were at fault.", style="bold")
-    winners = [seat for seat, rank in enumerate(result.ranks) if rank == 1]
-    if len(winners) > 1:
-        text.append(f"A draw between {' and '.join(f'seat {seat_number(seat)}' for seat in winners)}.", style="bold")
-    else:
-        text.append(f"Seat {seat_number(winners[0])} ({short(names[winners[0]], 50)}) wins", style="bold")
-        if result.faults:
-            failed = (f"seat {seat_number(seat)} failed by {fault}" for seat, fault in sorted(result.faults.items()))
-            text.append(f"; {', '.join(failed)}")
-        text.append(".")
-    return text
-
-
-def stack(*parts: RenderableType) -> Group:
-    """Parts below each other."""
-    return Group(*parts)
+def _signed(value: float) -> Text:
+    return Text(f"{value:+g}" if value else "0", style="red" if value < 0 else "green" if value > 0 else "")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from engine.core import Event
-from engine.games.yacht_auction import Player
+from engine.games.yacht_auction import LAST_BIDDING, ROUNDS, Player
 from engine.scenes.core import Moment, Scene, at_fault, fault_words
 
 
@@ -52,6 +52,8 @@ class _Table:
             case "score":
                 return self._score(event, names)
             case _:
+                if self.round == LAST_BIDDING and all(len(sheet) == LAST_BIDDING - 1 for sheet in self.used):
+                    self.round = ROUNDS  # which has no auction to begin it
                 return fault_words(event, names)
 
     def _auction(self, event: Any, names: Sequence[str]) -> str:

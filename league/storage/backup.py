@@ -11,8 +11,8 @@ and the blobs are copied after it. A row is written after the blob that it names
 removed, so whatever the snapshot names is there. What happens meanwhile is in the next back-up.
 
 *Damage stops nothing.* A blob that is damaged in the folder is copied anew from the league's store; one that is lost in
-both is named, and the back-up is complete without it. No back-up is removed for its age while all younger ones lack
-something that it has, nor one whose manifest cannot be read: that is told, and for a person to look at.
+both is named, and the back-up is complete without it. No back-up is removed for its age while it lacked nothing and all
+younger ones do, by their manifests; nor one whose manifest cannot be read: that is told, and for a person to look at.
 
 *Always an SQLite file*, whatever the database was: its schema is made by our own migrations, up to the revision of the
 source, and rows go over value by value. The manifest has for each table the number of its rows and a digest that
@@ -159,14 +159,14 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
     return Backup(folder / name, manifest, lost)
 
 
-def prune(folder: Path, keep: int, made: Backup | None = None) -> Pruned:
-    """Remove all but the newest `keep` back-ups, and the blobs that no other one names; never the last one that lacks
-    nothing. `made`: the one that has just been made, whose blobs need not be read again.
+def prune(folder: Path, keep: int) -> Pruned:
+    """Remove all but the newest `keep` back-ups, and the blobs that no other one names; never the last one that lacked
+    nothing when it was made.
     """
     with _alone(folder):
         found, unreadable = backups(folder)
         gone, kept = found[:-keep], found[-keep:]
-        spared = _last_whole(gone, kept, made)
+        spared = _last_whole(gone, kept)
         for old in gone:
             if old is not spared:
                 shutil.rmtree(old.path)
@@ -211,24 +211,11 @@ def _complete(folder: Path) -> list[Path]:
     return sorted(path for path in found if not path.name.startswith(PARTIAL))
 
 
-def _last_whole(gone: Sequence[Backup], kept: Sequence[Backup], made: Backup | None) -> Backup | None:
-    """The newest of those to go that lacks nothing, where each one that stays does."""
-    if not gone or any(_is_whole(backup, made) for backup in reversed(kept)):
+def _last_whole(gone: Sequence[Backup], kept: Sequence[Backup]) -> Backup | None:
+    """The newest of those to go that lacked nothing when it was made, where each one that stays did."""
+    if any(not backup.manifest.missing for backup in kept):
         return None
-    return next((backup for backup in reversed(gone) if _is_whole(backup, made)), None)
-
-
-def _is_whole(backup: Backup, made: Backup | None) -> bool:
-    """Whether its league could be restored, and would lack nothing."""
-    if backup.manifest.missing:
-        return False
-    if made is not None and backup.path == made.path:
-        return True
-    try:
-        same = file_sha256(backup.database) == backup.manifest.database_sha256
-    except OSError:
-        return False
-    return same and not copy_blobs(backup.store, None, named_blobs(backup.database))
+    return next((backup for backup in reversed(gone) if not backup.manifest.missing), None)
 
 
 def _sweep(folder: Path) -> None:

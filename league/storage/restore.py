@@ -206,8 +206,7 @@ def _restore_rows(settings: Settings, backup: Backup) -> None:
             command.upgrade(migration_config(target), backup.manifest.revision)
             with source.connect() as connection:
                 for table in tables(source):
-                    if transfer(connection, target, table) != backup.manifest.tables[table.name]:
-                        raise BadBackup(f"The rows of {table.name} changed on their way.")
+                    transfer(connection, target, table)
                     _continue_numbers(target, table)
             for table in tables(source):
                 if table_sum(target, table) != backup.manifest.tables[table.name]:

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from sqlmodel import func, select
 
+from api.edge.uploading import BODY_BYTES
 from league.states import VersionState
 from league.tables import BotVersion
 from tests.api.site import Site, bearer, zipped
@@ -227,7 +228,7 @@ def test_other_bodies_have_a_small_limit(site: Site) -> None:
     client = Endless()
     status, _ = call(site, client, {"Content-Type": "application/json"}, "/v1/users")
     assert status == 413
-    assert client.sent < 2 * site.world.settings.request_limit_bytes
+    assert client.sent < 2 * BODY_BYTES
 
 
 def test_an_upload_that_breaks_off_leaves_nothing(site: Site) -> None:

@@ -25,6 +25,7 @@ from api.pages.render import lines
 from cli.console import visible
 from cli.server import follow
 from cli.server.api_models import Match
+from engine.core import STDERR_KEPT_BYTES
 from league.jobs import BuildJob, BuildOutcome, Ending, MatchOutcome, SeriesJob
 from league.service.jobs.builds import claim_build, finish_build, note_build_log
 from league.service.rankings.standings import refit
@@ -348,7 +349,7 @@ def test_a_megabyte_without_a_newline_paints_nothing(league: League) -> None:
     done = league.run("ada", "logs", "adas", "--follow")
     assert done.returncode == 0, done.stderr
     assert harmless(done.stdout + done.stderr)
-    assert len(done.stdout) < 2 * league.site.world.settings.log_limit_bytes
+    assert len(done.stdout) < 2 * STDERR_KEPT_BYTES
 
 
 def test_a_fault_in_the_first_matches_fails_and_a_defeat_does_not(league: League) -> None:

@@ -19,6 +19,7 @@ from engine.chance import commitment, season_seed
 from engine.games.yacht_auction import YachtAuction
 from engine.memory import MemoryTransport
 from engine.referee import run_match
+from engine.scenes import scenes
 from engine.transcript import Transcript, encode
 from league.service.views.matches import MatchInfo
 from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, with_reply
@@ -158,7 +159,7 @@ def test_verify_tells_which_attempt_it_was(tmp_path: Path) -> None:
 
 def test_a_replay_shows_own_time_and_what_the_host_took(busy: Path) -> None:
     told = invoke("replay", str(busy)).stdout
-    assert "   480 ms + 150 ms\n" in told
+    assert "480 ms + 150 ms" in " ".join(told.split())
     assert "behind a plus is what the host took." in " ".join(told.split())
     assert "behind a plus" not in invoke("replay", str(EXAMPLE)).stdout
 
@@ -168,10 +169,9 @@ def test_a_match_is_shown_round_by_round() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert re.findall(r"^Round (\d+)", done.stdout, re.MULTILINE) == [str(number) for number in range(1, 14)]
     lines = done.stdout.splitlines()
-    assert "Round 2     A 3 5 1 5 2     B 1 2 4 2 4" in lines
-    assert any("wants A for   1634, gets A, pays    1634" in line for line in lines)
-    assert any("wants A for    500, gets B, gains    500" in line for line in lines)
-    assert any("LARGE_STRAIGHT 12345  30000  keeps 12356" in line for line in lines)
+    words = " ".join(done.stdout.split())
+    for scene in scenes(read(EXAMPLE), ["1 unnamed", "2 unnamed"]):
+        assert scene.words in words
     assert any(line.split() == ["YACHT", "11111", "50000", "22222", "50000"] for line in lines)
     assert any(line.split() == ["total", "282824", "195500"] for line in lines)
     assert max(map(len, lines)) <= 80
@@ -194,7 +194,7 @@ def test_boards_are_drawn_as_they_are_filled() -> None:
     filled: list[set[tuple[int, int]]] = [set(), set()]
     for number in range(1, 13):
         lines = invoke("replay", str(file), "--round", str(number)).stdout.splitlines()
-        assert re.fullmatch(rf"Round {number}     on offer: \w\w and \w\w", lines[0])
+        assert lines[0] == f"Round {number}"
         rows = [line for line in lines if re.match(r" [1-7] (?:██|▒▒|· ){7}", line)]
         for seat, event in enumerate(event for event in events if event["round"] == number):
             cells = event["cells"]

@@ -21,6 +21,7 @@ from tests.cluster.cluster import BOT, WORKERS, Cluster
 from tests.cluster.network import Machine
 from tests.cluster.servers import ADDRESS, Primary, until
 from tests.cluster.victim import MOMENTS
+from workers.queue import SWEEP_SECONDS
 
 Disturbance = Callable[[Cluster, random.Random], None]
 
@@ -75,7 +76,7 @@ def worker_stops(cluster: Cluster, chance: random.Random) -> None:
     machine = cluster.machine(_struck(cluster, chance))
     time.sleep(chance.uniform(0.2, 2))
     machine.signal(signal.SIGSTOP, "cli.main")
-    time.sleep(cluster.settings.lease_seconds + cluster.settings.sweep_seconds + chance.uniform(1, 4))
+    time.sleep(cluster.settings.lease_seconds + SWEEP_SECONDS + chance.uniform(1, 4))
     machine.signal(signal.SIGCONT, "cli.main")
 
 

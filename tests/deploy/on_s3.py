@@ -1,19 +1,17 @@
-"""Blobs in S3-compatible stores: moto's server, which keeps all in memory, and ours of deploy/compose.objects.yml.
+"""Blobs in an S3-compatible store: moto's server, which keeps all in memory.
 
-Started by ./scripts/deploy-check, which installs the one and builds the other for this file and nothing else.
+Started by ./scripts/deploy-check, which installs it for this file and nothing else.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
@@ -21,11 +19,9 @@ import pytest
 from sqlmodel import select
 
 from league.blobs import BlobMissing, Blobs
-from league.errors import BlobsAway
 from league.storage.backup import back_up, read_backup
 from league.storage.restore import restore
 from league.tables import BotVersion
-from tests.deploy.compose import DEPLOY, compose_command, run
 from tests.league.world import World, settings
 
 START_SECONDS = 120
@@ -49,57 +45,9 @@ def reached(port: int, key: str, secret: str) -> Iterator[None]:
         yield
 
 
-@dataclass
-class Ours:
-    """Our own store, as compose starts it, alone."""
-
-    folder: Path
-    port: int
-    secret: str = field(default_factory=lambda: secrets.token_hex(24))
-
-    def compose(self, *arguments: str) -> None:
-        command = compose_command()
-        assert command is not None
-        files = [argument for name in ("compose.yml", "compose.objects.yml") for argument in ("-f", str(DEPLOY / name))]
-        of_this = ["--env-file", str(self.folder / "env"), "-p", f"deadheat-objects-{os.getpid()}"]
-        run(*command, *of_this, *files, *arguments, seconds=START_SECONDS)
-
-    def start(self) -> None:
-        """Until it answers, and so has a bucket."""
-        self.compose("up", "-d", "objects")
-        until = time.monotonic() + START_SECONDS
-        while not self.answers():
-            assert time.monotonic() < until
-            time.sleep(0.2)
-
-    def answers(self) -> bool:
-        try:
-            return httpx.get(f"http://127.0.0.1:{self.port}/healthcheck").status_code == 200
-        except httpx.TransportError:
-            return False
-
-
 @pytest.fixture(scope="module")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ours]:
-    made = Ours(tmp_path_factory.mktemp("objects"), free_port())
-    (made.folder / "settings.env").touch()
-    values = {
-        "OBJECTS_PASSWORD": made.secret,
-        "OBJECTS_LISTEN": f"127.0.0.1:{made.port}",
-        "SETTINGS": str(made.folder / "settings.env"),
-        "TAG": "check",
-    }
-    (made.folder / "env").write_text("".join(f"DEADHEAT_{name}={value}\n" for name, value in values.items()))
-    try:
-        made.start()
-        with reached(made.port, "deadheat:league", made.secret):
-            yield made
-    finally:
-        made.compose("down", "--volumes")
-
-
-@pytest.fixture(scope="module")
-def motos() -> Iterator[None]:
+def store() -> Iterator[str]:
+    """The URL of a bucket."""
     port = free_port()
     server = subprocess.Popen(["moto_server", "-H", "127.0.0.1", "-p", str(port)], stderr=subprocess.DEVNULL)
     try:
@@ -108,17 +56,10 @@ def motos() -> Iterator[None]:
             assert time.monotonic() < until and server.poll() is None
             time.sleep(0.2)
         with reached(port, "key", "secret"):
-            yield
+            yield BUCKET
     finally:
         server.terminate()
         server.wait(30)
-
-
-@pytest.fixture(scope="module", params=["motos", "ours"])
-def store(request: pytest.FixtureRequest) -> str:
-    """The URL of a bucket, in one store after the other."""
-    request.getfixturevalue(request.param)
-    return BUCKET
 
 
 def free_port() -> int:
@@ -170,19 +111,3 @@ def test_a_league_moves_from_a_folder_to_the_store_and_back(store: str, tmp_path
     assert restore(there, back_up(world.settings, tmp_path / "first")).blobs == 6
     back_up(there, tmp_path / "second")
     assert restore(settings(tmp_path / "back"), read_backup(tmp_path / "second")).blobs == 6
-
-
-def test_our_store_still_has_what_it_was_given_after_it_was_killed(ours: Ours) -> None:
-    contents = [b"small", os.urandom(12_000_000)]
-    names = [Blobs(BUCKET).put(content) for content in contents]
-    ours.compose("kill", "objects")
-    ours.start()
-    assert [Blobs(BUCKET).get(name, 12_000_000) for name in names] == contents
-
-
-def test_our_store_is_closed_to_who_has_not_its_password(ours: Ours) -> None:
-    name = Blobs(BUCKET).put(b"an author's source")
-    with reached(ours.port, "deadheat:league", "a guess"), pytest.raises(BlobsAway):
-        Blobs(BUCKET).get(name, 100)
-    for path in (f"/blobs/{name[:2]}/{name}.zst", "/blobs", f"/v1/AUTH_deadheat/blobs/{name[:2]}/{name}.zst"):
-        assert 400 <= httpx.get(f"http://127.0.0.1:{ours.port}{path}").status_code < 500

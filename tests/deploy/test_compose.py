@@ -25,7 +25,7 @@ def test_what_a_worker_may_do_is_the_same_on_one_machine_and_on_a_further_one(fi
     assert {*worker["cap_add"]} == {*alone["cap_add"]}
 
 
-@pytest.mark.parametrize("files", [("compose.yml",), ("compose.yml", "compose.objects.yml"), ("compose.worker.yml",)])
+@pytest.mark.parametrize("files", [("compose.yml",), ("compose.worker.yml",)])
 def test_compose_accepts_the_files(files: tuple[str, ...], tmp_path: Path) -> None:
     command = compose_command()
     if command is None:
@@ -46,7 +46,7 @@ def test_secrets_are_made_once_and_are_nobody_elses(tmp_path: Path) -> None:
     values = dict(line.split("=", 1) for line in first.splitlines())
     assert len(values["DEADHEAT_DATABASE_PASSWORD"]) == 48
     passwords = [value for name, value in values.items() if name.endswith("_PASSWORD")]
-    assert len({*passwords}) == len(passwords) == 4
+    assert len({*passwords}) == len(passwords) == 3
 
 
 @pytest.mark.parametrize("file", ["compose.yml", "compose.worker.yml"])
@@ -74,7 +74,7 @@ def test_an_image_is_made_from_debian_packages_and_of_files_that_are_there(servi
 
 
 def test_compose_runs_only_images_of_ours_but_grafana() -> None:
-    services = services_of("compose.objects.yml") | services_of("compose.yml")  # the first adds to parts of the second
+    services = services_of("compose.yml")
     foreign = {name for name, service in services.items() if not service["image"].startswith("deadheat/")}
     assert foreign == {"grafana"}
     assert {service["image"].partition(":")[0].removeprefix("deadheat/") for service in services.values()} >= {
@@ -85,15 +85,3 @@ def test_compose_runs_only_images_of_ours_but_grafana() -> None:
 def services_of(file: str) -> dict[str, dict[str, Any]]:
     services: dict[str, dict[str, Any]] = yaml.safe_load((DEPLOY / file).read_text())["services"]
     return services
-
-
-def test_with_a_store_of_its_own_every_part_of_the_league_uses_it_and_it_has_no_more_rights_than_they() -> None:
-    ours, all_of_them = services_of("compose.objects.yml"), services_of("compose.yml")
-    league = {name for name, service in all_of_them.items() if service["image"].startswith("deadheat/app:")}
-    assert league == {*ours} - {"objects"}
-    for name in league:
-        assert ours[name]["environment"]["DEADHEAT_BLOB_URL"] == "s3://blobs"
-        assert ours[name]["environment"]["AWS_SECRET_ACCESS_KEY"] == "${DEADHEAT_OBJECTS_PASSWORD}"  # nobody's default
-        assert ours[name]["depends_on"] == {"objects": {"condition": "service_healthy"}}
-    for key in ("restart", "user", "read_only", "cap_drop", "security_opt", "logging"):
-        assert ours["objects"][key] == all_of_them["redis"][key], key

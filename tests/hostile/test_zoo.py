@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.core import STDERR_KEPT_BYTES
 from engine.games import GAMES
 from league.blobs import Blobs
 from league.config import Settings
@@ -130,7 +131,7 @@ def test_a_build(
         assert version.state == case.expect.state
         assert case.expect.reason in version.reason
         assert case.expect.log in version.log
-        assert len(version.log) <= zoo.settings.log_limit_bytes
+        assert len(version.log) <= STDERR_KEPT_BYTES
         assert [path.name for path in world.context.run_dir.iterdir()] == ["slots"]
     finally:
         world.close()

@@ -280,7 +280,7 @@ def test_what_is_damaged_in_the_folder_is_copied_anew(small: World, folder: Path
     second = back_up(small.settings, folder)
     assert second.manifest.missing == []
     assert first.store.whole(name)
-    assert prune(folder, 1, second).removed == 1
+    assert prune(folder, 1).removed == 1
 
 
 def test_the_last_backup_that_lacks_nothing_is_not_removed(small: World, folder: Path) -> None:
@@ -288,22 +288,13 @@ def test_the_last_backup_that_lacks_nothing_is_not_removed(small: World, folder:
     with small.db.transaction() as session:
         session.exec(select(BotVersion)).first().source_sha256 = "0" * 64  # type: ignore[union-attr]
     lacking = [back_up(small.settings, folder) for _ in range(2)][1]
-    assert prune(folder, 1, lacking) == Pruned(2, whole.path, [])
+    assert prune(folder, 1) == Pruned(2, whole.path, [])
     assert [backup.path for backup in backups(folder)[0]] == [whole.path, lacking.path]
     assert prune(folder, 1) == Pruned(0, whole.path, [])
     assert check(whole).lost == {}
     upload(small, b"again")
-    assert prune(folder, 1, back_up(small.settings, folder)) == Pruned(2, None, [])
-
-
-def test_a_damaged_one_is_not_taken_for_the_last_that_lacks_nothing(small: World, folder: Path) -> None:
-    whole = back_up(small.settings, folder)
-    name = upload(small, b"a program that is new")
     back_up(small.settings, folder)
-    for store in (small.settings.blobs, blobs_of(folder)):
-        harmed(store, name, "damaged")
-    lacking = back_up(small.settings, folder)
-    assert prune(folder, 1, lacking) == Pruned(1, whole.path, [])
+    assert prune(folder, 1) == Pruned(2, None, [])
 
 
 @pytest.mark.parametrize("broken", ["manifest.json", "database.sqlite3"])
@@ -315,7 +306,7 @@ def test_one_broken_backup_does_not_stop_the_removing_of_others(broken: str, sma
         (oldest.path / file).write_bytes(b"\0 not what it was")
     made = [back_up(small.settings, folder) for _ in range(2)][1]
     count = len(list((folder / "blobs").rglob("*.zst")))
-    pruned = prune(folder, 1, made)
+    pruned = prune(folder, 1)
     assert (pruned.removed, pruned.spared) == (1, None)
     assert len(pruned.unreadable) == 1
     assert "is not a manifest" in pruned.unreadable[0]

@@ -19,7 +19,7 @@ from league.service.people.person import Person
 from league.service.rankings.standings import leaderboard, refit
 from league.service.seasons import entries, gates
 from league.service.seasons.entries import EntryInfo, Gate, entry_info
-from league.service.seasons.gates import ChallengeInfo, GateTerms
+from league.service.seasons.gates import OPEN_CHALLENGES, ChallengeInfo, GateTerms
 from league.service.seasons.seasons import create_season, edit_season
 from league.service.views import matches as league_matches
 from league.states import ChallengeState, MatchState, Purpose, SeasonState, SeriesState
@@ -385,7 +385,7 @@ def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World
     for entrant in entrants:
         entrant.upload()
     waiting = challenge_series(world)
-    assert len(waiting) == world.settings.open_challenges_limit
+    assert len(waiting) == OPEN_CHALLENGES
     for series_id in waiting:
         assert world.finish(first.claim(series_id))
     with world.db.reading() as session:

@@ -344,7 +344,7 @@ def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world:
     carried = {row["bot_id"]: (row["prior_elo"], row["prior_sd"]) for row in rows(world, following)}
     for bot_id, (elo, sd) in carried.items():
         assert elo == pytest.approx(expected[bot_id][0])
-        assert sd == pytest.approx(math.hypot(expected[bot_id][1], world.settings.season_sd_elo))
+        assert sd == pytest.approx(math.hypot(expected[bot_id][1], RatingConfig().season_sd_elo))
     assert before[2]["elo"] > before[1]["elo"]  # by the finals alone
     assert carried[1][0] > carried[2][0] > carried[3][0]
 

@@ -18,7 +18,7 @@ from league.service.rankings.standings import leaderboard, refit
 from league.service.seasons.entries import entries
 from league.states import FinalsFormat, SeasonState
 from league.tables import RatingSnapshot
-from tests.league.world import START, World, settings, won
+from tests.league.world import START, World, won
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
@@ -51,9 +51,10 @@ def stored(session: Session, season_id: int) -> list[RatingSnapshot]:
     return list(session.exec(statement.order_by(col(RatingSnapshot.id))))
 
 
-def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world: World) -> None:
-    world.settings = settings(world.settings.data_dir, database_url=world.settings.database_url, whole_rankings=3)
-    world.db = world.connect()
+def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("league.service.rankings.snapshots.WHOLE", 3)
     season_id = world.season(2, series_length=1, games_per_pair=40, finals=FinalsFormat.ROUND_ROBIN)
     with world.db.reading() as session:
         names = {entry.bot_id for entry in entries(session, season_id)}
@@ -78,9 +79,10 @@ def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world:
         assert len(leaderboard(session, season_id).standings["rows"]) == 2
 
 
-def test_published_standings_and_those_that_chose_the_finalists_are_kept_for_ever(world: World) -> None:
-    world.settings = settings(world.settings.data_dir, database_url=world.settings.database_url, whole_rankings=1)
-    world.db = world.connect()
+def test_published_standings_and_those_that_chose_the_finalists_are_kept_for_ever(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("league.service.rankings.snapshots.WHOLE", 1)
     season_id = world.season(2, finals=FinalsFormat.ROUND_ROBIN, finals_extra_games=60, finals_games=2)
     world.play_all()
     with world.db.transaction() as session:

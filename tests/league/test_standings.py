@@ -179,7 +179,7 @@ def test_a_resubmission_starts_from_its_parents_rating_and_less_sure(world: Worl
     (parent,) = found["unranked"]
     assert (new["parent_id"], parent["parent_id"]) == (2, None)
     assert new["elo"] == pytest.approx(parent["elo"])
-    assert new["se"] == pytest.approx((parent["se"] ** 2 + world.settings.version_sd_elo**2) ** 0.5, rel=0.02)
+    assert new["se"] == pytest.approx((parent["se"] ** 2 + RatingConfig().version_sd_elo ** 2) ** 0.5, rel=0.02)
     assert (new["rank_low"], new["rank_high"]) == (1, 2)
 
 
@@ -287,7 +287,7 @@ def test_a_season_that_continues_another_starts_from_its_ratings(world: World) -
     for bot_id, row in after.items():
         assert row["elo"] == pytest.approx(before[bot_id]["elo"])
         assert row["prior_elo"] == before[bot_id]["elo"]
-        assert row["se"] == pytest.approx((before[bot_id]["se"] ** 2 + world.settings.season_sd_elo**2) ** 0.5)
+        assert row["se"] == pytest.approx((before[bot_id]["se"] ** 2 + RatingConfig().season_sd_elo ** 2) ** 0.5)
 
 
 def test_an_unknown_season_has_no_leaderboard(world: World) -> None:

@@ -11,6 +11,7 @@ from league.service.jobs.sweep import sweep
 from league.service.series.carrying_out import claim_series, release_series
 from league.service.series.hosts import (
     FORGET_DAYS,
+    RECHECK_SECONDS,
     HostInfo,
     due_check,
     host_arrives,
@@ -170,8 +171,10 @@ def test_an_unfit_machine_is_checked_again_after_a_pause(world: World) -> None:
     assert due() is None
 
 
-def test_a_canary_is_due_after_a_time_and_after_some_series(tmp_path) -> None:
-    world = World(settings(tmp_path, canary_seconds=100, canary_series=2))
+def test_a_canary_is_due_after_a_time_and_after_some_series(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("league.service.series.hosts.CANARY_SECONDS", 100)
+    monkeypatch.setattr("league.service.series.hosts.CANARY_SERIES", 2)
+    world = World(settings(tmp_path))
 
     def take() -> int | None:
         with world.db.transaction() as session:
@@ -206,7 +209,7 @@ def test_a_wrong_canary_verdict_makes_the_machine_unfit_at_once(world: World, se
     assert all(claim(world, waiting, world.host) is None for waiting in other)
     with world.db.reading() as session:
         assert due_check(session, world.host) is None  # after a pause
-    world.clock.turn(world.settings.recheck_seconds)
+    world.clock.turn(RECHECK_SECONDS)
     with world.db.reading() as session:
         assert due_check(session, world.host) is Fitness.UNFIT
 

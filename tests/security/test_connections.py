@@ -18,9 +18,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from api.edge import connections, middleware, uploading
+from api.edge import connections, uploading
 from api.edge.connections import Guard, guarded
-from api.edge.uploading import Room, UploadGate
+from api.edge.uploading import Incoming, Room
 from league.config import Settings
 from tests.api.served import served
 from tests.api.site import Site
@@ -174,7 +174,7 @@ def test_there_are_no_more_connections_than_descriptors(monkeypatch: pytest.Monk
 def test_a_body_that_comes_too_slowly_is_given_up(
     site: Site, monkeypatch: pytest.MonkeyPatch, setting: str, seconds: float
 ) -> None:
-    monkeypatch.setattr(middleware, setting, seconds)
+    monkeypatch.setattr(uploading, setting, seconds)
     ada = site.author()
     upload = setting == "UPLOAD_SECONDS"
     path = f"/v1/bots/{site.bot(ada)}/versions" if upload else "/v1/users"
@@ -265,7 +265,7 @@ def test_only_some_uploads_begin_at_a_time_and_the_others_are_told_when_that_las
         async def receive() -> Any:
             return {"type": "http.request"}
 
-        gate = UploadGate(looks)
+        gate = Incoming(looks)
         scope = {"type": "http", "method": "POST", "path": "/v1/bots/1/versions", "headers": [], "app": site.app}
         asked = [asyncio.create_task(gate(scope, receive, send)) for _ in range(uploading.BEGINNING + 3)]
         await asyncio.sleep(0.3)

@@ -18,7 +18,8 @@ from league.errors import OverQuota
 
 
 @pytest.fixture
-def redis_url() -> Iterator[str]:
+def redis_url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr("api.edge.rates.TRIES_PER_NAME", 3)
     program = shutil.which("redis-server")
     if program is None:
         pytest.skip("there is no redis-server; ./scripts/test installs it")
@@ -43,7 +44,7 @@ def asking(address: str) -> Request:
 
 
 def processes(url: str) -> tuple[Rates, Rates]:
-    settings = Settings(broker_url=url, writes_per_minute=6, sign_ins_per_name=3)
+    settings = Settings(broker_url=url, writes_per_minute=6)
     return Rates(settings), Rates(settings)
 
 

@@ -149,7 +149,8 @@ def test_void_attempts_are_repeated_and_a_canary_without_an_end_asks_for_a_check
 def test_the_worker_plays_a_canary_between_series_when_one_is_due(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = PlayingWorld(settings(tmp_path, sandbox="local", canary_series=1))
+    monkeypatch.setattr("league.service.series.hosts.CANARY_SERIES", 1)
+    world = PlayingWorld(settings(tmp_path, sandbox="local"))
     told: list[int] = []
     monkeypatch.setattr(canary, "play_canary", lambda context, cpus, before: told.append(before))
     world.season(3, series_length=1, games_per_pair=1)

@@ -16,8 +16,9 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import delete
 
 from cli.operator.deployment import _end_fitness
+from league.config import HEARTBEAT_SECONDS
 from league.jobs import Host
-from league.service.series.hosts import HostInfo, hosts, record_canary
+from league.service.series.hosts import RECHECK_SECONDS, HostInfo, hosts, record_canary
 from league.states import Fitness
 from league.tables import WorkerHost
 from sandbox.box import SandboxError
@@ -104,7 +105,7 @@ def test_a_check_by_the_command_ends_fitness_too(world: PlayingWorld, monkeypatc
     watching.look()
     _end_fitness(world.context, WRONG)
     assert (info(world).judges, info(world).reasons) == (False, WRONG.reasons)
-    world.clock.turn(world.settings.recheck_seconds)
+    world.clock.turn(RECHECK_SECONDS)
     watching.look()  # until it has proved itself again
     assert info(world).judges
 
@@ -119,10 +120,10 @@ def test_an_unfit_machine_is_checked_thoroughly_after_each_pause_until_it_passes
     watching.look()
     assert asked == [QUICK_ROUNDS, FULL_ROUNDS]
     assert info(world).reasons == WRONG.reasons
-    world.clock.turn(world.settings.recheck_seconds)
+    world.clock.turn(RECHECK_SECONDS)
     watching.look()
     assert info(world).fitness is Fitness.UNFIT
-    world.clock.turn(world.settings.recheck_seconds)
+    world.clock.turn(RECHECK_SECONDS)
     watching.look()
     assert len(asked) == 4
     assert info(world).judges
@@ -136,7 +137,7 @@ def test_a_canary_that_went_wrong_is_followed_by_a_thorough_check(
         record_canary(session, world.host, 0, [{"told": "for the test"}], 0)
     Keeper(world.context).look()
     assert asked == []
-    world.clock.turn(world.settings.recheck_seconds)
+    world.clock.turn(RECHECK_SECONDS)
     Keeper(world.context).look()
     assert asked == [FULL_ROUNDS]
     assert info(world).judges
@@ -232,7 +233,7 @@ def test_a_database_that_is_away_does_not_end_the_keeper(world: PlayingWorld, mo
     monkeypatch.setattr("workers.keeper.time.sleep", sleep)
     with pytest.raises(Enough):
         Keeper(world.context).run()
-    assert naps == [world.settings.heartbeat_seconds] * 2
+    assert naps == [HEARTBEAT_SECONDS] * 2
 
 
 @pytest.mark.containers

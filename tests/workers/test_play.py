@@ -264,9 +264,8 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_series(
         raise OperationalError("UPDATE", {}, Exception("server closed the connection"))
 
     monkeypatch.setattr(play, "renew_series", unreachable)
-    context = Context(world.settings.model_copy(update={"heartbeat_seconds": 0}))
-    context.__dict__["database"] = world.context.database
-    play_series(context, series_id)
+    monkeypatch.setattr(play, "HEARTBEAT_SECONDS", 0)
+    play_series(world.context, series_id)
     assert_played_once(world, series_id)
 
 
@@ -411,8 +410,7 @@ def test_the_lease_is_renewed_while_playing_and_losing_it_stops_the_work(
         return True
 
     monkeypatch.setattr(play, "renew_series", renew)
-    context = Context(world.settings.model_copy(update={"heartbeat_seconds": 0}))
-    context.__dict__["database"] = world.context.database
-    play_series(context, series_id)
+    monkeypatch.setattr(play, "HEARTBEAT_SECONDS", 0)
+    play_series(world.context, series_id)
     assert len(renewed) == 3 * 26 + 3  # before every exchange of every match, and before each transcript
     assert series(world, series_id).state is SeriesState.DONE

@@ -17,6 +17,7 @@ from datetime import timedelta
 
 from sqlmodel import Session, col, func, or_, select, update
 
+from engine.core import STDERR_KEPT_BYTES
 from league.database import now, settings_of
 from league.jobs import BuildJob, BuildOutcome
 from league.service.ground.causes import told
@@ -119,7 +120,7 @@ def renew_build(session: Session, job: BuildJob) -> bool:
 
 def note_build_log(session: Session, job: BuildJob, log: str) -> bool:
     """Let the author see what the build has said so far; False: the lease is lost, nothing was changed."""
-    return _change_held(session, job, log=storable_tail(log, settings_of(session).log_limit_bytes))
+    return _change_held(session, job, log=storable_tail(log, STDERR_KEPT_BYTES))
 
 
 def _change_held(session: Session, job: BuildJob, **values: object) -> bool:
@@ -146,7 +147,7 @@ def finish_build(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool
         program_sha256=outcome.program_sha256,
         trial_sha256=outcome.trial_sha256,
         reason=storable(outcome.reason),
-        log=storable_tail(outcome.log, settings_of(session).log_limit_bytes),
+        log=storable_tail(outcome.log, STDERR_KEPT_BYTES),
     )
     if stored and ready:
         offer_version(session, job.version_id)

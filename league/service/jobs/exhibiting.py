@@ -30,6 +30,9 @@ from league.tables import Exhibition, User
 
 log = logging.getLogger(__name__)
 
+SWEEP_LIMIT = 500
+"""Most rows that one sweep takes back, lest it hold its transaction for long; the next one follows in seconds."""
+
 QUEUE_SECONDS = 600
 """For this long a person waits for a worker; then the place is given to somebody else."""
 
@@ -192,9 +195,9 @@ def hand_back_exhibition(session: Session, job: ExhibitionJob) -> None:
 
 def sweep_exhibitions(session: Session) -> list[int]:
     """Take expired leases back, give up what nobody took; those that wait and must be enqueued (again)."""
-    at, settings = now(session), settings_of(session)
+    at = now(session)
     expired = (Exhibition.state == ExhibitionState.RUNNING, col(Exhibition.lease_until) < at)
-    for row in session.exec(select(Exhibition).where(*expired).limit(settings.sweep_limit)).all():
+    for row in session.exec(select(Exhibition).where(*expired).limit(SWEEP_LIMIT)).all():
         release_exhibition(session, row.id, row.attempt, "lease-expired")
     waiting = col(Exhibition.state) == ExhibitionState.QUEUED
     old = (waiting, col(Exhibition.queued_at) < at - timedelta(seconds=QUEUE_SECONDS))

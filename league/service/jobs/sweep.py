@@ -1,7 +1,7 @@
 """Finding lost work: leases that nobody renews, and rows whose message never reached anyone.
 
 Everything is derived from the database, so it does not matter what was lost: a worker, a message, the whole queue.
-One sweep is bounded (`sweep_limit`) and asks two indexes of each table; its cost does not grow with the backlog. Mostly
+One sweep is bounded (`SWEEP_LIMIT`) and asks two indexes of each table; its cost does not grow with the backlog. Mostly
 there is nothing to do, and one statement says so.
 """
 
@@ -21,7 +21,7 @@ from sqlmodel import Session, col, exists, or_, select, update
 from league.database import now, settings_of
 from league.jobs import Failure
 from league.service.jobs.builds import give_back_build
-from league.service.jobs.exhibiting import sweep_exhibitions
+from league.service.jobs.exhibiting import SWEEP_LIMIT, sweep_exhibitions
 from league.service.series.carrying_out import give_back_series
 from league.states import ExhibitionState, SeriesState, VersionState
 from league.tables import BotVersion, Exhibition, Series, UtcDateTime
@@ -79,7 +79,7 @@ def _take_back_series(session: Session, at: datetime) -> None:
         select(Series.id, Series.attempt, Series.worker)
         .where(Series.state == SeriesState.RUNNING, col(Series.lease_until) < at)
         .order_by(col(Series.lease_until))
-        .limit(settings_of(session).sweep_limit)
+        .limit(SWEEP_LIMIT)
     )
     for series_id, attempt, worker in session.exec(expired).all():
         detail = f"worker {worker} did not renew its lease in time"
@@ -92,7 +92,7 @@ def _take_back_builds(session: Session, at: datetime) -> None:
         select(BotVersion.id, BotVersion.attempt, BotVersion.worker)
         .where(BotVersion.state == VersionState.BUILDING, col(BotVersion.lease_until) < at)
         .order_by(col(BotVersion.lease_until))
-        .limit(settings_of(session).sweep_limit)
+        .limit(SWEEP_LIMIT)
     )
     for version_id, attempt, worker in session.exec(expired).all():
         detail = f"worker {worker} did not renew its lease in time"
@@ -101,17 +101,16 @@ def _take_back_builds(session: Session, at: datetime) -> None:
 
 
 def _due(session: Session, table: type[BotVersion] | type[Series], waiting: Any, at: datetime) -> list[int]:
-    settings = settings_of(session)
     due = (
         select(table.id)
         .where(col(table.state) == waiting, col(table.nudge_at) <= at)
         .order_by(col(table.nudge_at))
-        .limit(settings.sweep_limit)
+        .limit(SWEEP_LIMIT)
     )
     ids = list(session.exec(due).all())
     if ids:
         # Whatever was claimed in this moment may be changed too: who gives it back sets this anew. (With the state as a
         # condition, SQLite reads all that waits instead of these rows.)
-        again = at + timedelta(seconds=settings.requeue_seconds)
+        again = at + timedelta(seconds=settings_of(session).requeue_seconds)
         session.exec(update(table).where(col(table.id).in_(ids)).values(nudge_at=again))
     return ids

@@ -105,11 +105,6 @@ def set_password(session: Session, user_id: int, password: str) -> None:
     session.flush()
 
 
-def has_password(session: Session, person: Person) -> bool:
-    """Whether this person can sign in at all."""
-    return session.get_one(User, person.id).password_hash is not None
-
-
 def user_named(session: Session, name: str) -> User | None:
     """The row, whatever the name's case."""
     return session.exec(select(User).where(User.name_key == name.lower())).first()

@@ -17,7 +17,7 @@ from typing import Any
 from sqlmodel import Session, case, col, func, select
 
 from engine.core import Fault
-from league.database import now, settings_of
+from league.database import now
 from league.ratings import Log, Prior, Rating, RatingConfig, RatingTable, rate
 from league.ratings.quality import PAIR_TABLE_PLAYERS
 from league.ratings.table import by_rating
@@ -38,14 +38,14 @@ Row = dict[str, Any]
 def ranking(session: Session, season_id: int, config: RatingConfig | None = None) -> RatingSnapshot:
     """The ranking that the log now gives, not stored; `config` None: with the settings of now."""
     season = session.get_one(Season, season_id)
-    config = config or _config(session, season)
+    config = config or _config(season)
     return _ranked(session, season, config, season_log(session, season_id), fields_of(session, season_id))
 
 
 def ranking_if_new(session: Session, season_id: int, newest: RatingSnapshot | None) -> RatingSnapshot | None:
     """The same; None: it would say what the newest one says."""
     season = session.get_one(Season, season_id)
-    config, fields = _config(session, season), fields_of(session, season_id)
+    config, fields = _config(season), fields_of(session, season_id)
     results = season_log(session, season_id)
     if newest is None:
         return _ranked(session, season, config, results, fields)
@@ -55,11 +55,8 @@ def ranking_if_new(session: Session, season_id: int, newest: RatingSnapshot | No
     return _ranked(session, season, config, results, fields, start)
 
 
-def _config(session: Session, season: Season) -> RatingConfig:
-    settings = settings_of(session)
-    return RatingConfig(
-        version_sd_elo=settings.version_sd_elo, season_sd_elo=settings.season_sd_elo, ranks=season.ranks
-    )
+def _config(season: Season) -> RatingConfig:
+    return RatingConfig(ranks=season.ranks)
 
 
 def _rules(season: Season) -> dict[str, object]:

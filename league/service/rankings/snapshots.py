@@ -2,7 +2,7 @@
 
 Every ranking keeps its row, with its instant, the log's hash and its configuration: that is enough to compute it again
 from the log of then. Its standings stay whole if it is published, if the finalists were chosen by it, if it is one of
-the newest (`Settings.whole_rankings`), the last of an hour of the past day, or the last of a day. Of all others they
+the newest (`WHOLE`), the last of an hour of the past day, or the last of a day. Of all others they
 become `{}`. What bots' pages draw is kept apart (`league.service.rankings.history`).
 """
 
@@ -13,8 +13,11 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, func, select, update
 
-from league.database import now, settings_of
+from league.database import now
 from league.tables import RatingSnapshot, Season
+
+WHOLE = 10
+"""So many of the newest rankings keep their standings: those that somebody may be looking at or paging through."""
 
 HOURLY = timedelta(days=1)
 """For so long the last ranking of each hour is kept, then that of each day."""
@@ -28,7 +31,7 @@ def thin(session: Session, season_id: int) -> None:
     whole = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.whole).is_(True))
     statement = select(RatingSnapshot.id, RatingSnapshot.created_at).where(*whole, col(RatingSnapshot.final).is_(False))
     rankings = session.exec(statement.order_by(col(RatingSnapshot.id))).all()
-    keep = kept(rankings, now(session), settings_of(session).whole_rankings)
+    keep = kept(rankings, now(session), WHOLE)
     gone = [snapshot_id for snapshot_id, _ in rankings if snapshot_id not in keep]
     gone = [snapshot_id for snapshot_id in gone if snapshot_id != _qualifying(session, season_id)][:MOST_AT_ONCE]
     if gone:

@@ -31,7 +31,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 from engine.figures import counted
 from engine.games import GAMES
 from league import sprt
-from league.database import now, settings_of
+from league.database import now
 from league.errors import BadSetting, NotFound
 from league.service.bots.bots import own_bot
 from league.service.ground.audit import SYSTEM, record
@@ -44,6 +44,9 @@ from league.states import UNFINISHED, WITH_RESULT, ChallengeState, MatchState, P
 from league.tables import BotVersion, Challenge, Entry, Match, Participant, Season, Series, VoidedMatch
 
 log = logging.getLogger(__name__)
+
+OPEN_CHALLENGES = 4
+"""Series of one season at promotion gates that wait or run at a time: a gate must not keep the season from playing."""
 
 CHALLENGE_OVER = "challenge-over"
 """Cause in the ledger of a series that nobody had begun when its challenge ended."""
@@ -168,7 +171,7 @@ def end_challenges(session: Session, season_id: int, reason: str, entry_id: int 
 
 def plan_challenges(session: Session, season: Season) -> list[int]:
     """Decide what can be decided, and make the next series of the rest; the new series."""
-    room = settings_of(session).open_challenges_limit - len(_busy(session, season.id))
+    room = OPEN_CHALLENGES - len(_busy(session, season.id))
     running = (
         select(Challenge, Entry)
         .join(Entry, col(Entry.id) == Challenge.entry_id)

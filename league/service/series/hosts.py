@@ -43,6 +43,13 @@ Judged = type[Series] | type[Exhibition]
 """What only a fit machine may take."""
 
 MAX_REASONS = 20
+CANARY_SECONDS, CANARY_SERIES = 300, 50
+"""A machine proves its fitness in a canary match after so long, or so many series. The match takes a slot for some
+seconds, and a wrong verdict costs the series since the last one."""
+
+RECHECK_SECONDS = 60
+"""The pause before an unfit machine is checked again: a check takes a slot and its processors for some seconds."""
+
 AVOID_SECONDS = 600
 """For so long a series waits for another machine than the one that failed at it; then it is played by whoever comes."""
 
@@ -184,10 +191,10 @@ def take_canary(session: Session, host: Host) -> int | None:
     """How many series were finished there since the last canary match, if one is due; None: none is, or somebody else
     was told so and plays it.
     """
-    at, settings = now(session), settings_of(session)
+    at = now(session)
     due = or_(
-        col(WorkerHost.canary_at) <= at - timedelta(seconds=settings.canary_seconds),
-        col(WorkerHost.series_since_canary) >= settings.canary_series,
+        col(WorkerHost.canary_at) <= at - timedelta(seconds=CANARY_SECONDS),
+        col(WorkerHost.series_since_canary) >= CANARY_SERIES,
     )
     chosen = and_(_is(host), col(WorkerHost.fitness) == Fitness.FIT, due)
     since = session.exec(select(WorkerHost.series_since_canary).where(chosen)).first()
@@ -210,7 +217,7 @@ def record_canary(
     if wrong is None:
         _change(session, _is(host), check_due_at=now(session))
     elif wrong:
-        again_at = now(session) + timedelta(seconds=settings_of(session).recheck_seconds)
+        again_at = now(session) + timedelta(seconds=RECHECK_SECONDS)
         reasons = list(dict.fromkeys(f"In a canary match {verdict['told']}." for verdict in wrong))
         evidence = {"at": now(session).isoformat(), "series_before": series_before, "wrong": list(wrong)}
         _become(session, host, Fitness.UNFIT, reasons, again_at, evidence=evidence_json(evidence))

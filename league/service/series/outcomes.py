@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select, update
 
-from engine.core import NS_PER_S, Points
-from league.database import settings_of
+from engine.core import NS_PER_S, STDERR_KEPT_BYTES, Points
 from league.jobs import MatchOutcome, SeriesJob
 from league.service.ground.causes import HOST_UNFIT
 from league.service.ground.steps import insert_rows
@@ -84,7 +83,6 @@ def _write_results(
 
 
 def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
-    limit = settings_of(session).stderr_limit_bytes
     endings = [
         {
             "match_id": outcome.match_id,
@@ -92,7 +90,7 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
             "exit_code": ending.exit_code,
             "signal": ending.signal,
             "lingered": ending.lingered,
-            "stderr": storable_tail(ending.stderr, limit),
+            "stderr": storable_tail(ending.stderr, STDERR_KEPT_BYTES),
             "cpu_ns": ending.cpu_ns,
             "peak_memory_bytes": ending.peak_memory_bytes,
         }
