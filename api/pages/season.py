@@ -18,11 +18,12 @@ from api.pages.charts import Bar, bars
 from api.pages.render import page, render
 from api.services import Services
 from league.beside import sentences, tally
+from league.records.seasons import Progress, Season
 from league.service.course import states
 from league.service.course.finals_played import finals_progress
 from league.service.people import announcements as league_announcements
 from league.service.seasons.participation import AbsentBot, absent_bots
-from league.service.seasons.seasons import Progress, SeasonInfo, season_info, season_progress, season_waiting
+from league.service.seasons.seasons import season_info, season_progress, season_waiting
 from league.service.views.matches import matches
 from league.states import Absence, MatchState, SeasonState
 
@@ -149,7 +150,7 @@ def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
     return Progress(entries, scheduled, totals["matches"], totals["rated"], held, totals["abandoned"], totals["voids"])
 
 
-def shown(rows: Sequence[Row], chosen: Chosen, info: SeasonInfo) -> Shown:
+def shown(rows: Sequence[Row], chosen: Chosen, info: Season) -> Shown:
     """The page asked for of the rows asked for; their pictures share the scale of all rows."""
     found = [row for row in rows if chosen.fits(row)]
     part = found[(chosen.page - 1) * ROWS : chosen.page * ROWS]
@@ -160,7 +161,7 @@ def shown(rows: Sequence[Row], chosen: Chosen, info: SeasonInfo) -> Shown:
     return Shown(divisions, len(found), -(-len(found) // ROWS), sorted({row["language"] for row in rows}))
 
 
-def dates(info: SeasonInfo) -> list[tuple[str, datetime]]:
+def dates(info: Season) -> list[tuple[str, datetime]]:
     """What happens by date, in order."""
     chosen = (
         ("opens", info.opens_at),

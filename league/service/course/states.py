@@ -28,13 +28,14 @@ from sqlmodel import Session, col, select
 
 from league.database import now
 from league.errors import BadSetting, Unsettled, WrongState
+from league.records.seasons import Season as SeasonInfo
 from league.service.course.open_matters import unfinished
 from league.service.ground.audit import SYSTEM, record
 from league.service.ground.steps import lock_season, move, touch_log
 from league.service.people.person import Person
 from league.service.seasons.entries import offer_newest
 from league.service.seasons.gates import end_challenges
-from league.service.seasons.seasons import SeasonInfo, season_info
+from league.service.seasons.seasons import season_info
 from league.service.series.dice import commit_to_dice
 from league.service.series.dropping import drop_held, drop_waiting
 from league.states import FinalsFormat, Purpose, SeasonState, allowed
