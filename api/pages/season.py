@@ -25,7 +25,7 @@ from league.service.people import announcements as league_announcements
 from league.service.seasons.participation import AbsentBot, absent_bots
 from league.service.seasons.seasons import season_info, season_progress, season_waiting
 from league.service.views.matches import matches
-from league.states import Absence, MatchState, SeasonState
+from league.states import SEASON_STEPS, Absence, MatchState, SeasonState
 
 router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 
@@ -163,13 +163,8 @@ def shown(rows: Sequence[Row], chosen: Chosen, info: Season) -> Shown:
 
 def dates(info: Season) -> list[tuple[str, datetime]]:
     """What happens by date, in order."""
-    chosen = (
-        ("opens", info.opens_at),
-        ("freezes", info.freezes_at),
-        ("finals", info.finals_at),
-        ("closes", info.closes_at),
-    )
-    return [(what, at) for what, at in chosen if at is not None]
+    names = [step.date for step in SEASON_STEPS.values()]
+    return [(name.removesuffix("_at"), at) for name in names if (at := getattr(info, name)) is not None]
 
 
 def points(standings: Row, most: int | None = None) -> list[tuple[Row, list[str]]]:

@@ -19,6 +19,7 @@ from cli.console import err, fail, out, plain
 from cli.server.api_models import Division, Entry, Season, SeasonDetail
 from cli.server.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
 from engine.figures import counted
+from league.states import SEASON_STEPS, SeasonState
 from league.terms import TERMS, Term
 
 Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
@@ -353,11 +354,11 @@ def _finals(season: SeasonDetail) -> list[str]:
 
 def _next_date(season: Season) -> str:
     """What happens next by date."""
-    order = {"scheduled": 0, "open": 1, "frozen": 2, "finals": 3, "closed": 4}
-    dates = (season.opens_at, season.freezes_at, season.finals_at, season.closes_at)
-    for place, (name, date) in enumerate(zip(("opens", "freezes", "finals", "closes"), dates, strict=True)):
-        if date and place >= order.get(season.state, 0):
-            return f"{name} {_instant(date)}"
+    states = [state.value for state in SeasonState]
+    here = states.index(season.state) if season.state in states else 0  # a newer server may know more of them
+    for state, step in SEASON_STEPS.items():
+        if states.index(state) > here and (date := getattr(season, step.date)):
+            return f"{step.date.removesuffix('_at')} {_instant(date)}"
     return ""
 
 
