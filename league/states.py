@@ -8,6 +8,7 @@ a transition.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Self
 
@@ -187,8 +188,34 @@ class Absence(StrEnum):
 ENTERABLE = (SeasonState.SCHEDULED, SeasonState.OPEN)
 """Bots may enter, and new versions take over."""
 
-PLAYING = (SeasonState.OPEN, SeasonState.FROZEN)
+ON_LADDER = (SeasonState.OPEN, SeasonState.FROZEN)
 """The ladder is played."""
+
+IN_PLAY = (*ON_LADDER, SeasonState.FINALS)
+"""Matches are played, rankings follow, and organisers rule on results."""
+
+GOING_ON = (SeasonState.SCHEDULED, *IN_PLAY)
+"""The season has not closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeasonStep:
+    """How a season comes into a state: what an organiser does, what has become of it then, and the date that does it
+    instead (a setting of `league.terms`).
+    """
+
+    verb: str
+    becomes: str
+    date: str
+
+
+SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
+    SeasonState.OPEN: SeasonStep("Open", "opened", "opens_at"),
+    SeasonState.FROZEN: SeasonStep("Freeze", "frozen", "freezes_at"),
+    SeasonState.FINALS: SeasonStep("Begin the finals", "brought to its finals", "finals_at"),
+    SeasonState.CLOSED: SeasonStep("Close", "closed", "closes_at"),
+}
+"""The steps to all states but the first, in their order."""
 
 WITH_RESULT = (MatchState.DONE, MatchState.DECIDED)
 """Matches whose seats have ranks."""

@@ -18,13 +18,14 @@ from api.pages.charts import Bar, bars
 from api.pages.render import page, render
 from api.services import Services
 from league.beside import sentences, tally
+from league.records.seasons import Progress, Season
 from league.service.course import states
 from league.service.course.finals_played import finals_progress
 from league.service.people import announcements as league_announcements
 from league.service.seasons.participation import AbsentBot, absent_bots
-from league.service.seasons.seasons import Progress, SeasonInfo, season_info, season_progress, season_waiting
+from league.service.seasons.seasons import season_info, season_progress, season_waiting
 from league.service.views.matches import matches
-from league.states import Absence, MatchState, SeasonState
+from league.states import SEASON_STEPS, Absence, MatchState, SeasonState
 
 router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 
@@ -149,7 +150,7 @@ def _progress(session: Session, season_id: int, totals: Row | None) -> Progress:
     return Progress(entries, scheduled, totals["matches"], totals["rated"], held, totals["abandoned"], totals["voids"])
 
 
-def shown(rows: Sequence[Row], chosen: Chosen, info: SeasonInfo) -> Shown:
+def shown(rows: Sequence[Row], chosen: Chosen, info: Season) -> Shown:
     """The page asked for of the rows asked for; their pictures share the scale of all rows."""
     found = [row for row in rows if chosen.fits(row)]
     part = found[(chosen.page - 1) * ROWS : chosen.page * ROWS]
@@ -160,15 +161,10 @@ def shown(rows: Sequence[Row], chosen: Chosen, info: SeasonInfo) -> Shown:
     return Shown(divisions, len(found), -(-len(found) // ROWS), sorted({row["language"] for row in rows}))
 
 
-def dates(info: SeasonInfo) -> list[tuple[str, datetime]]:
+def dates(info: Season) -> list[tuple[str, datetime]]:
     """What happens by date, in order."""
-    chosen = (
-        ("opens", info.opens_at),
-        ("freezes", info.freezes_at),
-        ("finals", info.finals_at),
-        ("closes", info.closes_at),
-    )
-    return [(what, at) for what, at in chosen if at is not None]
+    names = [step.date for step in SEASON_STEPS.values()]
+    return [(name.removesuffix("_at"), at) for name in names if (at := getattr(info, name)) is not None]
 
 
 def points(standings: Row, most: int | None = None) -> list[tuple[Row, list[str]]]:

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from api import schemas
 from api.deps import Asker, Id, Shared
+from league.records.seasons import Season
 from league.service.course import states
 from league.service.course.finals_played import finals_progress
 from league.service.course.open_matters import season_unfinished
@@ -16,17 +17,15 @@ from league.service.course.states import set_season_state
 from league.service.seasons import seasons as league_seasons
 from league.service.seasons.admission import invite_to_season, invited_to_season, uninvite_from_season
 from league.service.seasons.divisions import change_divisions
-from league.service.seasons.seasons import SeasonInfo, edit_season, season_info, season_progress, seasons
+from league.service.seasons.seasons import edit_season, season_info, season_progress, seasons
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
 
 UserName = Annotated[str, Path(max_length=32, pattern=schemas.PLAIN)]
 
 
-@router.post(
-    "", status_code=201, response_model=schemas.Season, responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}}
-)
-def create_season(shared: Shared, asker: Asker, body: schemas.SeasonRequest, response: Response) -> SeasonInfo:
+@router.post("", status_code=201, responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
+def create_season(shared: Shared, asker: Asker, body: schemas.SeasonRequest, response: Response) -> Season:
     """A scheduled season; organisers only."""
     given = body.model_dump(exclude_unset=True, exclude={"divisions"})
     divisions = [(division.name, division.size) for division in body.divisions]
@@ -49,30 +48,24 @@ class SeasonChoice(schemas.Query):
 def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> schemas.Seasons:
     """All seasons, the newest first."""
     with shared.db.reading() as session:
-        found = seasons(session, author=chosen.author, with_results=chosen.results)
-    return schemas.Seasons(items=[schemas.Season.model_validate(season) for season in found])
+        return schemas.Seasons(items=seasons(session, author=chosen.author, with_results=chosen.results))
 
 
 @router.get("/{season_id}", responses={404: {}})
 def get_season(shared: Shared, season_id: Id) -> schemas.SeasonDetail:
     """A season and how far it is."""
     with shared.db.reading() as session:
-        season = schemas.Season.model_validate(season_info(session, season_id))
-        progress = schemas.Progress.model_validate(season_progress(session, season_id))
-        unfinished = schemas.Unfinished.model_validate(season_unfinished(session, season_id))
-        waits_for = states.waits_for(session, season_id)
-        finals = [schemas.FinalsProgress.model_validate(one) for one in finals_progress(session, season_id)]
-    return schemas.SeasonDetail(
-        **season.model_dump(),
-        progress=progress,
-        unfinished=unfinished,
-        waits_for=waits_for,
-        finals_progress=finals,
-    )
+        return schemas.SeasonDetail.model_construct(
+            **dict(season_info(session, season_id)),
+            progress=season_progress(session, season_id),
+            unfinished=schemas.Unfinished.model_validate(season_unfinished(session, season_id)),
+            waits_for=states.waits_for(session, season_id),
+            finals_progress=finals_progress(session, season_id),
+        )
 
 
-@router.patch("/{season_id}", response_model=schemas.Season, responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
-def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.SeasonChange) -> SeasonInfo:
+@router.patch("/{season_id}", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
+def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.SeasonChange) -> Season:
     """Change settings that may still change, open, freeze, begin the finals, close; organisers only.
 
     Closing drops what nobody has begun. What runs still counts, and the standings are published when it has ended. A

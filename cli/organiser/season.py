@@ -1,14 +1,12 @@
 """Run a season from the terminal: `deadheat season ...`, over a server's HTTP API.
 
-Settings are given as NAME=VALUE, with the names of the API; what they mean is read from the API's own description.
+Settings are given as NAME=VALUE, with the names of the API; `league.terms` says what they mean.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +19,8 @@ from cli.console import err, fail, out, plain
 from cli.server.api_models import Division, Entry, Season, SeasonDetail
 from cli.server.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
 from engine.figures import counted
+from league.states import SEASON_STEPS, SeasonState
+from league.terms import TERMS, Term
 
 Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
 Settings = Annotated[
@@ -108,7 +108,7 @@ def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
     for division in found.divisions if len(found.divisions) > 1 else []:
         out.print(_division_line(division))
     sent = found.model_dump(mode="json")
-    for term in terms():
+    for term in TERMS.values():
         if sent.get(term.name, term.default) != term.default:
             out.print(f"  {term.name}={plain(_shown(sent[term.name]))}")
     if found.log_sha256 and found.published_at:
@@ -120,14 +120,15 @@ def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
 def settings(as_json: AsJson = False) -> None:
     """What can be set, with its default and until when it can be changed."""
     if as_json:
-        for term in terms():
-            print_json(asdict(term))
+        for term in TERMS.values():
+            until = term.setting.until.value
+            print_json({"name": term.name, "default": term.default, "changes_until": until, "meaning": _meaning(term)})
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("setting", "default", "changes until", ""):
         table.add_column(heading, overflow="fold")
-    for term in terms():
-        table.add_row(term.name, _shown(term.default), term.changes_until, plain(term.meaning))
+    for term in TERMS.values():
+        table.add_row(term.name, _shown(term.default), term.setting.until.value, plain(_meaning(term)))
     out.print(table)
     out.print("Dates are ISO 8601; without a zone they are this machine's time.")
 
@@ -242,31 +243,9 @@ def assign(
                 out.print(f"{plain(entry.bot)} plays in division {entry.division}.")
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One setting of a season."""
-
-    name: str
-    default: Any
-    changes_until: str
-    meaning: str
-
-
-@cache
-def terms() -> tuple[Term, ...]:
-    """All settings. Imported late: they bring the database's library with them, which costs every command a second."""
-    from api.schemas import SeasonTerms
-    from league.service.seasons.seasons import CHANGEABLE_UNTIL
-
-    return tuple(
-        Term(name, field.default, CHANGEABLE_UNTIL[name].value, _meaning(field.description or "", field.default))
-        for name, field in SeasonTerms.model_fields.items()
-    )
-
-
-def _meaning(description: str, default: Any) -> str:
-    words = f" One of: {', '.join(type(default))}." if isinstance(default, StrEnum) else ""
-    return description.replace("null", "none") + words
+def _meaning(term: Term) -> str:
+    words = f" One of: {', '.join(term.kind)}." if issubclass(term.kind, StrEnum) else ""
+    return term.meaning.replace("null", "none") + words
 
 
 def given(settings: list[str] | None) -> dict[str, Any]:
@@ -274,7 +253,7 @@ def given(settings: list[str] | None) -> dict[str, Any]:
     body = {}
     for setting in settings or []:
         name, equals, value = setting.partition("=")
-        if not equals or name not in {"name", *(term.name for term in terms())}:
+        if not equals or name not in {"name", *TERMS}:
             fail(f"{setting!r} is no setting; `deadheat season settings` lists them", 2)
         body[name] = _value(name, value)
     return body
@@ -283,16 +262,17 @@ def given(settings: list[str] | None) -> dict[str, Any]:
 def _value(name: str, text: str) -> Any:
     if name == "name":
         return text
+    term = TERMS[name]
     if text.lower() in {"none", ""}:
-        return "none" if name == "finals" else None
-    if name.endswith("_at"):
+        return "none" if "none" in term.setting.options else None
+    if term.kind is datetime:
         try:
             date = datetime.fromisoformat(text)
         except ValueError:
             fail(f"{name}: {text!r} is no date like 2026-12-01T18:00 or 2026-12-01T18:00+01:00", 2)
         return (date if date.tzinfo else date.astimezone()).isoformat()
-    if name == "languages":
-        return [language.strip() for language in text.split(",")]
+    if term.kind is list:
+        return [word.strip() for word in text.split(",")]
     if text.lower() in {"true", "yes", "false", "no"}:
         return text.lower() in {"true", "yes"}
     return int(text) if text.isascii() and text.isdigit() else text
@@ -374,11 +354,11 @@ def _finals(season: SeasonDetail) -> list[str]:
 
 def _next_date(season: Season) -> str:
     """What happens next by date."""
-    order = {"scheduled": 0, "open": 1, "frozen": 2, "finals": 3, "closed": 4}
-    dates = (season.opens_at, season.freezes_at, season.finals_at, season.closes_at)
-    for place, (name, date) in enumerate(zip(("opens", "freezes", "finals", "closes"), dates, strict=True)):
-        if date and place >= order.get(season.state, 0):
-            return f"{name} {_instant(date)}"
+    states = [state.value for state in SeasonState]
+    here = states.index(season.state) if season.state in states else 0  # a newer server may know more of them
+    for state, step in SEASON_STEPS.items():
+        if states.index(state) > here and (date := getattr(season, step.date)):
+            return f"{step.date.removesuffix('_at')} {_instant(date)}"
     return ""
 
 

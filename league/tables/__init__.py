@@ -15,11 +15,10 @@ from league.tables.hosts import JudgingEnvironment, Machine, WorkerHost
 from league.tables.people import Announcement, AuditRecord, Newcomers, Team, TeamMember, Token, User
 from league.tables.rankings import LatencySummary, RatingPoint, RatingSnapshot, ResponseTimes
 from league.tables.rulings import Appeal, VoidedMatch
-from league.tables.seasons import DATES, AbsentEntry, Challenge, Division, Entry, Season, SeasonInvitation, SeasonRules
+from league.tables.seasons import AbsentEntry, Challenge, Division, Entry, Season, SeasonInvitation, SeasonRules
 from league.tables.series import Attempt, Ending, LiveMatch, Match, Pair, Participant, Series
 
 __all__ = [
-    "DATES",
     "MOST_WORD",
     "SEATED",
     "SHA256_HEX",

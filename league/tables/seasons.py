@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
+from enum import StrEnum
 from itertools import combinations
 from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, Column, ForeignKeyConstraint, Index, LargeBinary, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, LargeBinary, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from league.states import Absence, Admission, ChallengeState, FinalsFormat, FinalsLog, Ranks, SeasonState
+from league.states import Absence, ChallengeState, SeasonState
 from league.tables.columns import UtcDateTime, json_column, word
+from league.terms import DATES, TERMS, Term, Terms
 
-DATES = ("opens_at", "freezes_at", "finals_at", "closes_at")
-"""A season's dates, in the order in which they must come; each may be None: that happens by hand or not at all."""
+BOUNDED_ABOVE = frozenset({"series_length", "finals_games"})
+"""Settings of which the database holds the upper bound, too."""
 
 
-class Season(SQLModel, table=True):
-    """A competition in one game.
+def _column(term: Term) -> Any:
+    """A setting's column."""
+    if term.kind is datetime:
+        return Field(default=None, sa_type=UtcDateTime)
+    if term.kind is list:
+        return Field(default=None, sa_column=json_column(nullable=True))
+    if issubclass(term.kind, StrEnum):
+        return Field(default=term.default, sa_column=word(term.kind, term.name))
+    return Field(default=term.default)
+
+
+def _bounds(term: Term) -> Iterator[CheckConstraint]:
+    """What the database checks of a setting's value, beside the words of an enumeration."""
+    if term.least is not None:
+        bounds = f"BETWEEN {term.least} AND {term.most}" if term.name in BOUNDED_ABOVE else f">= {term.least}"
+        unset = f"{term.name} IS NULL OR " if term.optional else ""
+        yield CheckConstraint(f"{unset}{term.name} {bounds}", name=term.name)
+
+
+class Season(Terms, SQLModel, table=True):
+    """A competition in one game; its settings are those of `league.terms`.
 
     `log_serial` counts changes of the log of results, `rated_serial` is the count that the newest ranking has
     seen: where they differ a refit is due. `games_per_pair` None: no end but the season's. `pairing_seed` decides every
@@ -28,24 +50,13 @@ class Season(SQLModel, table=True):
     """
 
     __table_args__ = (
-        CheckConstraint("series_length BETWEEN 1 AND 1000", name="series_length"),
-        CheckConstraint("games_per_pair IS NULL OR games_per_pair >= 1", name="games_per_pair"),
+        *(check for term in TERMS.values() for check in _bounds(term)),
         CheckConstraint("opens_at IS NULL OR closes_at IS NULL OR opens_at < closes_at", name="dates"),
         *(
             CheckConstraint(f"{one} IS NULL OR {other} IS NULL OR {one} < {other}", name=f"{one}_{other}")
             for one, other in combinations(DATES, 2)
             if (one, other) != ("opens_at", "closes_at")
         ),
-        CheckConstraint("seats >= 2", name="seats"),
-        CheckConstraint("finals_top IS NULL OR finals_top >= 2", name="finals_top"),
-        CheckConstraint("finals_games BETWEEN 1 AND 1000", name="finals_games"),
-        CheckConstraint("finals_rounds IS NULL OR finals_rounds >= 1", name="finals_rounds"),
-        CheckConstraint("finals_extra_games >= 0", name="finals_extra_games"),
-        CheckConstraint("promoted >= 0", name="promoted"),
-        CheckConstraint("entries_per_author IS NULL OR entries_per_author >= 1", name="entries_per_author"),
-        CheckConstraint("uploads_per_hour IS NULL OR uploads_per_hour >= 1", name="uploads_per_hour"),
-        CheckConstraint("versions_per_day IS NULL OR versions_per_day >= 1", name="versions_per_day"),
-        CheckConstraint("challenge_games >= 0", name="challenge_games"),
     )
 
     id: int = Field(default=None, primary_key=True)
@@ -54,36 +65,12 @@ class Season(SQLModel, table=True):
     name_key: str = Field(max_length=64, unique=True)
     previous_id: int | None = Field(default=None, foreign_key="season.id")
     state: SeasonState = Field(default=SeasonState.SCHEDULED, sa_column=word(SeasonState, "state"))
-    ranks: Ranks = Field(default=Ranks.PLACEMENT, sa_column=word(Ranks, "ranks"))
-    seats: int = 2  # at a table; within the game's range
-    series_length: int = 10
-    games_per_pair: int | None = None
-    opens_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    freezes_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    finals_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    closes_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    for _term in TERMS.values():
+        __annotations__[_term.name], vars()[_term.name] = Terms.model_fields[_term.name].annotation, _column(_term)
+    del _term
 
-    finals: FinalsFormat = Field(default=FinalsFormat.NONE, sa_column=word(FinalsFormat, "finals"))
-    finals_top: int | None = None  # so many of each division's frozen ladder qualify; None: all
-    finals_games: int = 10  # of two finalists each time they meet
-    finals_rounds: int | None = None  # of Swiss finals; None: as many as halving the field down to one takes
-    finals_extra_games: int = 0  # of each division, after the rounds, to part adjacent places
-    finals_log: FinalsLog = Field(default=FinalsLog.SEASON, sa_column=word(FinalsLog, "finals_log"))
-    closes_when_done: bool = True  # the finals' end closes the season, whatever `closes_at` says
     qualified_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # when the finalists were known
     finals_done_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-
-    promoted: int = 0  # bots that change places between neighbouring divisions in the season made from this one
-    admission: Admission = Field(default=Admission.EVERYONE, sa_column=word(Admission, "admission"))
-    entries_per_author: int | None = None  # of a team together, for its bots
-    teams_only: bool = False
-    languages: list[str] | None = Field(
-        default=None, sa_column=Column(JSON(none_as_null=True), nullable=True)
-    )  # None: all
-    uploads_per_hour: int | None = None  # by one author of bots that take part; None: the deployment's quota alone
-    versions_per_day: int | None = None  # of one bot that takes part
-    challenge_games: int = 1000  # most games of one version at a promotion gate; 0: there are no gates
-
     pairing_seed: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
     secret: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
     deals: int = 0

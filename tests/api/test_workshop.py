@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import sha256
+from typing import Any
 
 import obstore
 import pytest
@@ -15,7 +16,7 @@ from league.service.people.person import Person
 from league.service.seasons.absence import disqualify
 from league.service.seasons.entries import enter, let_in
 from league.service.seasons.gates import GateTerms
-from league.service.seasons.seasons import SeasonSettings, create_season
+from league.service.seasons.seasons import create_season
 from league.states import Admission, Role, SeasonState, VersionState
 from league.tables import BotVersion
 from tests.api.browser import OURS, Browser
@@ -148,7 +149,7 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
     ],
 )
 def test_nothing_is_offered_where_a_seasons_rules_keep_the_bot_out(
-    ada: Browser, site: Site, rules: SeasonSettings, why: str
+    ada: Browser, site: Site, rules: dict[str, Any], why: str
 ) -> None:
     season = site.world.season(0, **rules)
     form = f"/bots/1/seasons/{season}/enter"

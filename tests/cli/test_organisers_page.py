@@ -12,7 +12,8 @@ import pytest
 from league.service.rankings.publishing import publish, seasons_to_publish
 from league.service.rankings.standings import refit, seasons_to_refit
 from league.service.seasons.entries import enter, entries, entry_info
-from league.service.seasons.seasons import SeasonSettings, season_info
+from league.service.seasons.seasons import season_info
+from league.terms import TERMS
 from tests.api.served import served
 from tests.api.site import Site
 from tests.cli.command import ROOT, invoke
@@ -79,4 +80,4 @@ def test_the_commands_of_the_page_run_a_season(site: Site) -> None:
 
 def test_every_setting_that_the_page_names_exists() -> None:
     named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)(?:=\w+)?`|\b([a-z_]+)=(?=\w)", PAGE))
-    assert {name or other for name, other in named} <= set(SeasonSettings.__annotations__)
+    assert {name or other for name, other in named} <= TERMS.keys()

@@ -158,6 +158,11 @@ def test_the_audit_log_cannot_be_changed(world: World) -> None:
         assert session.exec(select(AuditRecord.actor)).all() == ["system"]
 
 
+def season_with(**values: Any) -> Season:
+    plain: dict[str, Any] = {"game": "g", "name": "n", "name_key": "n", "created_at": START}
+    return Season(**(plain | values))
+
+
 def wrong_rows(series_id: int) -> dict[str, object]:
     def match(**values: Any) -> Match:
         plain: dict[str, Any] = {
@@ -186,9 +191,7 @@ def wrong_rows(series_id: int) -> dict[str, object]:
         "two versions on one seat": Participant(match_id=1, seat=0, version_id=2, bot_id=2),
         "a version of another bot": Participant(match_id=1, seat=2, version_id=1, bot_id=2),
         "a participant of no match": Participant(match_id=999, seat=0, version_id=1, bot_id=1),
-        "a season that closes before it opens": Season(
-            game="g", name="n", name_key="n", opens_at=START, closes_at=START, created_at=START
-        ),
+        "a season that closes before it opens": season_with(opens_at=START, closes_at=START),
         "a state that is none": Season(
             game="g", name="n", name_key="n", state=cast(SeasonState, "paused"), created_at=START
         ),
@@ -202,11 +205,6 @@ def test_the_database_refuses(world: World, case: str) -> None:
     row = wrong_rows(series_id)[case]
     with pytest.raises((DBAPIError, StatementError)), world.db.transaction() as session:
         session.add(row)
-
-
-def season_with(**values: Any) -> Season:
-    plain: dict[str, Any] = {"game": "g", "name": "n", "name_key": "n", "created_at": START}
-    return Season(**(plain | values))
 
 
 def challenge_with(**values: Any) -> Challenge:

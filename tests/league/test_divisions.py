@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from secrets import token_hex
-from typing import Unpack
+from typing import Any
 
 import pytest
 from sqlmodel import select
 
 from league import errors
+from league.records.seasons import Season as SeasonInfo
 from league.service.bots.bots import Upload, add_version, create_bot
 from league.service.course.states import set_season_state
 from league.service.ground.audit import audit_log
@@ -23,7 +24,7 @@ from league.service.seasons.bot_changes import change_bot
 from league.service.seasons.divisions import assign_division, change_divisions, moved
 from league.service.seasons.entries import EntryInfo, enter, entries, entry_info, let_in
 from league.service.seasons.gates import GateTerms, challenges
-from league.service.seasons.seasons import SeasonInfo, SeasonSettings, create_season, season_info
+from league.service.seasons.seasons import create_season, season_info
 from league.states import Admission, ChallengeState, SeasonState
 from league.tables import Participant
 from tests.league.world import GAME, World, won
@@ -37,7 +38,7 @@ def assign(world: World, season_id: int, number: int, *bots: int) -> None:
             assign_division(session, world.boss, season_id, bot_id, number)
 
 
-def played_out(world: World, *, bots: int = 6, **settings: Unpack[SeasonSettings]) -> int:
+def played_out(world: World, *, bots: int = 6, **settings: Any) -> int:
     """A published season of two divisions, in which a bot is the better the higher its number is."""
     settings["games_per_pair"] = 2
     season_id = world.season(bots, divisions=TWO, **settings)
@@ -54,7 +55,7 @@ def played_out(world: World, *, bots: int = 6, **settings: Unpack[SeasonSettings
     return season_id
 
 
-def following(world: World, season_id: int, name: str = "next", **settings: Unpack[SeasonSettings]) -> SeasonInfo:
+def following(world: World, season_id: int, name: str = "next", **settings: Any) -> SeasonInfo:
     with world.db.transaction() as session:
         return create_season(session, world.boss, name=name, previous_id=season_id, **settings)
 
@@ -248,7 +249,7 @@ def test_a_gate_is_kept_and_nothing_passes_it_between_two_seasons(world: World, 
     assert failed.state is ChallengeState.FAILED
     close(world, season_id)
     world.build(world.upload(owner, bot_id))
-    chosen: SeasonSettings = {} if gates else {"challenge_games": 0}
+    chosen: dict[str, Any] = {} if gates else {"challenge_games": 0}
     following_id = following(world, season_id, **chosen).id
     entry = entry_of(world, following_id, bot_id)
     assert (entry.version, entry.gated, entry.challenger) == (1 if gates else 3, True, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from secrets import token_hex
-from typing import Unpack
+from typing import Any
 
 import pytest
 from sqlmodel import Session
@@ -24,7 +24,7 @@ from league.service.seasons.admission import invite_to_season, invited_to_season
 from league.service.seasons.bot_changes import change_bot
 from league.service.seasons.entries import entries_named, entry_info, let_in
 from league.service.seasons.gates import GateTerms
-from league.service.seasons.seasons import SeasonSettings, create_season, edit_season
+from league.service.seasons.seasons import create_season, edit_season
 from league.states import Admission, SeasonState
 from tests.league.world import GAME, World
 
@@ -217,7 +217,7 @@ def test_a_new_version_in_another_language_does_not_take_over(world: World) -> N
     ],
 )
 def test_a_rule_that_comes_later_ends_no_entry(
-    world: World, settings: SeasonSettings, refusal: type[errors.LeagueError]
+    world: World, settings: dict[str, Any], refusal: type[errors.LeagueError]
 ) -> None:
     season_id = world.season(0)
     owner, bot_id = world.bot()
@@ -350,7 +350,7 @@ def test_nobody_enters_while_a_season_freezes(world: World) -> None:
         assert league_entries.entries(session, season_id) == []
 
 
-def frozen(world: World, **settings: Unpack[SeasonSettings]) -> tuple[int, Person, int]:
+def frozen(world: World, **settings: Any) -> tuple[int, Person, int]:
     """A season that was frozen with a bot in it that follows, and the bot's owner."""
     season_id = world.season(0, **settings)
     owner, bot_id = world.bot()

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Unpack
+from typing import Any
 
 import pytest
 from sqlmodel import col, select
@@ -28,7 +28,7 @@ from league.service.rulings.rulings import rejudge_match
 from league.service.seasons import absence
 from league.service.seasons.divisions import assign_division
 from league.service.seasons.entries import enter, entries
-from league.service.seasons.seasons import SeasonSettings, create_season, season_info
+from league.service.seasons.seasons import create_season, season_info
 from league.service.views.matches import matches
 from league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
 from league.tables import Match, Participant, RatingSnapshot, Series
@@ -38,8 +38,8 @@ ROUNDS = 200
 """More steps than any season here needs: one that gets there does not come to an end."""
 
 
-def season(world: World, bots: int, game: str = GAME, **settings: Unpack[SeasonSettings]) -> int:
-    chosen: SeasonSettings = {"finals": FinalsFormat.ROUND_ROBIN, "finals_games": 2, "games_per_pair": 2}
+def season(world: World, bots: int, game: str = GAME, **settings: Any) -> int:
+    chosen: dict[str, Any] = {"finals": FinalsFormat.ROUND_ROBIN, "finals_games": 2, "games_per_pair": 2}
     chosen.update(settings)
     return world.season(bots, game=game, **chosen)
 

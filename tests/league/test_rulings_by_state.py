@@ -22,12 +22,10 @@ from league.service.rulings.rulings import rejudge_match, restore_match, void_ma
 from league.service.seasons.absence import disqualify, reinstate
 from league.service.seasons.entries import enter
 from league.service.views.matches import match_detail, matches
-from league.states import AppealState, FinalsFormat, MatchState, Purpose, SeasonState
+from league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, SeasonState
 from league.tables import AbsentEntry, Appeal, AuditRecord, Match, Series, VoidedMatch
 from league.words import Remedy
 from tests.league.world import World
-
-GOING_ON = (SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FINALS)
 
 
 class Court:
@@ -89,7 +87,7 @@ class Court:
             assert self.world.finish(job)
 
 
-@pytest.fixture(params=GOING_ON)
+@pytest.fixture(params=IN_PLAY)
 def court(world: World, request: pytest.FixtureRequest) -> Court:
     return Court(world, request.param)
 

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from datetime import datetime, timedelta
-from typing import Any, Unpack
+from typing import Any
 
 import pytest
 from sqlmodel import select
@@ -21,7 +21,7 @@ from league.service.people.person import Person
 from league.service.rankings.standings import refit
 from league.service.rulings import appeals
 from league.service.rulings.appeals import open_appeal
-from league.service.seasons.seasons import SeasonSettings, create_season, edit_season
+from league.service.seasons.seasons import create_season, edit_season
 from league.service.views.matches import matches
 from league.states import FinalsFormat, SeasonState
 from league.tables import Season, User
@@ -32,7 +32,7 @@ HOUR = 3600.0
 CLOSES = START + timedelta(hours=1)
 
 
-def season(world: World, bots: int = 2, **settings: Unpack[SeasonSettings]) -> int:
+def season(world: World, bots: int = 2, **settings: Any) -> int:
     """A season that closes in an hour, its ladder played."""
     settings.setdefault("closes_at", CLOSES)
     season_id = world.season(bots, **settings)

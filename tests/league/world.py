@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache
 from hashlib import sha256 as sha256_of
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 from sqlmodel import Session
 
@@ -42,7 +42,7 @@ from league.service.people.users import sign_up
 from league.service.rulings.held import leave_match
 from league.service.rulings.operators import ensure_organiser
 from league.service.seasons.entries import enter
-from league.service.seasons.seasons import SeasonSettings, create_season
+from league.service.seasons.seasons import create_season
 from league.service.series.carrying_out import claim_series, finish_series
 from league.service.series.hosts import host_arrives, host_seen, record_check
 from league.states import Role, SeasonState
@@ -159,7 +159,7 @@ class World:
         *,
         game: str = GAME,
         divisions: Sequence[tuple[str, int | None]] = (),
-        **chosen: Unpack[SeasonSettings],
+        **chosen: Any,
     ) -> int:
         """An open season with that many bots; series of two, four games of each pair, unless told otherwise."""
         chosen.setdefault("series_length", 2)

@@ -31,7 +31,7 @@ from league.service.people.person import Person
 from league.service.rulings import appeals as league_appeals
 from league.service.rulings.appeals import waiting_appeals
 from league.service.rulings.held import decide_match, held_by_game, held_matches, leave_match
-from league.service.rulings.rulings import JUDGING, rejudge_match, restore_match, void_match
+from league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from league.service.seasons import divisions as league_divisions
 from league.service.seasons import entries as league_entries
 from league.service.seasons import seasons as league_seasons
@@ -41,7 +41,7 @@ from league.service.seasons.divisions import change_divisions
 from league.service.seasons.entries import entries_named
 from league.service.seasons.seasons import edit_season, season_info, season_progress, seasons
 from league.service.views.voids import LEAST_VOIDS, season_voids
-from league.states import ENTERABLE, FinalsFormat, NewcomerRule, SeasonState, allowed
+from league.states import ENTERABLE, IN_PLAY, SEASON_STEPS, FinalsFormat, NewcomerRule, SeasonState, allowed
 from league.words import Remedy
 
 router = APIRouter(prefix="/desk", include_in_schema=False)
@@ -380,7 +380,7 @@ def _desk(shared: Services, visit: Visit, complaint: Complaint | None, after: in
         values["flagged"] = [
             item
             for season in values["seasons"]
-            if season.state in JUDGING
+            if season.state in IN_PLAY
             for item in season_voids(session, visit.person, season.id, LEAST_VOIDS)
             if item.excess.flagged
         ]
@@ -431,13 +431,11 @@ def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint
             "unfinished": season_unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
         }
-    following = [
-        state.value
-        for state in SeasonState
-        if state is not info.state
-        and allowed(info.state, state)
-        and (state is not SeasonState.FINALS or info.finals is not FinalsFormat.NONE)
-    ]
+    following = {
+        state.value: step.verb
+        for state, step in SEASON_STEPS.items()
+        if allowed(info.state, state) and (state is not SeasonState.FINALS or info.finals is not FinalsFormat.NONE)
+    }
     return private(
         shared,
         "desk-season.html",

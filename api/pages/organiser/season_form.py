@@ -1,8 +1,7 @@
-"""The form of a season's settings: how the API's settings are grouped, called and read.
+"""The form of a season's settings: `league.terms` says what they are, here they are filled in and read.
 
-What each setting may be, its default and what is said of it come from `api.schemas.SeasonTerms`; here are the groups
-and the labels. The form shows what holds: a new season's defaults, or what another season has, so that what is sent is
-what was seen. A setting left empty is none, where it may be none, and left as it is elsewhere.
+The form shows what holds: a new season's defaults, or what another season has, so that what is sent is what was seen.
+A setting left empty is none, where it may be none, and left as it is elsewhere.
 """
 
 from __future__ import annotations
@@ -13,122 +12,71 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from api import schemas
-from league.service.seasons.seasons import CHANGEABLE_UNTIL, SeasonInfo
+from league.records.seasons import Season
 from league.states import SeasonState
+from league.terms import TERMS, Group, Term
 
-GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Matches": {
-        "seats": "Seats at a table",
-        "ranks": "What counts",
-        "series_length": "Matches in one go",
-        "games_per_pair": "Matches of each pair",
-    },
-    "Dates, in UTC": {
-        "opens_at": "Opens",
-        "freezes_at": "Freezes",
-        "finals_at": "Finals begin",
-        "closes_at": "Closes",
-    },
-    "Qualification and finals": {
-        "finals": "Finals",
-        "finals_top": "How many qualify",
-        "finals_games": "Matches at each meeting",
-        "finals_rounds": "Swiss rounds",
-        "finals_extra_games": "Further matches",
-        "finals_log": "What ranks the finalists",
-        "closes_when_done": "When they are over",
-        "promoted": "Promoted bots",
-    },
-    "Who may enter": {
-        "admission": "Admission",
-        "entries_per_author": "Entries of one author",
-        "teams_only": "Bots of",
-        "languages": "Languages",
-    },
-    "Quotas and gates": {
-        "uploads_per_hour": "Uploads of one author in an hour",
-        "versions_per_day": "Versions of one bot in a day",
-        "challenge_games": "Matches at a promotion gate",
-    },
-}
-
-CHOICES: Mapping[str, Mapping[str, str]] = {
-    "ranks": {"placement": "every place", "wins": "the win alone"},
-    "finals": {"none": "none: the ladder decides", "round-robin": "everybody meets everybody", "swiss": "Swiss rounds"},
-    "finals_log": {"season": "all matches of the season", "finals": "those of the finals alone"},
-    "closes_when_done": {"true": "the season closes", "false": "it is closed by date or by hand"},
-    "admission": {"everyone": "everyone", "invited": "who is invited", "nobody": "nobody: organisers enter bots"},
-    "teams_only": {"false": "anybody", "true": "teams only"},
-}
-
-NOTES: Mapping[str, str] = {
-    "seats": "Empty: the fewest that the game has.",
-    "finals_log": "",
-    "freezes_at": "From then on no entries and no other versions. Empty: by hand.",
-    "teams_only": "",
-    "admission": "",
-    "finals": "",
-    "closes_when_done": "",
-    "languages": "With commas. Empty: all that the judge image has.",
-    "entries_per_author": "That one person has a hand in, alone and in teams. Empty: any number.",
-    "uploads_per_hour": "For bots that take part. Empty: what holds everywhere.",
-    "versions_per_day": "That takes part. Empty: what holds everywhere.",
-}
-"""Where the API's own words do not fit beside a field."""
-
-_PROPERTIES: Mapping[str, Mapping[str, Any]] = schemas.SeasonTerms.model_json_schema()["properties"]
+SEATS = "seats"
+"""The one setting whose default is its game's: empty in the form of a new season."""
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """One field. `settled`: it cannot be changed any more."""
+class Filled:
+    """A setting in the form. `settled`: it cannot be changed any more."""
 
-    name: str
-    label: str
-    kind: str
-    note: str
+    term: Term
     value: str
-    least: int | None
-    most: int | None
-    options: Sequence[tuple[str, str]]
-    optional: bool
     settled: bool
 
+    @property
+    def type(self) -> str:
+        """What an `<input>` calls it; a setting with options is a choice instead."""
+        return {datetime: "datetime-local", int: "number"}.get(self.term.kind, "text")
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Fields that belong together."""
+    @property
+    def required(self) -> bool:
+        """Whether it may not be left empty."""
+        return not self.term.optional and self.term.name != SEATS
 
-    title: str
-    settings: Sequence[Setting]
+    @property
+    def note(self) -> str:
+        """What stands beside it; of a choice, its options say enough."""
+        if self.settled:
+            return "Settled: it cannot be changed any more."
+        if self.term.setting.options:
+            return ""
+        said = self.term.meaning.replace("; null:", "; empty:").replace("null:", "Empty:")
+        return f"With commas. {said}" if self.term.kind is list else said
 
 
-def groups(season: SeasonInfo | None = None, state: SeasonState = SeasonState.SCHEDULED) -> list[Group]:
+def groups(
+    season: Season | None = None, state: SeasonState = SeasonState.SCHEDULED
+) -> Mapping[Group, Sequence[Filled]]:
     """The form, filled in with a season's settings, or with the defaults."""
-    return [
-        Group(title, [_setting(name, label, season, state) for name, label in labels.items()])
-        for title, labels in GROUPS.items()
-    ]
+    found: dict[Group, list[Filled]] = {}
+    for name, term in TERMS.items():
+        default = "" if name == SEATS else term.default
+        value = _shown(default if season is None else getattr(season, name))
+        found.setdefault(term.setting.group, []).append(Filled(term, value, not term.may_change(state)))
+    return found
 
 
 def read(fields: Mapping[str, str]) -> dict[str, Any]:
     """What was sent, as the API has it: dates in UTC, lists as lists, an empty setting none where it may be none."""
-    terms: dict[str, Any] = {name: value for name, value in fields.items() if value != ""}
-    for labels in GROUPS.values():
-        for name in labels:
-            if fields.get(name) == "" and _optional(name):
-                terms[name] = None
-            elif name in terms and _kind(name) == "datetime-local":
-                terms[name] = f"{terms[name]}Z"
-    if "languages" in fields and terms["languages"] is not None:
-        terms["languages"] = [word.strip() for word in fields["languages"].split(",")]
+    sent: dict[str, Any] = {name: value for name, value in fields.items() if value != ""}
+    for name in TERMS.keys() & fields.keys():
+        if fields[name] == "":
+            sent |= {name: None} if TERMS[name].optional else {}
+        elif TERMS[name].kind is datetime:
+            sent[name] = f"{fields[name]}Z"
+        elif TERMS[name].kind is list:
+            sent[name] = [word.strip() for word in fields[name].split(",")]
     if "divisions" in fields:
-        terms["divisions"] = [_division(line) for line in fields["divisions"].splitlines() if line.strip()]
-    return terms
+        sent["divisions"] = [_division(line) for line in fields["divisions"].splitlines() if line.strip()]
+    return sent
 
 
-def divisions_text(season: SeasonInfo) -> str:
+def divisions_text(season: Season) -> str:
     """Its divisions as they are typed: one a line, the highest first, perhaps with the most entries."""
     return "\n".join(f"{one.name}, {one.size}" if one.size else one.name for one in season.divisions)
 
@@ -136,52 +84,6 @@ def divisions_text(season: SeasonInfo) -> str:
 def _division(line: str) -> dict[str, str]:
     name, _, size = line.partition(",")
     return {"name": name.strip()} | ({"size": size.strip()} if size.strip() else {})
-
-
-def _setting(name: str, label: str, season: SeasonInfo | None, state: SeasonState) -> Setting:
-    bounds = _bounds(name)
-    default = "" if name == "seats" else _PROPERTIES[name].get("default")
-    return Setting(
-        name=name,
-        label=label,
-        kind=_kind(name),
-        note=NOTES.get(name, _note(name)),
-        value=_shown(default if season is None else getattr(season, name)),
-        least=bounds.get("minimum"),
-        most=bounds.get("maximum"),
-        options=tuple(CHOICES.get(name, {}).items()),
-        optional=_optional(name) or name == "seats",
-        settled=_place(state) > _place(CHANGEABLE_UNTIL[name]),
-    )
-
-
-def _note(name: str) -> str:
-    said: str = _PROPERTIES[name].get("description", "")
-    return said.replace("; null:", "; empty:").replace("null:", "Empty:")
-
-
-def _place(state: SeasonState) -> int:
-    return tuple(SeasonState).index(state)
-
-
-def _bounds(name: str) -> Mapping[str, Any]:
-    """The schema of a setting that is not none."""
-    either: list[Mapping[str, Any]] = _PROPERTIES[name].get("anyOf", [_PROPERTIES[name]])
-    return either[0]
-
-
-def _optional(name: str) -> bool:
-    return {"type": "null"} in _PROPERTIES[name].get("anyOf", [])
-
-
-def _kind(name: str) -> str:
-    """What an `<input>` calls it, or "choice"."""
-    if name in CHOICES:
-        return "choice"
-    bounds = _bounds(name)
-    if bounds.get("format") == "date-time":
-        return "datetime-local"
-    return "number" if bounds.get("type") == "integer" else "text"
 
 
 def _shown(value: object) -> str:

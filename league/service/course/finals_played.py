@@ -11,6 +11,7 @@ from itertools import combinations
 from sqlmodel import Session, col, func, select
 
 from league.pairing import berger
+from league.records.seasons import FinalsProgress
 from league.service.ground.counting import counts, taking_part
 from league.service.seasons.absence import ENTRY_ABSENT
 from league.states import UNFINISHED, WITH_RESULT, Absence, FinalsFormat, MatchState, Purpose, Ranks
@@ -34,22 +35,6 @@ class Played:
     lost: int
     finished: bool
     struck: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FinalsProgress:
-    """How far the finals of a division are: `series` of `rounds` in all, as far as they are known, and those that are
-    `finished`; `round` is the last that has begun. Then the further games, and how many the budget has left.
-    """
-
-    division: int
-    finalists: int
-    round: int
-    rounds: int
-    finished: int
-    series: int
-    extra_games: int
-    extra_left: int
 
 
 def fields(session: Session, season: Season) -> dict[int, list[int]]:

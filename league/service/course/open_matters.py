@@ -12,10 +12,8 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, func, select
 
-from league.states import AppealState, FinalsFormat, MatchState, Purpose, SeasonState, SeriesState
+from league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, SeriesState
 from league.tables import Appeal, Match, Season, Series, VoidedMatch
-
-BEFORE_THE_END = frozenset({SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FINALS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ class Unfinished:
 
 def unfinished(session: Session, season: Season) -> Unfinished:
     """What is open now; nothing in a season that has not begun, or is closed."""
-    if season.state not in BEFORE_THE_END:
+    if season.state not in IN_PLAY:
         return Unfinished()
     appeals = select(func.count()).select_from(Appeal)
     appeals = appeals.where(Appeal.season_id == season.id, Appeal.state == AppealState.OPEN)

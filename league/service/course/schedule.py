@@ -32,7 +32,7 @@ from league.service.ground.steps import lock_season
 from league.service.seasons.gates import plan_challenges
 from league.service.series.capacity import open_series_bound
 from league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
-from league.states import PLAYING, UNFINISHED, Precedence, Purpose, SeasonState, SeriesState, VersionState
+from league.states import IN_PLAY, ON_LADDER, UNFINISHED, Precedence, Purpose, SeasonState, SeriesState, VersionState
 from league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
@@ -63,12 +63,12 @@ def go_on(session: Session, season_id: int) -> list[int]:
     """Turn a season whose date has come, and plan its series; returns the new ones, to be enqueued."""
     season = session.get_one(Season, season_id)
     turn_season(session, season)
-    if season.state not in {*PLAYING, SeasonState.FINALS}:
+    if season.state not in IN_PLAY:
         return []
     # Two schedulers at once would both see room: the season's row lets one in after the other (SQLite: any writer).
     season = lock_season(session, season_id)
     planned: list[int] = []
-    if season.state in PLAYING and not past_its_close(season, now(session)):
+    if season.state in ON_LADDER and not past_its_close(season, now(session)):
         planned += _plan(session, season)
     if season.state is SeasonState.OPEN:
         planned += plan_challenges(session, season)
@@ -135,13 +135,13 @@ def low_after(session: Session, series_id: int) -> int | None:
 def runs_low(session: Session, season_id: int) -> bool:
     """Whether a season that goes on has room for so many series that to make them is worth a planning."""
     bound = open_series_bound(session)
-    going_on = session.get_one(Season, season_id).state in {*PLAYING, SeasonState.FINALS}
+    going_on = session.get_one(Season, season_id).state in IN_PLAY
     return going_on and _open(session, season_id, bound) <= LOW_SHARE * bound
 
 
 def has_unplayed(session: Session, season: Season) -> bool:
     """Whether a season's ladder has matches that nobody has planned yet."""
-    if season.state not in PLAYING or past_its_close(season, now(session)):
+    if season.state not in ON_LADDER or past_its_close(season, now(session)):
         return False
     players = _ready(session, season)
     if season.games_per_pair is None:

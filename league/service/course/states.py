@@ -28,16 +28,17 @@ from sqlmodel import Session, col, select
 
 from league.database import now
 from league.errors import BadSetting, Unsettled, WrongState
+from league.records.seasons import Season as SeasonInfo
 from league.service.course.open_matters import unfinished
 from league.service.ground.audit import SYSTEM, record
 from league.service.ground.steps import lock_season, move, touch_log
 from league.service.people.person import Person
 from league.service.seasons.entries import offer_newest
 from league.service.seasons.gates import end_challenges
-from league.service.seasons.seasons import SeasonInfo, season_info
+from league.service.seasons.seasons import season_info
 from league.service.series.dice import commit_to_dice
 from league.service.series.dropping import drop_held, drop_waiting
-from league.states import FinalsFormat, Purpose, SeasonState, allowed
+from league.states import ENTERABLE, ON_LADDER, SEASON_STEPS, FinalsFormat, Purpose, SeasonState, allowed
 from league.tables import Match, Season, Series, VoidedMatch
 
 SEASON_CLOSED = "season-closed"
@@ -45,14 +46,6 @@ SEASON_CLOSED = "season-closed"
 
 FINALS_BEGAN = "finals-began"
 """The same, of a ladder series when the finals began."""
-
-
-BECOMES = {
-    SeasonState.OPEN: "opened",
-    SeasonState.FROZEN: "frozen",
-    SeasonState.FINALS: "brought to its finals",
-    SeasonState.CLOSED: "closed",
-}
 
 
 def set_season_state(
@@ -98,7 +91,7 @@ def change_state(
     record(session, actor, f"season-{after.value}", f"season/{season_id}", data)
     if after is SeasonState.OPEN:
         offer_newest(session, season)
-    if after in {SeasonState.FROZEN, SeasonState.FINALS, SeasonState.CLOSED}:
+    if after not in ENTERABLE:
         end_challenges(session, season_id, f"The season is {after.value}.")
     if after is SeasonState.FINALS:
         planned = (col(Series.purpose) == Purpose.LADDER, ~_ordered(season_id))
@@ -106,7 +99,7 @@ def change_state(
     if after is SeasonState.CLOSED:
         drop_waiting(session, season_id, SEASON_CLOSED, "The season closed before this series was played.")
         drop_held(session, season_id)
-    if after in {SeasonState.FINALS, SeasonState.CLOSED}:
+    if after not in ON_LADDER:
         touch_log(session, season_id)
     return True
 
@@ -178,5 +171,5 @@ def _due(season: Season, at: datetime) -> SeasonState | None:
 
 def _possible(before: SeasonState) -> str:
     """What may become of a season, as the end of a sentence about it."""
-    after = [word for state, word in BECOMES.items() if allowed(before, state)]
+    after = [step.becomes for state, step in SEASON_STEPS.items() if allowed(before, state)]
     return f"it can be {' or '.join(after)}" if after else "it stays so"

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
+from league.records.seasons import Season
 from league.service.exports.pages import Page, Row, Scope
 from league.service.people.teams import team_info, team_names
 from league.service.rankings.standings import leaderboard
@@ -20,7 +21,15 @@ from league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, User
 def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
     """One row: the season's settings and dates."""
     info = season_info(session, scope.season_id)
-    return [{name: _flat(getattr(info, name)) for name in info.__slots__ if name != "divisions"}], None
+    return [{name: _flat(getattr(info, name)) for name in _season_columns()}], None
+
+
+def _season_columns() -> list[str]:
+    """All but what has tables of its own or follows from the others; the finals' own dates follow their settings."""
+    dates = ["qualified_at", "finals_done_at"]
+    left = [name for name in Season.model_fields if name not in {"divisions", "plays", "rounded", *dates}]
+    behind = left.index("closes_when_done") + 1
+    return left[:behind] + dates + left[behind:]
 
 
 def divisions(session: Session, scope: Scope, _after: int, _limit: int) -> Page:

@@ -24,11 +24,8 @@ from league.service.people.person import Person
 from league.service.rulings.impartiality import judging
 from league.service.series.dice import deal_dice
 from league.service.views.uncounted import DROPPED
-from league.states import WITH_RESULT, MatchState, SeasonState
+from league.states import IN_PLAY, WITH_RESULT, MatchState
 from league.tables import Attempt, Match, Participant, Season, Series, VoidedMatch
-
-JUDGING = frozenset({SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FINALS})
-"""States of a season in which its matches may be ruled on."""
 
 
 def void_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
@@ -133,7 +130,7 @@ def _judging(session: Session, season_id: int, *, held: bool) -> None:
     state = session.exec(select(Season.state).where(Season.id == season_id).with_for_update(key_share=True)).first()
     if state is None:
         raise NotFound("season", season_id)
-    if state not in JUDGING and not held:
+    if state not in IN_PLAY and not held:
         raise WrongState.of_season(state, "organisers rule only while it is open, frozen or in its finals")
 
 

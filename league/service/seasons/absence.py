@@ -28,13 +28,11 @@ from league.service.ground.audit import record
 from league.service.ground.steps import lock_season, touch_log
 from league.service.people.person import Person
 from league.service.series.dropping import drop_waiting
-from league.states import ENTERABLE, Absence, SeasonState
+from league.states import ENTERABLE, GOING_ON, Absence, SeasonState
 from league.tables import AbsentEntry, Entry, Match, Participant, Season, Series
 
 ENTRY_ABSENT = "entry-absent"
 """Cause in the ledger of a series that nobody had begun when one of its bots was taken out."""
-
-GOING_ON = frozenset(SeasonState) - {SeasonState.CLOSED}
 
 FROM_THE_FREEZE = "from the freeze on only organisers decide who takes part"
 

@@ -8,13 +8,13 @@ last `promoted` of the division above, so every division keeps its size.
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from sqlmodel import Session, col, delete, func, select
 
 from league.database import now
 from league.errors import BadSetting, NotFound, TooMany, WrongState
+from league.records.seasons import Division as DivisionView
 from league.service.bots.bots import active
 from league.service.ground.audit import SYSTEM, record
 from league.service.ground.counting import taking_part
@@ -28,16 +28,6 @@ MAX_DIVISIONS = 20
 
 SINGLE: Sequence[tuple[str, int | None]] = (("Division 1", None),)
 """What a season has that was not given any."""
-
-
-@dataclass(frozen=True, slots=True)
-class DivisionInfo:
-    """A division; 1 is the highest. `size`: most entries, None for any number."""
-
-    number: int
-    name: str
-    size: int | None
-    entries: int
 
 
 def make_divisions(
@@ -89,7 +79,7 @@ def change_divisions(
     touch_log(session, season_id)
 
 
-def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionInfo]]:
+def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[DivisionView]]:
     """The divisions of each season, the highest first."""
     count = (
         select(func.count())
@@ -98,9 +88,9 @@ def divisions_of(session: Session, season_ids: Sequence[int]) -> dict[int, list[
         .scalar_subquery()
     )
     statement = select(Division, count).where(col(Division.season_id).in_(season_ids))
-    found: dict[int, list[DivisionInfo]] = {season_id: [] for season_id in season_ids}
+    found: dict[int, list[DivisionView]] = {season_id: [] for season_id in season_ids}
     for row, entries in session.exec(statement.order_by(col(Division.season_id), col(Division.number))):
-        found[row.season_id].append(DivisionInfo(row.number, row.name, row.size, entries))
+        found[row.season_id].append(DivisionView(row.number, row.name, row.size, entries))
     return found
 
 

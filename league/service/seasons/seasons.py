@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
-from typing import TypedDict, Unpack
+from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, func, select
@@ -18,6 +17,8 @@ from engine.chance import commitment
 from engine.games import GAMES
 from league.database import now
 from league.errors import BadSetting, NameTaken, NotFound, UnknownGame, WrongState
+from league.records.seasons import Plays, Progress
+from league.records.seasons import Season as SeasonInfo
 from league.service.ground.audit import record
 from league.service.ground.counting import HAS_RESULTS, counts
 from league.service.ground.steps import lock_season, touch_log
@@ -25,153 +26,12 @@ from league.service.people.person import Person
 from league.service.people.teams import owned_by
 from league.service.people.users import existing_user
 from league.service.seasons.admission import take_over_list
-from league.service.seasons.divisions import DivisionInfo, carry_over, divisions_of, make_divisions
+from league.service.seasons.divisions import carry_over, divisions_of, make_divisions
 from league.service.series.planning import whole_groups
-from league.states import WITH_RESULT, Admission, FinalsFormat, FinalsLog, MatchState, Ranks, SeasonState
-from league.tables import DATES, Attempt, Bot, Entry, Match, RatingSnapshot, Season
+from league.states import WITH_RESULT, FinalsFormat, MatchState
+from league.tables import Attempt, Bot, Entry, Match, RatingSnapshot, Season
+from league.terms import DATES, TERMS
 from sandbox.languages import LANGUAGES
-
-
-class SeasonSettings(TypedDict, total=False):
-    """What an organiser sets, beside game and name; what is left out has the default of `league.tables.Season`."""
-
-    ranks: Ranks
-    seats: int
-    series_length: int
-    games_per_pair: int | None
-    opens_at: datetime | None
-    freezes_at: datetime | None
-    finals_at: datetime | None
-    closes_at: datetime | None
-    finals: FinalsFormat
-    finals_top: int | None
-    finals_games: int
-    finals_rounds: int | None
-    finals_extra_games: int
-    finals_log: FinalsLog
-    closes_when_done: bool
-    promoted: int
-    admission: Admission
-    entries_per_author: int | None
-    teams_only: bool
-    languages: list[str] | None
-    uploads_per_hour: int | None
-    versions_per_day: int | None
-    challenge_games: int
-
-
-_ORDER = tuple(SeasonState)
-"""States in the order in which a season comes through them."""
-
-CHANGEABLE_UNTIL: Mapping[str, SeasonState] = {
-    **dict.fromkeys(("ranks", "seats", "opens_at"), SeasonState.SCHEDULED),
-    **dict.fromkeys(("series_length", "games_per_pair", "freezes_at", "finals_at"), SeasonState.FROZEN),
-    **dict.fromkeys(("finals", "finals_top", "finals_games", "finals_rounds", "finals_log"), SeasonState.FROZEN),
-    **dict.fromkeys(("finals_extra_games", "closes_when_done", "closes_at", "promoted"), SeasonState.FINALS),
-    **dict.fromkeys(("admission", "entries_per_author", "teams_only", "languages"), SeasonState.FROZEN),
-    **dict.fromkeys(("uploads_per_hour", "versions_per_day", "challenge_games"), SeasonState.FROZEN),
-}
-"""The last state in which each setting may still change. How a ladder is ranked is settled before it begins, how the
-finals are played before they begin."""
-
-RANKED_BY = frozenset(("ranks", "finals_log"))
-"""Settings that a ranking depends on: once one has changed, another ranking is due."""
-
-INHERITED = frozenset(SeasonSettings.__annotations__) - frozenset(DATES)
-"""Settings that a season takes from the one before it, unless they are given."""
-
-
-@dataclass(frozen=True, slots=True)
-class SeasonInfo:
-    """A season as everyone sees it. `log_sha256`: of the published standings' log; None: there are none yet.
-
-    `dice_commitment`: SHA-256 of the secret that all its dice follow from; None: it is yet to open, or its seeds are
-    drawn one by one. `dice_secret` (hexadecimal): the secret itself; None until the standings are published.
-    """
-
-    id: int
-    game: str
-    name: str
-    previous_id: int | None
-    state: SeasonState
-    ranks: Ranks
-    seats: int
-    series_length: int
-    games_per_pair: int | None
-    opens_at: datetime | None
-    freezes_at: datetime | None
-    finals_at: datetime | None
-    closes_at: datetime | None
-    finals: FinalsFormat
-    finals_top: int | None
-    finals_games: int
-    finals_rounds: int | None
-    finals_extra_games: int
-    finals_log: FinalsLog
-    closes_when_done: bool
-    qualified_at: datetime | None
-    finals_done_at: datetime | None
-    promoted: int
-    admission: Admission
-    entries_per_author: int | None
-    teams_only: bool
-    languages: list[str] | None
-    uploads_per_hour: int | None
-    versions_per_day: int | None
-    challenge_games: int
-    created_at: datetime
-    divisions: tuple[DivisionInfo, ...]
-    published_at: datetime | None
-    log_sha256: str | None
-    dice_commitment: str | None
-    dice_secret: str | None
-
-    @property
-    def plays(self) -> Plays:
-        """What is really played."""
-        whole = partial(whole_groups, self.game, self.seats)
-        pair = None if self.games_per_pair is None else whole(self.games_per_pair)
-        return Plays(whole(self.series_length), pair, whole(self.finals_games))
-
-    @property
-    def rounded(self) -> str:
-        """What of these numbers is played otherwise than it is set, as a sentence; empty: nothing is."""
-        numbers = {"series_length": "in one go", "games_per_pair": "of each pair"}
-        if self.finals is not FinalsFormat.NONE:
-            numbers["finals_games"] = "at each meeting in the finals"
-        told = [
-            f"{getattr(self.plays, name)} {words}, not {getattr(self, name)}"
-            for name, words in numbers.items()
-            if getattr(self.plays, name) != getattr(self, name)
-        ]
-        if not told:
-            return ""
-        return f"Each deal is played once from each of the {self.seats} seats, so there are {'; '.join(told)}."
-
-
-@dataclass(frozen=True, slots=True)
-class Plays:
-    """Numbers of matches as they are played: where everybody has each hand once, whole turns round the table."""
-
-    series_length: int
-    games_per_pair: int | None
-    finals_games: int
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a season is. `counting`: of the matches that are `done`, those that count
-    (`league.service.ground.counting`); `held`: those that wait for an organiser; `voids`: attempts at matches that we
-    spoiled.
-    """
-
-    entries: int
-    scheduled: int
-    done: int
-    counting: int
-    held: int
-    abandoned: int
-    voids: int
 
 
 def create_season(
@@ -182,12 +42,13 @@ def create_season(
     game: str | None = None,
     previous_id: int | None = None,
     divisions: Sequence[tuple[str, int | None]] = (),
-    **settings: Unpack[SeasonSettings],
+    **settings: Any,
 ) -> SeasonInfo:
     """A scheduled season. With `previous_id` it continues one whose standings are published: its settings, divisions
     and entries are taken over, and bots change divisions.
 
-    `divisions`: names and sizes, the highest first; none: a single one of any size.
+    `divisions`: names and sizes, the highest first; none: a single one of any size. `settings`: those of
+    `league.terms`.
 
     Raises:
         NotAllowed, UnknownGame, NameTaken, BadSetting.
@@ -201,10 +62,12 @@ def create_season(
         game = game or previous.game
         if game != previous.game:
             raise BadSetting("game", f"the previous season is of {previous.game}")
-        settings = {**_settings_of(previous), **settings}
+        inherited = {name: getattr(previous, name) for name in TERMS if name not in DATES}
+        settings = {**inherited, **settings}
     if game is None or game not in GAMES:
         raise UnknownGame(game or "", tuple(sorted(GAMES)))
     settings.setdefault("seats", GAMES[game].seats.start)
+    assert settings.keys() <= TERMS.keys()
     row = Season(
         game=game, name=name, name_key=name.lower(), previous_id=previous_id, created_at=now(session), **settings
     )
@@ -227,7 +90,7 @@ def edit_season(
     season_id: int,
     *,
     name: str | None = None,
-    **settings: Unpack[SeasonSettings],
+    **settings: Any,
 ) -> SeasonInfo:
     """Change what may still be changed.
 
@@ -242,15 +105,14 @@ def edit_season(
     before = {setting: getattr(row, setting) for setting in settings}
     changed = {setting: value for setting, value in settings.items() if before[setting] != value}
     for setting, value in changed.items():
-        last = CHANGEABLE_UNTIL[setting]
-        if _ORDER.index(row.state) > _ORDER.index(last):
+        if not TERMS[setting].may_change(row.state):
             raise BadSetting(setting, f"it cannot be changed any more, for the season is {row.state.value}")
         setattr(row, setting, value)
     _check(row)
     _flush_named(session, row)
     if renamed or changed:
         record(session, organiser.name, "season-edited", f"season/{season_id}", _noted({**renamed, **changed}))
-    if not RANKED_BY.isdisjoint(changed):
+    if any(TERMS[setting].setting.ranked_by for setting in changed):
         touch_log(session, season_id)
     return season_info(session, season_id)
 
@@ -334,13 +196,6 @@ def _check(row: Season) -> None:
         raise BadSetting("finals_at", "this season has no finals; choose how they are played")
 
 
-def _settings_of(row: Season) -> SeasonSettings:
-    kept: SeasonSettings = {}
-    for setting in INHERITED:
-        kept[setting] = getattr(row, setting)  # type: ignore[literal-required]  # they are the names of its keys
-    return kept
-
-
 def _noted(values: Mapping[str, object]) -> dict[str, object]:
     """Settings as the audit log keeps them."""
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
@@ -379,19 +234,41 @@ def _finals(session: Session, season_ids: Sequence[int]) -> dict[int, tuple[date
 def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:
     ids = [row.id for row in rows]
     divisions, finals = divisions_of(session, ids), _finals(session, ids)
-    columns = frozenset(SeasonInfo.__slots__) & frozenset(Season.model_fields)
+    columns = SeasonInfo.model_fields.keys() & Season.model_fields.keys()
     views = []
     for row in rows:
         published_at, log_sha256 = finals.get(row.id, (None, None))
-        values = {name: getattr(row, name) for name in columns}
-        views.append(
-            SeasonInfo(
-                **values,
-                divisions=tuple(divisions[row.id]),
-                published_at=published_at,
-                log_sha256=log_sha256,
-                dice_commitment=commitment(row.secret) if row.secret else None,
-                dice_secret=row.secret.hex() if row.secret and published_at else None,
-            )
+        plays = _plays(row)
+        view = SeasonInfo.model_construct(
+            **{name: getattr(row, name) for name in columns},
+            divisions=tuple(divisions[row.id]),
+            plays=plays,
+            rounded=_rounded(row, plays),
+            published_at=published_at,
+            log_sha256=log_sha256,
+            dice_commitment=commitment(row.secret) if row.secret else None,
+            dice_secret=row.secret.hex() if row.secret and published_at else None,
         )
+        views.append(view)
     return views
+
+
+def _plays(row: Season) -> Plays:
+    whole = partial(whole_groups, row.game, row.seats)
+    pair = None if row.games_per_pair is None else whole(row.games_per_pair)
+    return Plays(whole(row.series_length), pair, whole(row.finals_games))
+
+
+def _rounded(row: Season, plays: Plays) -> str:
+    """What of these numbers is played otherwise than it is set, as a sentence; empty: nothing is."""
+    numbers = {"series_length": "in one go", "games_per_pair": "of each pair"}
+    if row.finals is not FinalsFormat.NONE:
+        numbers["finals_games"] = "at each meeting in the finals"
+    said = [
+        f"{getattr(plays, name)} {words}, not {getattr(row, name)}"
+        for name, words in numbers.items()
+        if getattr(plays, name) != getattr(row, name)
+    ]
+    if not said:
+        return ""
+    return f"Each deal is played once from each of the {row.seats} seats, so there are {'; '.join(said)}."

@@ -15,12 +15,8 @@ from league.service.course.schedule import has_unplayed
 from league.service.jobs.exhibiting import NO_WORKER
 from league.service.jobs.exhibitions import LEFT
 from league.service.series.hosts import judging_slots
-from league.states import PLAYING, ExhibitionState, SeasonState, SeriesState, VersionState
+from league.states import IN_PLAY, ON_LADDER, ExhibitionState, SeriesState, VersionState
 from league.tables import BotVersion, Exhibition, RatingSnapshot, Season, Series
-
-RANKED = (SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FINALS)
-"""States in which results come in, and rankings follow."""
-
 
 ENDED_WITHIN = timedelta(days=1)
 """Matches of people that ended are told of for so long."""
@@ -63,7 +59,7 @@ def queues(session: Session) -> Queues:
     newest = (
         select(Season, RatingSnapshot.created_at)
         .join(RatingSnapshot, col(RatingSnapshot.id) == last.correlate(Season).scalar_subquery())
-        .where(col(Season.state).in_(RANKED))
+        .where(col(Season.state).in_(IN_PLAY))
     )
     ages, behind = {}, set()
     for season, created_at in session.exec(newest):
@@ -89,7 +85,7 @@ def _idle(session: Session, slots: int, queued: Sequence[QueueInfo]) -> int:
         return 0
     if series.rows[SeriesState.QUEUED]:
         return idle
-    seasons = session.exec(select(Season).where(col(Season.state).in_(PLAYING)))
+    seasons = session.exec(select(Season).where(col(Season.state).in_(ON_LADDER)))
     return idle if any(has_unplayed(session, season) for season in seasons) else 0
 
 

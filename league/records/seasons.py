@@ -1,0 +1,106 @@
+"""What is told of seasons: their settings, their divisions and how far they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from league.states import SeasonState
+from league.terms import Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A part of the field; 1 is the highest."""
+
+    number: int
+    name: str
+    size: int | None
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plays:
+    """What is really played: in Liar's Dice, where everybody has each hand once, whole turns round the table."""
+
+    series_length: int
+    games_per_pair: int | None
+    finals_games: int
+
+
+class _Named(BaseModel):
+    """What a season is called: apart, for these fields come before its settings."""
+
+    id: int
+    game: str = Field(examples=["yacht-auction"])
+    name: str = Field(examples=["Winter 2026"])
+    previous_id: int | None
+    state: SeasonState
+
+
+_ONLY_SENT = frozenset({"default", "minimum", "maximum", "minItems", "maxItems", "maxLength"})
+
+
+def _as_stored(schema: dict[str, Any]) -> None:
+    """Leave out of a schema what holds of settings only when they are sent."""
+    for told in schema["properties"].values():
+        kinds = (told, *told.get("anyOf", ()))
+        for kind in (*kinds, *(kind["items"] for kind in kinds if "items" in kind)):
+            for word in _ONLY_SENT & kind.keys():
+                del kind[word]
+
+
+class Season(Terms, _Named):
+    """A season. With `published_at` its standings are final; `log_sha256` names the log that they follow from."""
+
+    # It is made with `model_construct`: bounds are for what is sent, an old season may be outside of today's.
+    model_config = ConfigDict(
+        frozen=True, json_schema_serialization_defaults_required=True, json_schema_extra=_as_stored
+    )
+
+    qualified_at: datetime | None
+    """When the finalists were known."""
+    finals_done_at: datetime | None
+    created_at: datetime
+    divisions: tuple[Division, ...]
+    plays: Plays
+    rounded: str
+    """What is played otherwise than set, as a sentence; empty: nothing."""
+    published_at: datetime | None
+    log_sha256: str | None
+    dice_commitment: str | None
+    """SHA-256 of the secret that all dice follow from; null: not open yet, or seeds drawn one by one."""
+    dice_secret: str | None
+    """That secret, hexadecimal; null until the standings are published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far it is. `counting`: of the matches that are `done`, those that count, so neither voided nor played again
+    nor of a bot that is disqualified; `voids`: attempts that we spoiled.
+    """
+
+    entries: int
+    scheduled: int
+    done: int
+    counting: int
+    held: Annotated[int, Field(description="Matches at which we failed so often that an organiser is to decide.")]
+    abandoned: int
+    voids: int
+
+
+@dataclass(frozen=True, slots=True)
+class FinalsProgress:
+    """How far the finals of a division are. A series is one meeting in a round; further games follow the rounds."""
+
+    division: int
+    finalists: int
+    round: Annotated[int, Field(description="The last that has begun.")]
+    rounds: int
+    finished: Annotated[int, Field(description="Series of the rounds.")]
+    series: int
+    extra_games: int
+    extra_left: int

@@ -1,0 +1,230 @@
+"""A season's settings: each is declared here, once, and everything else follows from the declaration.
+
+`Terms` says of each setting its type and bounds, its default, what it means, what a form calls it and until when it may
+change. From that follow the columns and checks of `league.tables.Season`, the shapes of HTTP, the organisers' form,
+`deadheat season settings`, what the next season inherits, and the export. A new setting needs its declaration, a
+migration, a word in docs/export.md, and somebody who reads it.
+
+This module is pure, so that the command line reads it without the database's library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from types import NoneType
+from typing import Annotated, Any, get_args
+
+from pydantic import AwareDatetime, BaseModel, Field, StringConstraints
+from pydantic.fields import FieldInfo
+
+from league.states import Admission, FinalsFormat, FinalsLog, Ranks, SeasonState
+
+Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
+
+
+class Group(StrEnum):
+    """Settings that belong together; the words are those of the form."""
+
+    MATCHES = "Matches"
+    DATES = "Dates, in UTC"
+    FINALS = "Qualification and finals"
+    ENTRY = "Who may enter"
+    QUOTAS = "Quotas and gates"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is to be known of a setting beside its type, bounds, default and meaning.
+
+    `until` is the last state of a season in which it may change: how a ladder is ranked is settled before it begins,
+    how the finals are played before they begin. `options` are the words of a choice, by value. Once a setting that
+    is `ranked_by` has changed, another ranking is due.
+    """
+
+    group: Group
+    label: str
+    until: SeasonState = SeasonState.FROZEN
+    options: Mapping[str, str] = field(default_factory=dict)
+    ranked_by: bool = False
+
+
+class Terms(BaseModel, use_attribute_docstrings=True):
+    """What an organiser may set; what is left out stays as it is, or has its default."""
+
+    ranks: Annotated[
+        Ranks,
+        Setting(
+            Group.MATCHES,
+            "What counts at three seats and more",
+            SeasonState.SCHEDULED,
+            options={"placement": "every place", "wins": "the win alone"},
+            ranked_by=True,
+        ),
+    ] = Ranks.PLACEMENT
+    """What counts of a table of three and more."""
+
+    seats: Annotated[int, Field(ge=2, le=64), Setting(Group.MATCHES, "Seats at a table", SeasonState.SCHEDULED)] = 2
+    """At a table; by default the fewest that the game has."""
+
+    series_length: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Matches in one go")] = 10
+    """Matches played in one go; in Liar's Dice whole turns round the table (of 10 at a table of 4: 8)."""
+
+    games_per_pair: Annotated[int | None, Field(ge=1, le=1_000_000), Setting(Group.MATCHES, "Matches of each pair")] = (
+        None
+    )
+    """Matches of each pair in the whole ladder, rounded like those in one go; null: no bound."""
+
+    opens_at: Annotated[Date | None, Setting(Group.DATES, "Opens", SeasonState.SCHEDULED)] = None
+    """null: opened by hand."""
+
+    freezes_at: Annotated[Date | None, Setting(Group.DATES, "Freezes")] = None
+    """From then on no entries and no other versions; null: frozen by hand."""
+
+    finals_at: Annotated[Date | None, Setting(Group.DATES, "Finals begin")] = None
+    """null: begun by hand."""
+
+    closes_at: Annotated[Date | None, Setting(Group.DATES, "Closes", SeasonState.FINALS)] = None
+    """null: closed by hand, or by the end of the finals."""
+
+    finals: Annotated[
+        FinalsFormat,
+        Setting(
+            Group.FINALS,
+            "Finals",
+            options={
+                "none": "none: the ladder decides",
+                "round-robin": "everybody meets everybody",
+                "swiss": "Swiss rounds",
+            },
+        ),
+    ] = FinalsFormat.NONE
+    """How they are played."""
+
+    finals_top: Annotated[int | None, Field(ge=2, le=10_000), Setting(Group.FINALS, "How many qualify")] = None
+    """So many of each division qualify; null: all."""
+
+    finals_games: Annotated[int, Field(ge=1, le=1000), Setting(Group.FINALS, "Matches at each meeting")] = 10
+    """Matches each time that two finalists meet."""
+
+    finals_rounds: Annotated[int | None, Field(ge=1, le=100), Setting(Group.FINALS, "Swiss rounds")] = None
+    """Of Swiss finals; null: as many as halving the field to one takes."""
+
+    finals_extra_games: Annotated[
+        int, Field(ge=0, le=1_000_000), Setting(Group.FINALS, "Further matches", SeasonState.FINALS)
+    ] = 0
+    """For each division, to tell neighbours apart after the rounds."""
+
+    finals_log: Annotated[
+        FinalsLog,
+        Setting(
+            Group.FINALS,
+            "What ranks the finalists",
+            options={"season": "all matches of the season", "finals": "those of the finals alone"},
+            ranked_by=True,
+        ),
+    ] = FinalsLog.SEASON
+    """Which matches rank the finalists."""
+
+    closes_when_done: Annotated[
+        bool,
+        Setting(
+            Group.FINALS,
+            "When they are over",
+            SeasonState.FINALS,
+            options={"true": "the season closes", "false": "it is closed by date or by hand"},
+        ),
+    ] = True
+    """The end of the finals closes the season."""
+
+    promoted: Annotated[int, Field(ge=0, le=1000), Setting(Group.FINALS, "Promoted bots", SeasonState.FINALS)] = 0
+    """Bots that change places between neighbouring divisions afterwards."""
+
+    admission: Annotated[
+        Admission,
+        Setting(
+            Group.ENTRY,
+            "Admission",
+            options={"everyone": "everyone", "invited": "who is invited", "nobody": "nobody: organisers enter bots"},
+        ),
+    ] = Admission.EVERYONE
+    """Who may enter."""
+
+    entries_per_author: Annotated[int | None, Field(ge=1, le=1000), Setting(Group.ENTRY, "Entries of one author")] = (
+        None
+    )
+    """That one person has a hand in, alone and in teams; null: any number."""
+
+    teams_only: Annotated[bool, Setting(Group.ENTRY, "Bots of", options={"false": "anybody", "true": "teams only"})] = (
+        False
+    )
+    """Only bots of teams may enter."""
+
+    languages: Annotated[
+        list[Annotated[str, StringConstraints(max_length=32)]] | None,
+        Field(min_length=1, max_length=50),
+        Setting(Group.ENTRY, "Languages"),
+    ] = None
+    """null: all that the judge image has."""
+
+    uploads_per_hour: Annotated[
+        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads of one author in an hour")
+    ] = None
+    """By one author for bots that take part; null: what holds everywhere."""
+
+    versions_per_day: Annotated[
+        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Versions of one bot in a day")
+    ] = None
+    """Of a bot that takes part; null: what holds everywhere."""
+
+    challenge_games: Annotated[int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Matches at a promotion gate")] = (
+        1000
+    )
+    """Most games of a version at a promotion gate; 0: no gates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A setting as its readers take it from `TERMS`.
+
+    `kind` is `int`, `bool`, `datetime`, `list` or an enumeration, `optional` whether it may be none. `least` and `most`
+    bound a number. `meaning` calls that null, as JSON does.
+    """
+
+    name: str
+    kind: type
+    optional: bool
+    default: Any
+    least: int | None
+    most: int | None
+    meaning: str
+    setting: Setting
+
+    def may_change(self, state: SeasonState) -> bool:
+        """Whether it may still be changed in a season of that state."""
+        states = tuple(SeasonState)
+        return states.index(state) <= states.index(self.setting.until)
+
+
+def _term(name: str, info: FieldInfo) -> Term:
+    (setting,) = (one for one in info.metadata if isinstance(one, Setting))
+    kinds = get_args(info.annotation) if NoneType in get_args(info.annotation) else (info.annotation,)
+    return Term(
+        name=name,
+        kind=datetime if setting.group is Group.DATES else getattr(kinds[0], "__origin__", kinds[0]),
+        optional=NoneType in kinds,
+        default=info.default,
+        least=next((one.ge for one in info.metadata if hasattr(one, "ge")), None),
+        most=next((one.le for one in info.metadata if hasattr(one, "le")), None),
+        meaning=info.description or "",
+        setting=setting,
+    )
+
+
+TERMS: Mapping[str, Term] = {name: _term(name, info) for name, info in Terms.model_fields.items()}
+"""All settings by name, in their order."""
+
+DATES = tuple(name for name, term in TERMS.items() if term.kind is datetime)
+"""A season's dates, in the order in which they must come; each may be None: that happens by hand or not at all."""
