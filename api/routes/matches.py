@@ -13,7 +13,8 @@ from api.cursors import read_cursor, write_cursor
 from api.deps import MAX_ID, Asker, Id, Shared
 from api.edge.caching import matches as etag_matches
 from api.replays import FOR_EVER, record_file
-from league.service.views.matches import MatchDetail, endings, match_detail, matches, transcript_of
+from league.records.matches import MatchDetail
+from league.service.views.matches import endings, match_detail, matches, transcript_of
 from league.states import MatchState
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
@@ -52,26 +53,14 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
             limit=limit,
         )
     following = write_cursor(found[-1].id) if len(found) == limit else None
-    return schemas.Matches(items=[schemas.Match.model_validate(match) for match in found], next=following)
+    return schemas.Matches(items=found, next=following)
 
 
 @router.get("/{match_id}", responses={404: {}})
-def get_match(shared: Shared, match_id: Id) -> schemas.MatchDetail:
+def get_match(shared: Shared, match_id: Id) -> MatchDetail:
     """One match with every attempt at it and all response times."""
     with shared.db.reading() as session:
-        found = match_detail(session, match_id)
-    return match_shape(found)
-
-
-def match_shape(found: MatchDetail) -> schemas.MatchDetail:
-    """As the API says it."""
-    match = schemas.Match.model_validate(found.match)
-    return schemas.MatchDetail(
-        **match.model_dump(),
-        not_played=found.not_played,
-        attempts=[schemas.AttemptView.model_validate(attempt) for attempt in found.attempts],
-        latencies=[schemas.LatencyView.model_validate(latency) for latency in found.latencies],
-    )
+        return match_detail(session, match_id)
 
 
 @router.get(
@@ -98,5 +87,4 @@ def get_transcript(shared: Shared, match_id: Id, request: Request) -> Response:
 def get_logs(shared: Shared, asker: Asker, match_id: Id) -> schemas.Endings:
     """How one's own bots' processes ended in this match, with their stderr."""
     with shared.db.reading() as session:
-        found = endings(session, asker, match_id)
-    return schemas.Endings(items=[schemas.EndingView.model_validate(ending) for ending in found])
+        return schemas.Endings(items=endings(session, asker, match_id))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from api.deps import Asker, Id, Shared
-from api.routes.matches import match_shape
 from api.schemas import HeldMatches
 from api.schemas import rulings as shapes
 from league.service.rulings import held, rulings
@@ -51,8 +50,7 @@ def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
 def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
     """At which we failed so often that an organiser is to decide, the oldest first. Organisers only."""
     with shared.db.reading() as session:
-        found = held.held_matches(session, asker, shared.settings.page_limit)
-    return HeldMatches(items=[match_shape(detail) for detail in found])
+        return HeldMatches(items=held.held_matches(session, asker, shared.settings.page_limit))
 
 
 @router.post("/matches/{match_id}/decide", status_code=204, responses={**ORGANISER, 422: {}})

@@ -20,7 +20,7 @@ from engine.games.yacht_auction import YachtAuction
 from engine.memory import MemoryTransport
 from engine.referee import run_match
 from engine.transcript import Transcript, encode
-from league.service.views.matches import MatchInfo
+from league.records.matches import Match
 from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, with_reply
 from tests.engine.busy import COUNTED, on_a_busy_host, third_attempt
 from tests.engine.busy import with_reply as with_that_reply
@@ -58,7 +58,7 @@ def test_a_forged_transcript_fails_with_the_exchange(transcript: Path, tmp_path:
 SECRET = bytes(32)
 
 
-def serve(monkeypatch: pytest.MonkeyPatch, match: MatchInfo, transcript: Transcript, secret: str | None = None) -> None:
+def serve(monkeypatch: pytest.MonkeyPatch, match: Match, transcript: Transcript, secret: str | None = None) -> None:
     """A server that says this of match 7 and of its season's secret, and serves that."""
     season = SimpleNamespace(dice_commitment=commitment(SECRET), dice_secret=secret)
     monkeypatch.setattr(Client, "season", lambda *_: season)

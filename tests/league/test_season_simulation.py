@@ -163,7 +163,7 @@ class Chaos:
         with self.world.db.reading() as session:
             found = held_matches(session, self.world.boss)
         if found:
-            match_id, loser = self.chance.choice(found).match.id, self.chance.randrange(2)
+            match_id, loser = self.chance.choice(found).id, self.chance.randrange(2)
             verb: Callable[[Session], object] = self.chance.choice(
                 [
                     lambda session: rejudge_match(session, self.world.boss, match_id, "chaos"),

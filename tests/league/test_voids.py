@@ -163,7 +163,7 @@ def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World
     match_id = held(world)
     with world.db.reading() as session:
         (found,) = held_matches(session, world.boss)
-    assert found.match.id == match_id
+    assert found.id == match_id
     assert [(line.cause, line.seat, line.seed_number) for line in found.attempts] == [
         ("host-memory", 0, 1),
         ("host-memory", 0, 2),
