@@ -18,7 +18,7 @@ from api import metrics
 from api.edge.caching import answer
 from api.edge.uploading import is_upload
 from api.errors import problem
-from api.schemas import is_plain
+from api.schemas.base import is_plain
 from api.services import Bodies
 from league import telemetry
 
@@ -94,7 +94,7 @@ class HeadAsGet:
 
 
 class PlainAddresses:
-    """Refuses addresses with control characters in them, as bodies with such are (`api.schemas.PLAIN`)."""
+    """Refuses addresses with control characters in them, as bodies with such are (`api.schemas.base.PLAIN`)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -16,12 +16,12 @@ from api.services import Services
 from engine.scenes import Scene, scenes
 from league.errors import WITHHELD
 from league.records.matches import Match
+from league.records.rulings import AuditRecord
 from league.service.ground.audit import audit_log
 from league.service.seasons.seasons import season_info
 from league.service.series import live
 from league.service.views.matches import match_detail
 from league.states import MatchState
-from league.verification.chain import AuditEntry
 
 router = APIRouter(include_in_schema=False)
 
@@ -73,7 +73,7 @@ class Ruling:
     remark: str
 
 
-def _ruling(entry: AuditEntry) -> Ruling:
+def _ruling(entry: AuditRecord) -> Ruling:
     said: dict[str, Any] = json.loads(entry.data)
     words = entry.action.replace("-", " ").capitalize()
     if entry.action == "appeal-ruled":

@@ -8,11 +8,13 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from starlette.responses import StreamingResponse
 
-from api import schemas
 from api.cursors import read_cursor, write_cursor
 from api.deps import MAX_ID, Asker, Id, Shared
 from api.edge.caching import matches as etag_matches
 from api.replays import FOR_EVER, record_file
+from api.schemas import base
+from api.schemas import matches as schemas
+from api.schemas.seasons import Date
 from league.records.matches import MatchDetail
 from league.service.views.matches import endings, match_detail, matches, transcript_of
 from league.states import MatchState
@@ -22,15 +24,15 @@ router = APIRouter(prefix="/v1/matches", tags=["matches"])
 _Filter = Annotated[int, Field(ge=1, le=MAX_ID)]
 
 
-class MatchPage(schemas.Query):
+class MatchPage(base.Query):
     """Which matches."""
 
     season: _Filter | None = None
     bot: _Filter | None = None
     state: MatchState | None = None
-    finished_since: schemas.Date | None = None
-    cursor: schemas.Cursor | None = None
-    limit: schemas.Limit = 50
+    finished_since: Date | None = None
+    cursor: base.Cursor | None = None
+    limit: base.Limit = 50
 
 
 @router.get("")

@@ -18,9 +18,10 @@ from rich.table import Table
 from cli.author.entering import find_entry
 from cli.author.leaderboard import standings_table
 from cli.console import err, fail, out, plain
-from cli.server.api_models import Division, Entry, Season, SeasonDetail
+from cli.server.api_models import Division, Season, SeasonDetail
 from cli.server.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
 from engine.figures import counted
+from league.records.entries import Entry
 
 Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
 Settings = Annotated[
@@ -107,7 +108,7 @@ def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
         out.print(f"It is due to close, and waits for {plain(' and '.join(found.waits_for))}.", soft_wrap=True)
     for division in found.divisions if len(found.divisions) > 1 else []:
         out.print(_division_line(division))
-    sent = found.model_dump(mode="json")
+    sent = found.said
     for term in terms():
         if sent.get(term.name, term.default) != term.default:
             out.print(f"  {term.name}={plain(_shown(sent[term.name]))}")
@@ -255,7 +256,7 @@ class Term:
 @cache
 def terms() -> tuple[Term, ...]:
     """All settings. Imported late: they bring the database's library with them, which costs every command a second."""
-    from api.schemas import SeasonTerms
+    from api.schemas.seasons import SeasonTerms
     from league.service.seasons.seasons import CHANGEABLE_UNTIL
 
     return tuple(
@@ -323,7 +324,7 @@ def _change(server: str, token: str, season: int, body: dict[str, Any], as_json:
         print_json(changed)
         return
     out.print(f"Season {season} is {plain(changed.state)}.")
-    sent = changed.model_dump(mode="json")
+    sent = changed.said
     for name in body:
         if name not in {"state", "divisions", "force"}:
             out.print(f"  {name}={plain(_shown(sent.get(name)))}")

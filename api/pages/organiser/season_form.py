@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from api import schemas
+from api.schemas import seasons as schemas
 from league.service.seasons.seasons import CHANGEABLE_UNTIL, SeasonInfo
 from league.states import SeasonState
 
