@@ -71,7 +71,7 @@ def live_body(shared: Services, match_id: int) -> Body:
         watched = live.watch(session, match_id)
         if (body := shared.bodies.current(key, watched.version)) is not None:
             return body
-        by_seat = match_detail(session, match_id).match.names
+        by_seat = match_detail(session, match_id).names
     found: dict[str, Any] = {
         "told": told(watched),
         "ends": watched.state is not MatchState.SCHEDULED,

@@ -15,9 +15,9 @@ from prometheus_client.registry import Collector
 from api.services import Services
 from engine.games import GAMES
 from league.measured import Sums
+from league.records.hosts import Worker
 from league.service.rulings.held import held_by_game
 from league.service.series import hosts as league_hosts
-from league.service.series.hosts import HostInfo
 from league.service.views.queues import queues
 from league.states import Fitness
 from league.storage.room import blob_folder, room_at
@@ -132,7 +132,7 @@ class _Disk(Collector):
         )
 
 
-def _of_hosts(hosts: Sequence[HostInfo]) -> Iterator[Metric]:
+def _of_hosts(hosts: Sequence[Worker]) -> Iterator[Metric]:
     """The machines that play; not about bots or users, so each may have its label."""
     fit = GaugeMetricFamily("deadheat_host_fit", "1: found fit to judge; 0: not, or not yet.", labels=["host"])
     judges = GaugeMetricFamily("deadheat_host_judges", "1: would be given a series now.", labels=["host"])

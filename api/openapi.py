@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 
 from api.edge.rates import FREE
 from api.errors import PROBLEM
-from api.schemas import Problem
+from api.schemas.base import Problem
 
 _REF = "#/components/schemas/Problem"
 OVER = "Over a limit; Retry-After says in how many seconds to ask again"

@@ -18,7 +18,7 @@ from api.services import Body, Services
 from engine.scenes import document
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from league.errors import BlobDamaged, BlobMissing
-from league.service.views.matches import MatchInfo
+from league.records.matches import Match
 from league.verification.agreement import disagreements, verdict
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ VERSION = 4
 """Of what is made here: part of the ETag, so that browsers ask again when it changes."""
 
 
-def transcript_of(shared: Services, match: MatchInfo) -> Transcript | None:
+def transcript_of(shared: Services, match: Match) -> Transcript | None:
     """The record of a match that is done; None where the store has lost it, which the log then says."""
     if match.transcript_sha256 is None:
         return None
@@ -66,12 +66,12 @@ def stored_file(
     return StreamingResponse(chain(first, pieces), headers=kept, media_type=media_type)
 
 
-def replay_body(shared: Services, match: MatchInfo) -> Body | None:
+def replay_body(shared: Services, match: Match) -> Body | None:
     """The document that the viewer draws (`engine.scenes.document`)."""
     return _kept(shared, match, "replay", lambda transcript: document(transcript, match.names))
 
 
-def verification_body(shared: Services, match: MatchInfo) -> Body | None:
+def verification_body(shared: Services, match: Match) -> Body | None:
     """``verified``, ``exchanges``, and ``problem`` where it does not replay, or (``verified`` null) cannot be."""
 
     def check(transcript: Transcript) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def verified(transcript: Transcript, wrong: Sequence[str]) -> dict[str, Any]:
     return {"verified": found, "exchanges": len(transcript.exchanges), "problem": problem}
 
 
-def _kept(shared: Services, match: MatchInfo, what: str, make: Callable[[Transcript], Any]) -> Body | None:
+def _kept(shared: Services, match: Match, what: str, make: Callable[[Transcript], Any]) -> Body | None:
     return made_of(shared, (what, match.id), match.transcript_sha256, lambda: transcript_of(shared, match), make)
 
 

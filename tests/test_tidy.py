@@ -139,6 +139,18 @@ def test_enqueueing_brings_no_sandbox_into_the_api():
     assert not wrong, "\n".join(wrong)
 
 
+def test_records_are_light_enough_for_every_command():
+    allowed = frozenset({"pydantic", "engine", "league.records", "league.states", "league.words"})
+    wrong = [
+        f"{place(path, node)} imports {module}"
+        for path in package_files("league")
+        if path.is_relative_to(ROOT / "league" / "records")
+        for node, module in imports(path)
+        if module.partition(".")[0] not in sys.stdlib_module_names and not is_within(module, allowed)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_no_function_is_too_long():
     wrong = [
         f"{place(path, node)} {node.name}: {lines} lines"

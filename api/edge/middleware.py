@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api import metrics
 from api.edge.caching import answer
 from api.errors import problem
-from api.schemas import is_plain
+from api.schemas.base import is_plain
 from api.services import Bodies
 from league import telemetry
 
@@ -91,7 +91,7 @@ class HeadAsGet:
 
 
 class PlainAddresses:
-    """Refuses addresses with control characters in them, as bodies with such are (`api.schemas.PLAIN`)."""
+    """Refuses addresses with control characters in them, as bodies with such are (`api.schemas.base.PLAIN`)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from api import schemas
 from api.deps import Shared
 from api.pages.render import page, render
+from api.schemas import environment as schemas
 from league.service.bots import environments
 
 router = APIRouter(include_in_schema=False)

@@ -19,11 +19,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 from starlette.routing import Match
 
-from api import schemas
 from api.deps import Shared, look_up
 from api.edge import sessions
 from api.errors import STATUS, plainly
 from api.pages.render import render
+from api.schemas import base
 from api.services import Services
 from league.errors import BadSetting, BadToken, LeagueError, NameTaken, NotInvited, OverQuota, TooSoon, WrongCredentials
 from league.service.people.person import Person
@@ -103,8 +103,8 @@ async def fields(request: Request, shared: Shared) -> Fields:
     async with request.form(max_files=0, max_fields=MAX_FIELDS) as form:
         sent = {name: value for name, value in form.items() if isinstance(value, str)}
     for name, value in sent.items():
-        if not schemas.is_plain(value):
-            raise HTTPException(422, f"{name!a}: {schemas.UNSEEN}")
+        if not base.is_plain(value):
+            raise HTTPException(422, f"{name!a}: {base.UNSEEN}")
     return {name: value.replace("\r\n", "\n") for name, value in sent.items()}  # forms send a text's lines so
 
 
@@ -123,7 +123,7 @@ Submitted = Annotated[Posted, Depends(posted)]
 def checked(shape: type[_Shape], given: Mapping[str, Any]) -> _Shape:
     """The form as one of the API's shapes; a field left empty counts as left out. Raises ValidationError."""
     kept = {name: value for name, value in given.items() if value != ""}
-    return shape.model_validate(kept, context=schemas.TEXT)
+    return shape.model_validate(kept, context=base.TEXT)
 
 
 def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callable[[Complaint], Response]) -> Response:

@@ -15,12 +15,13 @@ from api.replays import transcript_of
 from api.services import Services
 from engine.scenes import Scene, scenes
 from league.errors import WITHHELD
+from league.records.matches import Match
+from league.records.rulings import AuditRecord
 from league.service.ground.audit import audit_log
 from league.service.seasons.seasons import season_info
 from league.service.series import live
-from league.service.views.matches import MatchInfo, match_detail
+from league.service.views.matches import match_detail
 from league.states import MatchState
-from league.verification.chain import AuditEntry
 
 router = APIRouter(include_in_schema=False)
 
@@ -36,13 +37,13 @@ def match(shared: Shared, match_id: Id) -> Response:
     """One match."""
     with shared.db.reading() as session:
         detail = match_detail(session, match_id)
-        info = season_info(session, detail.match.season_id)
+        info = season_info(session, detail.season_id)
         rulings = audit_log(session, subject=f"match/{match_id}", limit=MAX_RULINGS)
-    moves = _moves(shared, detail.match)
+    moves = _moves(shared, detail)
     content = render(
         shared,
         "match.html",
-        match=detail.match,
+        match=detail,
         season=info,
         not_played=detail.not_played,
         rulings=[_ruling(entry) for entry in rulings],
@@ -51,8 +52,8 @@ def match(shared: Shared, match_id: Id) -> Response:
         latencies=detail.latencies,
         moves=moves[:MAX_MOVES],
         more_moves=max(0, len(moves) - MAX_MOVES),
-        watched=_watched(shared, detail.match),
-        ended=ended(detail.match),
+        watched=_watched(shared, detail),
+        ended=ended(detail),
         withheld=WITHHELD,
     )
     return Response(content, media_type="text/html")
@@ -72,7 +73,7 @@ class Ruling:
     remark: str
 
 
-def _ruling(entry: AuditEntry) -> Ruling:
+def _ruling(entry: AuditRecord) -> Ruling:
     said: dict[str, Any] = json.loads(entry.data)
     words = entry.action.replace("-", " ").capitalize()
     if entry.action == "appeal-ruled":
@@ -89,7 +90,7 @@ def _ruling(entry: AuditEntry) -> Ruling:
     )
 
 
-def _watched(shared: Services, match: MatchInfo) -> Telling | None:
+def _watched(shared: Services, match: Match) -> Telling | None:
     """What is told of a match that is not over."""
     if match.state is not MatchState.SCHEDULED:
         return None
@@ -97,7 +98,7 @@ def _watched(shared: Services, match: MatchInfo) -> Telling | None:
         return telling(live.watch(session, match.id), match.names)
 
 
-def ended(match: MatchInfo) -> str:
+def ended(match: Match) -> str:
     """The result of a match that has one, as a sentence."""
     if all(seat.fault for seat in match.seats):  # `rated` does not tell: at a promotion gate it is never set
         return "Nobody won."
@@ -105,7 +106,7 @@ def ended(match: MatchInfo) -> str:
     return "A draw." if len(winners) == len(match.seats) else f"{', '.join(winners)} won."
 
 
-def _moves(shared: Services, match: MatchInfo) -> list[Scene]:
+def _moves(shared: Services, match: Match) -> list[Scene]:
     """The match in words; the page does without where the store has lost it."""
     transcript = transcript_of(shared, match)
     return [] if transcript is None else scenes(transcript, match.names)

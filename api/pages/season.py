@@ -12,10 +12,10 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import ConfigDict
 from sqlmodel import Session
 
-from api import schemas
 from api.deps import MAX_ID, Id, Shared
 from api.pages.charts import Bar, bars
 from api.pages.render import page, render
+from api.schemas import base
 from api.services import Services
 from league.beside import sentences, tally
 from league.records.seasons import Progress, Season
@@ -41,7 +41,7 @@ PAIRS = 12
 Row = Mapping[str, Any]
 
 
-class Chosen(schemas.Query):
+class Chosen(base.Query):
     """What of the leaderboard is asked for: part of a bot's, an author's or a team's name, a language, a division."""
 
     model_config = ConfigDict(extra="ignore")  # whoever passes a link on may have added something of their own

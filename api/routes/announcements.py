@@ -9,6 +9,7 @@ from pydantic import Field
 
 from api.deps import MAX_ID, Asker, Id, Shared
 from api.schemas import rulings as shapes
+from league.records.rulings import Announcement
 from league.service.people import announcements as league_announcements
 from league.service.people.announcements import announcements
 
@@ -21,16 +22,14 @@ def list_announcements(
 ) -> shapes.Announcements:
     """The newest 50; of one season together with those about the whole league."""
     with shared.db.reading() as session:
-        found = announcements(session, season)
-    return shapes.Announcements(items=[shapes.Announcement.model_validate(item) for item in found])
+        return shapes.Announcements(items=announcements(session, season))
 
 
 @router.post("", status_code=201, responses={401: {}, 403: {}, 404: {}})
-def announce(shared: Shared, asker: Asker, body: shapes.AnnouncementRequest) -> shapes.Announcement:
+def announce(shared: Shared, asker: Asker, body: shapes.AnnouncementRequest) -> Announcement:
     """Tell everyone. Organisers only."""
     with shared.db.transaction() as session:
-        item = league_announcements.announce(session, asker, body.season, body.title, body.text)
-    return shapes.Announcement.model_validate(item)
+        return league_announcements.announce(session, asker, body.season, body.title, body.text)
 
 
 @router.delete("/{announcement_id}", status_code=204, responses={401: {}, 403: {}, 404: {}})

@@ -7,10 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from api import schemas
 from api.cursors import read_cursor, write_cursor
 from api.deps import MAX_ID, Asker, Id, Shared
+from api.schemas import base
 from api.schemas import rulings as shapes
+from league.records.rulings import Appeal
 from league.service.rulings import appeals as league_appeals
 from league.service.rulings.appeals import appealable, appeals
 from league.service.views.matches import match_detail
@@ -20,51 +21,48 @@ from league.verification.review import review
 router = APIRouter(prefix="/v1", tags=["appeals"])
 
 
-class AppealPage(schemas.Query):
+class AppealPage(base.Query):
     """Which appeals."""
 
     season: Annotated[int, Field(ge=1, le=MAX_ID)] | None = None
     state: AppealState | None = None
-    cursor: schemas.Cursor | None = None
-    limit: schemas.Limit = 50
+    cursor: base.Cursor | None = None
+    limit: base.Limit = 50
 
 
 @router.post("/matches/{match_id}/appeals", status_code=201, responses={401: {}, 404: {}, 409: {}})
-def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealRequest) -> shapes.Appeal:
+def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealRequest) -> Appeal:
     """Doubt a finished match of one's own bot. It is re-simulated at once; an organiser reads both and rules."""
     with shared.db.reading() as session:
         appealable(session, asker, match_id)
         detail = match_detail(session, match_id)
     findings = review(shared.blobs, detail)
     with shared.db.transaction() as session:
-        appeal = league_appeals.open_appeal(session, asker, match_id, body.text, findings)
-    return shapes.Appeal.model_validate(appeal)
+        return league_appeals.open_appeal(session, asker, match_id, body.text, findings)
 
 
 @router.get("/appeals", responses={401: {}})
 def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query()]) -> shapes.Appeals:
     """The newest first: for an organiser all, for an author the own ones."""
-    limit = min(page.limit, schemas.PAGE_LIMIT)
+    limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
         before = read_cursor(page.cursor)
         found = appeals(session, asker, season_id=page.season, state=page.state, before=before, limit=limit)
     following = write_cursor(found[-1].id) if len(found) == limit else None
-    return shapes.Appeals(items=[shapes.Appeal.model_validate(appeal) for appeal in found], next=following)
+    return shapes.Appeals(items=found, next=following)
 
 
 @router.post("/appeals/{appeal_id}/ruling", responses={401: {}, 403: {}, 404: {}, 409: {}})
-def rule(shared: Shared, asker: Asker, appeal_id: Id, body: shapes.Ruling) -> shapes.Appeal:
+def rule(shared: Shared, asker: Asker, appeal_id: Id, body: shapes.Ruling) -> Appeal:
     """Uphold (and void the match or have it played again) or reject. Organisers only."""
     with shared.db.transaction() as session:
-        appeal = league_appeals.rule(
+        return league_appeals.rule(
             session, asker, appeal_id, uphold=body.uphold, ruling=body.ruling, remedy=body.remedy
         )
-    return shapes.Appeal.model_validate(appeal)
 
 
 @router.post("/appeals/{appeal_id}/withdraw", responses={401: {}, 404: {}, 409: {}})
-def withdraw_appeal(shared: Shared, asker: Asker, appeal_id: Id) -> shapes.Appeal:
+def withdraw_appeal(shared: Shared, asker: Asker, appeal_id: Id) -> Appeal:
     """Take one's own open appeal back."""
     with shared.db.transaction() as session:
-        appeal = league_appeals.withdraw_appeal(session, asker, appeal_id)
-    return shapes.Appeal.model_validate(appeal)
+        return league_appeals.withdraw_appeal(session, asker, appeal_id)

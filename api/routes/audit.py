@@ -7,28 +7,28 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from api import schemas
 from api.cursors import read_cursor, write_cursor
 from api.deps import Shared
+from api.schemas import base
 from api.schemas import rulings as shapes
 from league.service.ground.audit import audit_log
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
 
 
-class AuditPage(schemas.Query):
+class AuditPage(base.Query):
     """Which records. `oldest_first`: from the first record on, in the order in which they are chained."""
 
-    subject: str = Field(default="", max_length=128, pattern=schemas.PLAIN, examples=["match/5"])
+    subject: str = Field(default="", max_length=128, pattern=base.PLAIN, examples=["match/5"])
     oldest_first: bool = False
-    cursor: schemas.Cursor | None = None
-    limit: schemas.Limit = 100
+    cursor: base.Cursor | None = None
+    limit: base.Limit = 100
 
 
 @router.get("")
 def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> shapes.AuditRecords:
     """Who decided what and why. Each record's hash covers the one before, so nothing can be changed unseen."""
-    limit = min(page.limit, schemas.PAGE_LIMIT)
+    limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
         found = audit_log(
             session,
@@ -38,4 +38,4 @@ def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> shape
             limit=limit,
         )
     following = write_cursor(found[-1].id) if len(found) == limit else None
-    return shapes.AuditRecords(items=[shapes.AuditRecord.of(entry) for entry in found], next=following)
+    return shapes.AuditRecords(items=found, next=following)

@@ -6,18 +6,19 @@ from typing import cast
 
 from fastapi import APIRouter, Response
 
-from api import schemas
 from api.deps import Asker, Id, Shared
+from api.schemas import bots as schemas
+from league.records.bots import Bot
 from league.service.bots import bots
-from league.service.bots.bots import BotInfo, bot_info, bots_of
+from league.service.bots.bots import bot_info, bots_of
 from league.service.seasons import bot_changes
 from league.service.seasons.bot_changes import BotChange
 
 router = APIRouter(prefix="/v1/bots", tags=["bots"])
 
 
-@router.post("", status_code=201, response_model=schemas.Bot, responses={401: {}, 404: {}, 409: {}, 422: {}})
-def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response: Response) -> BotInfo:
+@router.post("", status_code=201, responses={401: {}, 404: {}, 409: {}, 422: {}})
+def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response: Response) -> Bot:
     """A bot without versions; upload one next."""
     with shared.db.transaction() as session:
         bot = bots.create_bot(session, asker, body.game, body.name, body.team_id)
@@ -29,19 +30,18 @@ def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response:
 def list_own_bots(shared: Shared, asker: Asker) -> schemas.Bots:
     """All of one's own bots, and those of one's teams."""
     with shared.db.reading() as session:
-        found = bots_of(session, asker)
-    return schemas.Bots(items=[schemas.Bot.model_validate(bot) for bot in found])
+        return schemas.Bots(items=bots_of(session, asker))
 
 
-@router.get("/{bot_id}", response_model=schemas.Bot, responses={404: {}})
-def get_bot(shared: Shared, bot_id: Id) -> BotInfo:
+@router.get("/{bot_id}", responses={404: {}})
+def get_bot(shared: Shared, bot_id: Id) -> Bot:
     """What anyone may know of a bot."""
     with shared.db.reading() as session:
         return bot_info(session, bot_id)
 
 
-@router.patch("/{bot_id}", response_model=schemas.Bot, responses={401: {}, 403: {}, 404: {}, 409: {}})
-def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: schemas.BotChange) -> BotInfo:
+@router.patch("/{bot_id}", responses={401: {}, 403: {}, 404: {}, 409: {}})
+def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: schemas.BotChange) -> Bot:
     """Rename a bot, describe it, retire it or bring it back, close it to people who would play against
     it or open it; while it plays no season also give it to a team one is in,
     or (as that team's captain) back to who made it. What is left out stays as it is.

@@ -6,29 +6,31 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from api import schemas
 from api.cursors import read_cursor, write_cursor
 from api.deps import Asker, Id, Shared
+from api.schemas import base
+from api.schemas import entries as schemas
+from league.records.entries import Entry, Waiting
 from league.service.seasons import entries as league_entries
 from league.service.seasons.divisions import assign_division
-from league.service.seasons.entries import EntryInfo, Gate, entries, entry_info
+from league.service.seasons.entries import Gate, entries, entry_info
 from league.service.seasons.gates import GateTerms, challenges
 from league.service.views.waiting import waiting
 
 router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])
 
 
-class EntryPage(schemas.Query):
+class EntryPage(base.Query):
     """Which part of the list."""
 
-    cursor: schemas.Cursor | None = None
-    limit: schemas.Limit = 100
+    cursor: base.Cursor | None = None
+    limit: base.Limit = 100
 
 
-class Waits(schemas.Query):
+class Waits(base.Query):
     """Whose wait."""
 
-    version: schemas.RowId | None = None
+    version: base.RowId | None = None
 
 
 @router.get("", responses={404: {}})
@@ -38,25 +40,22 @@ def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query
     with shared.db.reading() as session:
         found = entries(session, season_id, after, page.limit)
     following = write_cursor(found[-1].bot_id) if len(found) == page.limit else None
-    return schemas.Entries(items=[schemas.Entry.model_validate(entry) for entry in found], next=following)
+    return schemas.Entries(items=found, next=following)
 
 
 @router.put(
     "/{bot_id}",
-    response_model=schemas.Entry,
     responses={401: {}, 403: {"description": "Not admitted"}, 404: {}, 409: {"description": "Closed, full, not ready"}},
 )
-def enter(
-    shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas.EntryRequest | None = None
-) -> EntryInfo:
+def enter(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas.EntryRequest | None = None) -> Entry:
     """Let one's own bot (an organiser: anybody's) take part, or choose which version plays."""
     version = body.version if body else None
     with shared.db.transaction() as session:
         return league_entries.enter(session, asker, season_id, bot_id, version, _gate(body))
 
 
-@router.patch("/{bot_id}", response_model=schemas.Entry, responses={401: {}, 403: {}, 404: {}, 409: {}})
-def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas.EntryChange) -> EntryInfo:
+@router.patch("/{bot_id}", responses={401: {}, 403: {}, 404: {}, 409: {}})
+def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas.EntryChange) -> Entry:
     """Put an entry into another division; organisers only, and not in a frozen season."""
     with shared.db.transaction() as session:
         assign_division(session, asker, season_id, bot_id, body.division)
@@ -67,15 +66,14 @@ def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: 
 def list_challenges(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> schemas.Challenges:
     """New versions at the entry's promotion gate, for its author: how they stand and how they ended."""
     with shared.db.reading() as session:
-        found = challenges(session, asker, season_id, bot_id)
-    return schemas.Challenges(items=[schemas.Challenge.model_validate(challenge) for challenge in found])
+        return schemas.Challenges(items=challenges(session, asker, season_id, bot_id))
 
 
 @router.get("/{bot_id}/waiting", responses={404: {}})
-def get_waiting(shared: Shared, season_id: Id, bot_id: Id, page: Annotated[Waits, Query()]) -> schemas.Waiting:
+def get_waiting(shared: Shared, season_id: Id, bot_id: Id, page: Annotated[Waits, Query()]) -> Waiting:
     """How long a bot, or one version of it, waits for its next result: its place in the queue, and a guess."""
     with shared.db.reading() as session:
-        return schemas.Waiting.model_validate(waiting(session, season_id, bot_id, page.version))
+        return waiting(session, season_id, bot_id, page.version)
 
 
 def _gate(body: schemas.EntryRequest | None) -> Gate:

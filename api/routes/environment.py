@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api import schemas
 from api.deps import Shared
+from api.schemas import environment as schemas
 from league.errors import NotFound
 from league.service.bots.environments import environment
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api import schemas
+from api.schemas import environment as schemas
 from engine.games import GAMES
 
 router = APIRouter(prefix="/v1/games", tags=["games"])

@@ -11,8 +11,9 @@ from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 
-from api import metrics, schemas
+from api import metrics
 from api.deps import Shared
+from api.schemas.environment import Readiness
 
 router = APIRouter(tags=["operation"])
 log = logging.getLogger(__name__)
@@ -29,8 +30,8 @@ async def healthz() -> str:
     return "ok\n"
 
 
-@router.get("/readyz", responses={503: {"model": schemas.Readiness, "description": "A part cannot be reached"}})
-def readyz(shared: Shared, response: Response) -> schemas.Readiness:
+@router.get("/readyz", responses={503: {"model": Readiness, "description": "A part cannot be reached"}})
+def readyz(shared: Shared, response: Response) -> Readiness:
     """Whether the database, the blob store and the broker can be reached."""
     parts: dict[str, Callable[[], None]] = {
         "database": shared.db.check,
@@ -50,7 +51,7 @@ def readyz(shared: Shared, response: Response) -> schemas.Readiness:
             found[name] = f"cannot be reached ({type(error).__name__})"
     if set(found.values()) != {"ok"}:
         response.status_code = 503
-    return schemas.Readiness(**found)
+    return Readiness(**found)
 
 
 @router.get("/metrics", response_class=PlainTextResponse, responses={403: {"description": "Not from that network"}})

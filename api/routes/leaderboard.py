@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
+from pydantic import TypeAdapter
 
-from api import schemas
 from api.deps import Id, Shared
 from api.edge.caching import answer
 from api.services import Body, Services
+from league.records.rankings import Leaderboard
 from league.service.rankings.standings import leaderboard, newest_snapshot
 
 router = APIRouter(prefix="/v1/seasons/{season_id}/leaderboard", tags=["seasons"])
 
+_BOARDS = TypeAdapter(Leaderboard)
 
-@router.get("", response_model=schemas.Leaderboard, responses={304: {"description": "Not modified"}, 404: {}})
+
+@router.get("", response_model=Leaderboard, responses={304: {"description": "Not modified"}, 404: {}})
 async def get_leaderboard(shared: Shared, season_id: Id, request: Request) -> Response:
     """The newest ranking; send its ETag as If-None-Match to learn cheaply whether there is a newer one."""
     key = ("leaderboard", season_id)
@@ -33,15 +36,17 @@ def _body(shared: Services, season_id: int) -> Body:
         if kept is not None:
             return kept
         board = leaderboard(session, season_id)
-    shown = schemas.Leaderboard(
-        season_id=season_id,
-        snapshot_id=board.snapshot_id,
-        final=board.final,
-        created_at=board.created_at,
-        log_sha256=board.log_sha256,
-        config=board.config,
-        **board.standings,
+    shown = _BOARDS.validate_python(
+        {
+            "season_id": season_id,
+            "snapshot_id": board.snapshot_id,
+            "final": board.final,
+            "created_at": board.created_at,
+            "log_sha256": board.log_sha256,
+            "config": board.config,
+            **board.standings,
+        }
     )
     etag = f'"{season_id}-{board.snapshot_id or 0}"'
-    content = shown.model_dump_json().encode()
+    content = _BOARDS.dump_json(shown)
     return shared.bodies.keep(key, Body(board.snapshot_id, etag, content, "application/json"))

@@ -8,28 +8,31 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 from starlette.responses import StreamingResponse
 
-from api import schemas
 from api.cursors import read_cursor, write_cursor
 from api.deps import MAX_ID, Asker, Id, Shared
 from api.edge.caching import matches as etag_matches
 from api.replays import FOR_EVER, record_file
-from league.service.views.matches import MatchDetail, endings, match_detail, matches, transcript_of
+from api.schemas import base
+from api.schemas import matches as schemas
+from league.records.matches import MatchDetail
+from league.service.views.matches import endings, match_detail, matches, transcript_of
 from league.states import MatchState
+from league.terms import Date
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
 
 _Filter = Annotated[int, Field(ge=1, le=MAX_ID)]
 
 
-class MatchPage(schemas.Query):
+class MatchPage(base.Query):
     """Which matches."""
 
     season: _Filter | None = None
     bot: _Filter | None = None
     state: MatchState | None = None
-    finished_since: schemas.Date | None = None
-    cursor: schemas.Cursor | None = None
-    limit: schemas.Limit = 50
+    finished_since: Date | None = None
+    cursor: base.Cursor | None = None
+    limit: base.Limit = 50
 
 
 @router.get("")
@@ -40,7 +43,7 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
     With `finished_since`: those that ended at that instant or later, the last that ended first. Matches of a series end
     at once, and series in any order, so this is the list to follow; a match may be seen some seconds after it ended.
     """
-    limit = min(page.limit, schemas.PAGE_LIMIT)
+    limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
         found = matches(
             session,
@@ -52,26 +55,14 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
             limit=limit,
         )
     following = write_cursor(found[-1].id) if len(found) == limit else None
-    return schemas.Matches(items=[schemas.Match.model_validate(match) for match in found], next=following)
+    return schemas.Matches(items=found, next=following)
 
 
 @router.get("/{match_id}", responses={404: {}})
-def get_match(shared: Shared, match_id: Id) -> schemas.MatchDetail:
+def get_match(shared: Shared, match_id: Id) -> MatchDetail:
     """One match with every attempt at it and all response times."""
     with shared.db.reading() as session:
-        found = match_detail(session, match_id)
-    return match_shape(found)
-
-
-def match_shape(found: MatchDetail) -> schemas.MatchDetail:
-    """As the API says it."""
-    match = schemas.Match.model_validate(found.match)
-    return schemas.MatchDetail(
-        **match.model_dump(),
-        not_played=found.not_played,
-        attempts=[schemas.AttemptView.model_validate(attempt) for attempt in found.attempts],
-        latencies=[schemas.LatencyView.model_validate(latency) for latency in found.latencies],
-    )
+        return match_detail(session, match_id)
 
 
 @router.get(
@@ -98,5 +89,4 @@ def get_transcript(shared: Shared, match_id: Id, request: Request) -> Response:
 def get_logs(shared: Shared, asker: Asker, match_id: Id) -> schemas.Endings:
     """How one's own bots' processes ended in this match, with their stderr."""
     with shared.db.reading() as session:
-        found = endings(session, asker, match_id)
-    return schemas.Endings(items=[schemas.EndingView.model_validate(ending) for ending in found])
+        return schemas.Endings(items=endings(session, asker, match_id))

@@ -13,7 +13,8 @@ from api.live import live_body, live_key
 from api.replays import replay_body, verification_body
 from api.services import Body, Services
 from league.errors import WrongState
-from league.service.views.matches import MatchInfo, match_detail
+from league.records.matches import Match
+from league.service.views.matches import match_detail
 from league.states import MatchState
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
@@ -51,10 +52,10 @@ def watch(shared: Shared, match_id: Id, request: Request) -> Response:
 
 
 def _answer(
-    shared: Services, match_id: int, request: Request, made: Callable[[Services, MatchInfo], Body | None]
+    shared: Services, match_id: int, request: Request, made: Callable[[Services, Match], Body | None]
 ) -> Response:
     with shared.db.reading() as session:
-        match = match_detail(session, match_id).match
+        match = match_detail(session, match_id)
     if match.state is not MatchState.DONE:
         raise WrongState.of_match(match.state, "there is a replay only of one that was played to its end")
     if match.withheld:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from api.deps import Asker, Id, Shared
-from api.routes.matches import match_shape
-from api.schemas import PAGE_LIMIT, HeldMatches
 from api.schemas import rulings as shapes
+from api.schemas.base import PAGE_LIMIT
+from api.schemas.matches import HeldMatches
+from league.records.rulings import Rejudged, RuledOn
 from league.service.rulings import held, rulings
 from league.service.seasons import absence
 from league.service.seasons.absence import take_out
 from league.service.seasons.seasons import season_info
 from league.service.views import voids
-from league.service.views.voids import VersionVoids
 
 router = APIRouter(prefix="/v1", tags=["rulings"])
 
@@ -22,37 +22,36 @@ AUTHOR: dict[int | str, dict[str, object]] = {401: {}, 403: {}, 404: {}, 409: {}
 
 
 @router.post("/matches/{match_id}/void", responses=ORGANISER)
-def void_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> shapes.RuledOn:
+def void_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> RuledOn:
     """Take a finished match out of the log of results; the ranking follows. Organisers only."""
     with shared.db.transaction() as session:
         changed = rulings.void_match(session, asker, match_id, body.reason)
-    return shapes.RuledOn(match_id=match_id, changed=changed)
+    return RuledOn(match_id=match_id, changed=changed)
 
 
 @router.post("/matches/{match_id}/restore", responses=ORGANISER)
-def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> shapes.RuledOn:
+def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> RuledOn:
     """Take the voiding back; the ranking is then exactly the one of before. Organisers only."""
     with shared.db.transaction() as session:
         changed = rulings.restore_match(session, asker, match_id, body.reason)
-    return shapes.RuledOn(match_id=match_id, changed=changed)
+    return RuledOn(match_id=match_id, changed=changed)
 
 
 @router.post("/matches/{match_id}/rejudge", status_code=201, responses=ORGANISER)
-def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> shapes.Rejudged:
+def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> Rejudged:
     """Void a finished match, or take one that is held, and play it again: same versions and seats, other dice.
     Organisers only.
     """
     with shared.db.transaction() as session:
         again = rulings.rejudge_match(session, asker, match_id, body.reason)
-    return shapes.Rejudged(match_id=again)
+    return Rejudged(match_id=again)
 
 
 @router.get("/held-matches", responses={401: {}, 403: {}})
 def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
     """At which we failed so often that an organiser is to decide, the oldest first. Organisers only."""
     with shared.db.reading() as session:
-        found = held.held_matches(session, asker, PAGE_LIMIT)
-    return HeldMatches(items=[match_shape(detail) for detail in found])
+        return HeldMatches(items=held.held_matches(session, asker, PAGE_LIMIT))
 
 
 @router.post("/matches/{match_id}/decide", status_code=204, responses={**ORGANISER, 422: {}})
@@ -74,25 +73,7 @@ def season_voids(shared: Shared, asker: Asker, season_id: Id) -> shapes.SeasonVo
     """Whose void attempts are more than the field's on the same machines? Organisers only."""
     with shared.db.reading() as session:
         season_info(session, season_id)
-        found = voids.season_voids(session, asker, season_id)
-    return shapes.SeasonVoids(items=[_voids(item) for item in found])
-
-
-def _voids(item: VersionVoids) -> shapes.VersionVoids:
-    excess = item.excess
-    return shapes.VersionVoids(
-        bot_id=item.bot_id,
-        bot=item.bot,
-        version=item.number,
-        version_id=excess.version_id,
-        attempts=excess.attempts,
-        voids=excess.voids,
-        expected=excess.expected,
-        p_value=excess.p_value,
-        flagged=excess.flagged,
-        by_machine=dict(excess.by_machine),
-        match_ids=list(item.match_ids),
-    )
+        return shapes.SeasonVoids(items=voids.season_voids(session, asker, season_id))
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/disqualify", status_code=204, responses=ORGANISER)

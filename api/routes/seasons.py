@@ -7,8 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
-from api import schemas
 from api.deps import Asker, Id, Shared
+from api.schemas import base
+from api.schemas import seasons as schemas
 from league.records.seasons import Season
 from league.service.course import states
 from league.service.course.finals_played import finals_progress
@@ -21,7 +22,7 @@ from league.service.seasons.seasons import edit_season, season_info, season_prog
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
 
-UserName = Annotated[str, Path(max_length=32, pattern=schemas.PLAIN)]
+UserName = Annotated[str, Path(max_length=32, pattern=base.PLAIN)]
 
 
 @router.post("", status_code=201, responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
@@ -35,12 +36,10 @@ def create_season(shared: Shared, asker: Asker, body: schemas.SeasonRequest, res
     return season
 
 
-class SeasonChoice(schemas.Query):
+class SeasonChoice(base.Query):
     """Which seasons."""
 
-    author: schemas.Name | None = Field(
-        None, description="Those that this author's bots, or their teams', have entered."
-    )
+    author: base.Name | None = Field(None, description="Those that this author's bots, or their teams', have entered.")
     results: bool = Field(False, description="Those in which a match has ended.")
 
 

@@ -6,11 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from api import schemas
 from api.deps import Asker, Id, Shared
+from api.schemas import base
+from api.schemas import people as schemas
+from league.records.people import Team
 from league.service.people import teams
 from league.service.people.teams import (
-    TeamInfo,
     hand_over_team,
     invite_to_team,
     join_team,
@@ -21,13 +22,13 @@ from league.service.people.teams import (
 
 router = APIRouter(prefix="/v1/teams", tags=["teams"])
 
-UserName = Annotated[str, Path(max_length=32, pattern=schemas.PLAIN)]
+UserName = Annotated[str, Path(max_length=32, pattern=base.PLAIN)]
 
 REFUSALS: dict[int | str, dict[str, object]] = {401: {}, 403: {}, 404: {}, 409: {}}
 
 
-@router.post("", status_code=201, response_model=schemas.Team, responses={401: {}, 409: {}})
-def create_team(shared: Shared, asker: Asker, body: schemas.TeamRequest, response: Response) -> TeamInfo:
+@router.post("", status_code=201, responses={401: {}, 409: {}})
+def create_team(shared: Shared, asker: Asker, body: schemas.TeamRequest, response: Response) -> Team:
     """A team with oneself as captain and only member."""
     with shared.db.transaction() as session:
         team = teams.create_team(session, asker, body.name)
@@ -39,40 +40,39 @@ def create_team(shared: Shared, asker: Asker, body: schemas.TeamRequest, respons
 def list_own_teams(shared: Shared, asker: Asker) -> schemas.Teams:
     """Teams that one is in or invited to."""
     with shared.db.reading() as session:
-        found = teams_of(session, asker)
-    return schemas.Teams(items=[schemas.Team.model_validate(team) for team in found])
+        return schemas.Teams(items=teams_of(session, asker))
 
 
-@router.get("/{team_id}", response_model=schemas.Team, responses={401: {}, 404: {}})
-def get_team(shared: Shared, asker: Asker, team_id: Id) -> TeamInfo:
+@router.get("/{team_id}", responses={401: {}, 404: {}})
+def get_team(shared: Shared, asker: Asker, team_id: Id) -> Team:
     """One team."""
     with shared.db.reading() as session:
         return team_info(session, team_id, asker)
 
 
-@router.patch("/{team_id}", response_model=schemas.Team, responses=REFUSALS)
-def hand_over(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamChange) -> TeamInfo:
+@router.patch("/{team_id}", responses=REFUSALS)
+def hand_over(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamChange) -> Team:
     """Make another member captain; captains only."""
     with shared.db.transaction() as session:
         return hand_over_team(session, asker, team_id, body.captain)
 
 
-@router.post("/{team_id}/invitations", response_model=schemas.Team, responses=REFUSALS)
-def invite(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamRequest) -> TeamInfo:
+@router.post("/{team_id}/invitations", responses=REFUSALS)
+def invite(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamRequest) -> Team:
     """Ask somebody to join; captains only."""
     with shared.db.transaction() as session:
         return invite_to_team(session, asker, team_id, body.name)
 
 
-@router.post("/{team_id}/join", response_model=schemas.Team, responses={401: {}, 404: {}, 409: {}})
-def join(shared: Shared, asker: Asker, team_id: Id) -> TeamInfo:
+@router.post("/{team_id}/join", responses={401: {}, 404: {}, 409: {}})
+def join(shared: Shared, asker: Asker, team_id: Id) -> Team:
     """Accept an invitation."""
     with shared.db.transaction() as session:
         return join_team(session, asker, team_id)
 
 
-@router.delete("/{team_id}/members/{name}", response_model=schemas.Team, responses=REFUSALS)
-def leave(shared: Shared, asker: Asker, team_id: Id, name: UserName) -> TeamInfo:
+@router.delete("/{team_id}/members/{name}", responses=REFUSALS)
+def leave(shared: Shared, asker: Asker, team_id: Id, name: UserName) -> Team:
     """Leave, or decline an invitation; the captain may remove anybody else. The team's bots stay with it."""
     with shared.db.transaction() as session:
         return leave_team(session, asker, team_id, name)

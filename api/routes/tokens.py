@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from api import schemas
 from api.deps import Asker, Id, Shared
+from api.schemas import people as schemas
 from api.services import Services
+from league.records.people import NewToken
 from league.service.people import access
 from league.service.people.access import revoke, tokens
 from league.service.people.person import Person
@@ -16,21 +17,20 @@ router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
 
 
 @router.post("", status_code=201, responses={401: {}, 403: {}, 409: {}, 422: {}, 429: {}})
-def issue_token(shared: Shared, request: Request, body: schemas.TokenRequest) -> schemas.NewToken:
+def issue_token(shared: Shared, request: Request, body: schemas.TokenRequest) -> NewToken:
     """A new token. Its secret is not shown again."""
     person = checked_person(shared, request, body.name, body.password)
     with shared.db.transaction() as session:
         keep_hash_current(session, person, body.password)
         issued = access.issue_token(session, person.id, body.label, body.scope, body.days)
-    return schemas.NewToken(id=issued.id, token=issued.secret, scope=body.scope, expires_at=issued.expires_at)
+    return NewToken(id=issued.id, token=issued.secret, scope=body.scope, expires_at=issued.expires_at)
 
 
 @router.get("", responses={401: {}})
 def list_tokens(shared: Shared, asker: Asker) -> schemas.Tokens:
     """One's own tokens, without their secrets, the newest first."""
     with shared.db.reading() as session:
-        found = tokens(session, asker.id)
-    return schemas.Tokens(items=[schemas.Token.model_validate(token) for token in found])
+        return schemas.Tokens(items=tokens(session, asker.id))
 
 
 @router.delete("/{token_id}", status_code=204, responses={401: {}, 403: {}, 404: {}})

@@ -11,14 +11,14 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Path, Request, Response
 from starlette.responses import StreamingResponse
 
-from api import schemas
 from api.deps import Asker, Id, Shared
 from api.edge.multipart import FIELD, Received, receive_file
 from api.replays import record_file, stored_file
+from api.schemas import bots as schemas
 from api.services import Services
 from league import uploads
+from league.records.bots import BuildLog, Version
 from league.service.bots.bots import (
-    VersionInfo,
     add_version,
     build_log,
     may_upload,
@@ -74,7 +74,6 @@ def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
 @router.post(
     "",
     status_code=202,
-    response_model=schemas.Version,
     responses={
         **{status: {} for status in (400, 401, 404, 409, 413, 415, 422)},
         429: {"description": "Over a quota; `Retry-After` says for how many seconds"},
@@ -87,7 +86,7 @@ async def upload_version(
     bot_id: Annotated[int, Depends(uploadable_bot)],
     request: Request,
     response: Response,
-) -> VersionInfo:
+) -> Version:
     """Upload a version. It is built next: poll the address in `Location`."""
     async with shared.room.take(asker.id, request):
         with tempfile.TemporaryFile() as file:
@@ -102,23 +101,21 @@ async def upload_version(
 def list_versions(shared: Shared, asker: Asker, bot_id: Id) -> schemas.Versions:
     """The newest hundred."""
     with shared.db.reading() as session:
-        found = versions_of(session, asker, bot_id)
-    return schemas.Versions(items=[schemas.Version.model_validate(version) for version in found])
+        return schemas.Versions(items=versions_of(session, asker, bot_id))
 
 
-@router.get("/{number}", response_model=schemas.Version, responses={401: {}, 404: {}})
-def get_version(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> VersionInfo:
+@router.get("/{number}", responses={401: {}, 404: {}})
+def get_version(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Version:
     """One version and its state."""
     with shared.db.reading() as session:
         return version_info(session, asker, bot_id, number)
 
 
 @router.get("/{number}/log", responses={401: {}, 404: {}})
-def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> schemas.BuildLog:
+def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> BuildLog:
     """What the build and the trial match printed, and what we failed at."""
     with shared.db.reading() as session:
-        log, tries = build_log(session, asker, bot_id, number)
-    return schemas.BuildLog(log=log, tries=[schemas.BuildTry.model_validate(attempt) for attempt in tries])
+        return build_log(session, asker, bot_id, number)
 
 
 @router.get(
@@ -148,7 +145,7 @@ def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Resp
     return stored_file(shared, version.sha256, version.size_bytes, name, "application/octet-stream", length)
 
 
-def accept_upload(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> VersionInfo:
+def accept_upload(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> Version:
     """Inspect, store, commit, and only then tell a worker."""
     with shared.db.reading() as session:
         installed = installed_languages(session)

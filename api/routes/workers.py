@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from api.deps import Asker, Shared
-from api.schemas.workers import Worker, Workers
+from league.records.hosts import Workers
 from league.service.series.hosts import hosts_for
 
 router = APIRouter(prefix="/v1/workers", tags=["operation"])
@@ -17,6 +17,6 @@ def list_workers(shared: Shared, asker: Asker) -> Workers:
     with shared.db.reading() as session:
         found = hosts_for(session, asker)
     return Workers(
-        items=[Worker.model_validate(host) for host in found],
+        items=found,
         judge_unfit=shared.settings.judge_unfit,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Self
 
 from pydantic import (
@@ -15,9 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from api.schemas.base import Input, Name, Output, RowId
 from engine.games import GAMES
-from league.states import (
-    VersionState,
-)
+from league.records.bots import Bot, Version
 
 Description = Annotated[
     str,
@@ -52,62 +49,13 @@ class BotChange(Input):
         return self
 
 
-class Bot(Output):
-    """A bot. With a team it is every member's, whoever made it."""
-
-    id: int
-    game: str = Field(examples=["yacht-auction"])
-    name: str = Field(examples=["greedy"])
-    author: str = Field(examples=["ada"])
-    team_id: int | None
-    team: str | None = Field(examples=["lovelace"])
-    plays_people: bool = Field(description="Whether people may play against it, with a version that plays in a season.")
-    versions: int
-    description: str
-    retired_at: datetime | None = Field(description="Since when its author has retired it; null: it is not.")
-    created_at: datetime
-
-
 class Bots(Output):
     """A list of bots."""
 
     items: list[Bot]
 
 
-class Version(Output):
-    """One upload and what became of it; poll it until it is `ready` or `broken`."""
-
-    id: int
-    bot_id: int
-    number: int
-    state: VersionState
-    filename: str = Field(examples=["bot.py"])
-    size_bytes: int
-    sha256: str
-    language: str = Field(examples=["python"])
-    entry: str = Field(examples=["main.py"])
-    reason: str = Field(description="Why it is broken, or what we failed at before it is tried again.")
-    attempt: int = Field(description="How often a worker took it; more than one means that we failed before.")
-    created_at: datetime
-    built_at: datetime | None
-
-
 class Versions(Output):
     """The newest first."""
 
     items: list[Version]
-
-
-class BuildTry(Output):
-    """A try at building that failed by our doing."""
-
-    at: datetime
-    cause: str
-    detail: str
-
-
-class BuildLog(Output):
-    """For the author only."""
-
-    log: str
-    tries: list[BuildTry]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from pydantic import (
@@ -11,8 +10,8 @@ from pydantic import (
 )
 
 from api.schemas.base import Input, Label, Name, Output
+from league.records.people import Team, Token
 from league.states import (
-    Role,
     Scope,
 )
 
@@ -27,14 +26,6 @@ class SignUp(Input):
     name: Name
     password: Password = Field(examples=["correct horse battery staple"])
     code: str = Field(default="", max_length=64, description="The invitation code, where signing up needs one.")
-
-
-class User(Output):
-    """Somebody."""
-
-    id: int
-    name: str = Field(examples=["ada"])
-    role: Role
 
 
 class TokenRequest(Input):
@@ -53,27 +44,6 @@ class TokenRequest(Input):
     )
 
 
-class NewToken(Output):
-    """A token; the secret is shown this once."""
-
-    id: int
-    token: str = Field(examples=["dh_Zm9yIGV4YW1wbGUgb25seSwgbm90IGEgdG9rZW4"])
-    scope: Scope
-    expires_at: datetime
-
-
-class Token(Output):
-    """A token without its secret."""
-
-    id: int
-    label: str
-    scope: Scope
-    created_at: datetime
-    expires_at: datetime
-    revoked_at: datetime | None
-    last_used_at: datetime | None = Field(description="To the minute.")
-
-
 class Tokens(Output):
     """All of one's own."""
 
@@ -90,17 +60,6 @@ class TeamChange(Input):
     """Who is to lead it."""
 
     captain: Name = Field(examples=["ada"])
-
-
-class Team(Output):
-    """Authors who share bots. `invited` is told to those who are in it or invited."""
-
-    id: int
-    name: str = Field(examples=["lovelace"])
-    captain: str = Field(examples=["ada"])
-    members: list[str]
-    invited: list[str]
-    created_at: datetime
 
 
 class Teams(Output):

@@ -11,10 +11,10 @@ from rich.table import Table
 
 from cli.author.entering import Bot, find_bot, write_file
 from cli.console import command, fail, out, plain
-from cli.server.api_models import Bot as BotAnswer
 from cli.server.client import USAGE, AsJson, Server, Token, connect, print_json, print_json_lines
 from cli.server.follow import state_line
 from engine.figures import counted
+from league.records.bots import Bot as BotAnswer
 
 group = typer.Typer(no_args_is_help=True, help="Bots that you have submitted: list, fetch, rename, describe, retire.")
 

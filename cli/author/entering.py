@@ -9,9 +9,10 @@ import typer
 
 from cli.console import command, fail, out, plain
 from cli.server.api_client import Client
-from cli.server.api_models import Entry, Team
 from cli.server.client import AsJson, Server, Token, connect, print_json, print_json_lines
 from engine.figures import counted
+from league.records.entries import Entry
+from league.records.people import Team
 
 Bot = Annotated[str, typer.Argument(metavar="BOT", help="A bot of yours, by name or number.")]
 Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]

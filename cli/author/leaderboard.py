@@ -12,9 +12,10 @@ from rich.table import Table
 
 from cli.console import fail, out, plain
 from cli.server.api_client import Client
-from cli.server.api_models import Entry, Leaderboard, Standing
 from cli.server.client import USAGE, AsJson, Server, Token, own_name, print_json, visit
 from league.beside import tally
+from league.records.entries import Entry
+from league.records.rankings import Leaderboard, Standing
 
 
 def register(app: typer.Typer) -> None:

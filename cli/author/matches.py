@@ -18,11 +18,13 @@ from cli.author.entering import find_bot
 from cli.console import err, fail, out, plain, quoted
 from cli.local.transcripts import load, note_killed, parsed, stderr_path
 from cli.server.api_client import Client, Refused
-from cli.server.api_models import AttemptView, EndingView, Match, MatchDetail, SeasonDetail, Version
+from cli.server.api_models import SeasonDetail
 from cli.server.client import USAGE, AsJson, Server, Token, connect, print_json, print_json_lines
 from cli.server.follow import DEFAULT_TIMEOUT_S, LogReader, Patience, Timeout, looks, result, state_line, verdict
 from engine.figures import counted, duration, seat_number
 from engine.transcript import Transcript
+from league.records.bots import Version
+from league.records.matches import AttemptView, EndingView, Match, MatchDetail
 
 Bot = Annotated[str, typer.Option("--bot", help="Only this bot's: one of yours by name, or anyone's by number.")]
 Season = Annotated[int, typer.Option("--season", min=0, help="Only this season's; 0: of any.")]
@@ -146,7 +148,7 @@ def logs(
             _follow_log(client, client.version(bot_id, version), timeout, as_json)
         log = client.build_log(bot_id, version)
     if as_json:
-        print_json({"bot_id": bot_id, "version": version, **log.model_dump(mode="json")})
+        print_json({"bot_id": bot_id, "version": version, **log.said})
         return
     for attempt in log.tries:
         err.print(f"[magenta]our failure:[/] {plain(f'{attempt.cause}: {attempt.detail}')}", soft_wrap=True)

@@ -15,7 +15,6 @@ from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, Te
 from cli.console import command, err, fail, out, plain, quoted
 from cli.local.bots import IGNORED
 from cli.server.api_client import Client
-from cli.server.api_models import Match, Version, Waiting
 from cli.server.client import REFUSED, USAGE, AsJson, Server, Token, connect, print_json
 from cli.server.follow import (
     DEFAULT_TIMEOUT_S,
@@ -30,6 +29,9 @@ from cli.server.follow import (
     tell,
 )
 from engine.figures import counted
+from league.records.bots import Version
+from league.records.entries import Waiting
+from league.records.matches import Match
 
 STEPS = ("uploaded", "building")
 """What a version goes through; after that it is ready or broken."""
@@ -179,9 +181,9 @@ class Submission:
         if as_json:
             more: dict[str, Any] = {
                 "log": self.log,
-                "matches": [match.model_dump(mode="json") for match in self.matches],
+                "matches": [match.said for match in self.matches],
             }
-            print_json(version.model_dump(mode="json") | more)
+            print_json(version.said | more)
         if not built:
             self.say(f"It is built next: `{command('watch', self.name)}` shows how it fares.")
         elif version.state == "broken":

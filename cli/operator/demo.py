@@ -24,9 +24,9 @@ from cli.author.leaderboard import standings_table
 from cli.author.submit import read_bot
 from cli.console import err, out, plain
 from cli.server.api_client import Client, Refused
-from cli.server.api_models import Leaderboard
 from cli.server.follow import wait_for_build
 from league.config import Settings
+from league.records.rankings import Leaderboard
 
 ROOT = Path(__file__).resolve().parents[2]
 GAME = "yacht-auction"
@@ -266,7 +266,7 @@ def summary(board: Leaderboard, url: str, seconds: float) -> dict[str, Any]:
     return {
         "matches": board.totals.matches,
         "voids": board.totals.voids,
-        "leaderboard": [row.model_dump(mode="json") for row in board.rows],
+        "leaderboard": board.said["rows"],
         "url": url,
         "seconds": round(seconds, 1),
     }

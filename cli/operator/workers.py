@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.console import out, plain, short, visible
-from cli.server.api_models import Workers
 from cli.server.client import AsJson, Server, Token, connect, print_json
+from league.records.hosts import Workers
 
 NAME_WIDTH = 16
 STYLES = {"fit": "green", "unchecked": "magenta", "unfit": "red"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,12 +14,12 @@ import typer
 from cli.author.entering import find_entry
 from cli.author.matches import tried
 from cli.console import err, fail, out, plain, quoted
-from cli.server.api_models import Appeal, AuditRecord
 from cli.server.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
 from cli.server.follow import result
 from engine.figures import counted, seat_number
+from league.records.rulings import Appeal, AuditRecord
 from league.states import AppealState
-from league.verification.chain import GENESIS, AuditEntry, record_sha256
+from league.verification.chain import GENESIS, record_sha256
 from league.words import Exported, Remedy
 
 Match = Annotated[int, typer.Argument(help="The match's number.", min=1)]
@@ -51,7 +50,7 @@ def void(match: Match, reason: Why, server: Server = "", token: Token = "", as_j
     sentence = f"Match {match} does not count any more. `restore` takes it back."
     if not made.changed:
         sentence = f"Match {match} was void already; nothing was changed. `deadheat matches {match}` says why."
-    _done(as_json, made.model_dump(mode="json"), sentence)
+    _done(as_json, made.said, sentence)
 
 
 @group.command()
@@ -60,7 +59,7 @@ def restore(match: Match, reason: Why, server: Server = "", token: Token = "", a
     with connect(server, token) as client:
         made = client.rule_on_match(match, "restore", reason)
     sentence = f"Match {match} counts again." if made.changed else f"Match {match} was not voided; nothing was changed."
-    _done(as_json, made.model_dump(mode="json"), sentence)
+    _done(as_json, made.said, sentence)
 
 
 @group.command()
@@ -69,14 +68,14 @@ def rejudge(match: Match, reason: Why, server: Server = "", token: Token = "", a
     with connect(server, token) as client:
         again = client.rejudge(match, reason)
     sentence = f"Match {match} does not count; match {again.match_id} is played in its place."
-    _done(as_json, again.model_dump(mode="json"), sentence)
+    _done(as_json, again.said, sentence)
 
 
 @group.command()
 def held(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
     """Matches at which we failed so often that you are to decide: `rejudge`, `decide` or `leave`."""
     with connect(server, token) as client:
-        found = client.held().items
+        found = client.held()
     if as_json:
         print_json_lines(iter(found))
         return
@@ -163,7 +162,7 @@ def announce(
     with connect(server, token) as client:
         made = client.announce(body)
     sentence = f"Announcement {made.id} is up. `take-down {made.id}` removes it."
-    _done(as_json, made.model_dump(mode="json"), sentence)
+    _done(as_json, made.said, sentence)
 
 
 @group.command(name="take-down")
@@ -230,7 +229,7 @@ def rule(
     with connect(server, token) as client:
         made = client.rule(appeal, body)
     sentence = f"Appeal {appeal} about match {made.match_id} is {plain(made.state)}."
-    _done(as_json, made.model_dump(mode="json"), sentence)
+    _done(as_json, made.said, sentence)
 
 
 def appeal(
@@ -326,8 +325,7 @@ def _save(pieces: Iterable[bytes], path: Path) -> None:
 
 def _check(records: Iterator[AuditRecord], head: str, as_json: bool) -> None:
     previous, count, seen = GENESIS, 0, not head
-    for item in records:
-        record = AuditEntry(**{field.name: getattr(item, field.name) for field in fields(AuditEntry)})
+    for record in records:
         if record.prev_sha256 != previous or record.sha256 != record_sha256(record):
             fail(f"record {record.id} does not follow from the one before: the log was changed")
         previous = record.sha256

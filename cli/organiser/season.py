@@ -16,9 +16,10 @@ from rich.table import Table
 from cli.author.entering import find_entry
 from cli.author.leaderboard import standings_table
 from cli.console import err, fail, out, plain
-from cli.server.api_models import Division, Entry, Season, SeasonDetail
+from cli.server.api_models import Division, Season, SeasonDetail
 from cli.server.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
 from engine.figures import counted
+from league.records.entries import Entry
 from league.states import SEASON_STEPS, SeasonState
 from league.terms import TERMS, Term
 
@@ -303,7 +304,7 @@ def _change(server: str, token: str, season: int, body: dict[str, Any], as_json:
         print_json(changed)
         return
     out.print(f"Season {season} is {plain(changed.state)}.")
-    sent = changed.model_dump(mode="json")
+    sent = changed.said
     for name in body:
         if name not in {"state", "divisions", "force"}:
             out.print(f"  {name}={plain(_shown(sent.get(name)))}")

@@ -18,14 +18,24 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from functools import cache
+from typing import Any, Self, TypeVar, cast
 
 import httpx
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import SchemaValidator, core_schema
 
 from cli.server import api_models as models
+from league.records import Record
+from league.records.bots import Bot, BuildLog, Version
+from league.records.entries import Challenge, Entry, Waiting
+from league.records.hosts import Workers
+from league.records.matches import EndingView, Match, MatchDetail
+from league.records.people import NewToken, Team, User
+from league.records.rankings import Leaderboard
+from league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
 
 API = "1.0"
 """The API that this client was written for. The server names its own in the header `Deadheat-API`; another first number
@@ -80,56 +90,56 @@ class Client:
 
     # --- Oneself.
 
-    def sign_up(self, name: str, password: str, code: str = "") -> models.User:
+    def sign_up(self, name: str, password: str, code: str = "") -> User:
         """A new author; `code`: the invitation, where one is needed."""
-        return self._ask(models.User, "POST", "/v1/users", json={"name": name, "password": password, "code": code})
+        return self._ask(User, "POST", "/v1/users", json={"name": name, "password": password, "code": code})
 
-    def issue_token(self, name: str, password: str, label: str = "token") -> models.NewToken:
+    def issue_token(self, name: str, password: str, label: str = "token") -> NewToken:
         """A new access token."""
         body = {"name": name, "password": password, "label": label}
-        return self._ask(models.NewToken, "POST", "/v1/tokens", json=body)
+        return self._ask(NewToken, "POST", "/v1/tokens", json=body)
 
     def revoke_token(self, token_id: int) -> None:
         """End one of one's own tokens."""
         self.call("DELETE", f"/v1/tokens/{token_id}")
 
-    def me(self) -> models.User:
+    def me(self) -> User:
         """Whose token this is."""
-        return self._ask(models.User, "GET", "/v1/users/me")
+        return self._ask(User, "GET", "/v1/users/me")
 
     # --- Bots and their versions.
 
-    def bots(self) -> list[models.Bot]:
+    def bots(self) -> list[Bot]:
         """One's own bots and those of one's teams."""
-        return self._items(models.Bot, "/v1/bots")
+        return self._items(Bot, "/v1/bots")
 
-    def own_bot(self, game: str, name: str) -> models.Bot:
+    def own_bot(self, game: str, name: str) -> Bot:
         """One's bot of that name, made if it is new."""
         for bot in self.bots():
             if bot.game == game and bot.name.lower() == name.lower():
                 return bot
-        return self._ask(models.Bot, "POST", "/v1/bots", json={"game": game, "name": name})
+        return self._ask(Bot, "POST", "/v1/bots", json={"game": game, "name": name})
 
-    def change_bot(self, bot_id: int, **change: Any) -> models.Bot:
+    def change_bot(self, bot_id: int, **change: Any) -> Bot:
         """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: its maker's)."""
-        return self._ask(models.Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
+        return self._ask(Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
 
-    def upload(self, bot_id: int, filename: str, content: bytes, progress: Progress | None = None) -> models.Version:
+    def upload(self, bot_id: int, filename: str, content: bytes, progress: Progress | None = None) -> Version:
         """A new version, to be built."""
         file = _Counted(content, progress)
-        return self._ask(models.Version, "POST", f"/v1/bots/{bot_id}/versions", files={"file": (filename, file)})
+        return self._ask(Version, "POST", f"/v1/bots/{bot_id}/versions", files={"file": (filename, file)})
 
-    def versions(self, bot_id: int) -> list[models.Version]:
+    def versions(self, bot_id: int) -> list[Version]:
         """The newest hundred, the newest first."""
-        return self._items(models.Version, f"/v1/bots/{bot_id}/versions")
+        return self._items(Version, f"/v1/bots/{bot_id}/versions")
 
-    def version(self, bot_id: int, number: int) -> models.Version:
+    def version(self, bot_id: int, number: int) -> Version:
         """One version as it is now."""
-        return self._ask(models.Version, "GET", f"/v1/bots/{bot_id}/versions/{number}")
+        return self._ask(Version, "GET", f"/v1/bots/{bot_id}/versions/{number}")
 
-    def build_log(self, bot_id: int, number: int) -> models.BuildLog:
+    def build_log(self, bot_id: int, number: int) -> BuildLog:
         """What the build and the trial match printed."""
-        return self._ask(models.BuildLog, "GET", f"/v1/bots/{bot_id}/versions/{number}/log")
+        return self._ask(BuildLog, "GET", f"/v1/bots/{bot_id}/versions/{number}/log")
 
     def source(self, bot_id: int, number: int) -> bytes:
         """What was uploaded, byte for byte."""
@@ -171,31 +181,31 @@ class Client:
         """Take an author off it."""
         self.call("DELETE", f"/v1/seasons/{season_id}/invitations/{author}")
 
-    def leaderboard(self, season_id: int) -> models.Leaderboard:
+    def leaderboard(self, season_id: int) -> Leaderboard:
         """The newest ranking."""
-        return self._ask(models.Leaderboard, "GET", f"/v1/seasons/{season_id}/leaderboard")
+        return self._ask(Leaderboard, "GET", f"/v1/seasons/{season_id}/leaderboard")
 
-    def enter(self, season_id: int, bot_id: int, body: Body | None = None) -> models.Entry:
+    def enter(self, season_id: int, bot_id: int, body: Body | None = None) -> Entry:
         """Let a bot take part, or say which version plays and behind which gate."""
-        return self._ask(models.Entry, "PUT", f"/v1/seasons/{season_id}/entries/{bot_id}", json=body or {})
+        return self._ask(Entry, "PUT", f"/v1/seasons/{season_id}/entries/{bot_id}", json=body or {})
 
-    def entries(self, season_id: int) -> Iterator[models.Entry]:
+    def entries(self, season_id: int) -> Iterator[Entry]:
         """Who takes part, and who is out, by bot."""
-        yield from self._pages(models.Entry, f"/v1/seasons/{season_id}/entries", {"limit": PAGE}, None)
+        yield from self._pages(Entry, f"/v1/seasons/{season_id}/entries", {"limit": PAGE}, None)
 
-    def assign_division(self, season_id: int, bot_id: int, division: int) -> models.Entry:
+    def assign_division(self, season_id: int, bot_id: int, division: int) -> Entry:
         """Put an entry into a division; organisers only."""
         body = {"division": division}
-        return self._ask(models.Entry, "PATCH", f"/v1/seasons/{season_id}/entries/{bot_id}", json=body)
+        return self._ask(Entry, "PATCH", f"/v1/seasons/{season_id}/entries/{bot_id}", json=body)
 
-    def challenges(self, season_id: int, bot_id: int) -> list[models.Challenge]:
+    def challenges(self, season_id: int, bot_id: int) -> list[Challenge]:
         """Versions at the entry's gate, the newest first."""
-        return self._items(models.Challenge, f"/v1/seasons/{season_id}/entries/{bot_id}/challenges")
+        return self._items(Challenge, f"/v1/seasons/{season_id}/entries/{bot_id}/challenges")
 
-    def waiting(self, season_id: int, bot_id: int, version: int) -> models.Waiting:
+    def waiting(self, season_id: int, bot_id: int, version: int) -> Waiting:
         """How long a version waits for its next result in a season, and why nothing more comes where it does not."""
         path = f"/v1/seasons/{season_id}/entries/{bot_id}/waiting"
-        return self._ask(models.Waiting, "GET", path, params={"version": version})
+        return self._ask(Waiting, "GET", path, params={"version": version})
 
     def change_entry(self, season_id: int, bot_id: int, verb: str, body: Body | None = None) -> None:
         """`verb`: withdraw, rejoin; for organisers, with a reason, disqualify, withdraw, reinstate."""
@@ -215,35 +225,35 @@ class Client:
         state: str = "",
         finished_since: datetime | None = None,
         limit: int | None = None,
-    ) -> Iterator[models.Match]:
+    ) -> Iterator[Match]:
         """The newest first; 0 and "": any. `finished_since`: what ended then or later, the last that ended first."""
         chosen: dict[str, Any] = {"season": season, "bot": bot, "state": state, "limit": min(limit or PAGE, PAGE)}
         chosen |= {"finished_since": finished_since and finished_since.isoformat()}
-        yield from self._pages(models.Match, "/v1/matches", chosen, limit)
+        yield from self._pages(Match, "/v1/matches", chosen, limit)
 
-    def match(self, match_id: int) -> models.MatchDetail:
+    def match(self, match_id: int) -> MatchDetail:
         """One match with its attempts and response times."""
-        return self._ask(models.MatchDetail, "GET", f"/v1/matches/{match_id}")
+        return self._ask(MatchDetail, "GET", f"/v1/matches/{match_id}")
 
     def transcript(self, match_id: int) -> bytes:
         """The record of a match that is done, JSON Lines."""
         return self.download(f"/v1/matches/{match_id}/transcript")
 
-    def endings(self, match_id: int) -> list[models.EndingView]:
+    def endings(self, match_id: int) -> list[EndingView]:
         """How one's own bots ended in a match, with their stderr."""
-        return self._items(models.EndingView, f"/v1/matches/{match_id}/logs")
+        return self._items(EndingView, f"/v1/matches/{match_id}/logs")
 
-    def rule_on_match(self, match_id: int, verb: str, reason: str) -> models.RuledOn:
+    def rule_on_match(self, match_id: int, verb: str, reason: str) -> RuledOn:
         """`verb`: void or restore; organisers only."""
-        return self._ask(models.RuledOn, "POST", f"/v1/matches/{match_id}/{verb}", json={"reason": reason})
+        return self._ask(RuledOn, "POST", f"/v1/matches/{match_id}/{verb}", json={"reason": reason})
 
-    def rejudge(self, match_id: int, reason: str) -> models.Rejudged:
+    def rejudge(self, match_id: int, reason: str) -> Rejudged:
         """Void a match and have it played again; organisers only."""
-        return self._ask(models.Rejudged, "POST", f"/v1/matches/{match_id}/rejudge", json={"reason": reason})
+        return self._ask(Rejudged, "POST", f"/v1/matches/{match_id}/rejudge", json={"reason": reason})
 
-    def held(self) -> models.HeldMatches:
+    def held(self) -> list[MatchDetail]:
         """Matches that wait for an organiser; organisers only."""
-        return self._ask(models.HeldMatches, "GET", "/v1/held-matches")
+        return self._items(MatchDetail, "/v1/held-matches")
 
     def decide(self, match_id: int, seat: int, reason: str) -> None:
         """A held match is lost by a seat; organisers only."""
@@ -255,21 +265,21 @@ class Client:
 
     # --- Appeals, announcements, the audit log.
 
-    def appeal(self, match_id: int, text: str) -> models.Appeal:
+    def appeal(self, match_id: int, text: str) -> Appeal:
         """Doubt a match of one's own bot."""
-        return self._ask(models.Appeal, "POST", f"/v1/matches/{match_id}/appeals", json={"text": text})
+        return self._ask(Appeal, "POST", f"/v1/matches/{match_id}/appeals", json={"text": text})
 
-    def appeals(self, *, season: int = 0, state: str = "") -> Iterator[models.Appeal]:
+    def appeals(self, *, season: int = 0, state: str = "") -> Iterator[Appeal]:
         """The newest first; an author's own, an organiser's all."""
-        yield from self._pages(models.Appeal, "/v1/appeals", {"season": season, "state": state, "limit": PAGE}, None)
+        yield from self._pages(Appeal, "/v1/appeals", {"season": season, "state": state, "limit": PAGE}, None)
 
-    def rule(self, appeal_id: int, body: Body) -> models.Appeal:
+    def rule(self, appeal_id: int, body: Body) -> Appeal:
         """Decide an appeal; organisers only."""
-        return self._ask(models.Appeal, "POST", f"/v1/appeals/{appeal_id}/ruling", json=body)
+        return self._ask(Appeal, "POST", f"/v1/appeals/{appeal_id}/ruling", json=body)
 
-    def announce(self, body: Body) -> models.Announcement:
+    def announce(self, body: Body) -> Announcement:
         """Tell everyone; organisers only."""
-        return self._ask(models.Announcement, "POST", "/v1/announcements", json=body)
+        return self._ask(Announcement, "POST", "/v1/announcements", json=body)
 
     def take_down(self, announcement_id: int) -> None:
         """Remove an announcement; organisers only."""
@@ -277,40 +287,40 @@ class Client:
 
     def audit(
         self, subject: str = "", *, oldest_first: bool = False, limit: int | None = None
-    ) -> Iterator[models.AuditRecord]:
+    ) -> Iterator[AuditRecord]:
         """Who decided what and why."""
         chosen = {"subject": subject, "oldest_first": "true" if oldest_first else "", "limit": min(limit or PAGE, PAGE)}
-        yield from self._pages(models.AuditRecord, "/v1/audit", chosen, limit)
+        yield from self._pages(AuditRecord, "/v1/audit", chosen, limit)
 
     # --- Teams, and the machines that play.
 
-    def teams(self) -> list[models.Team]:
+    def teams(self) -> list[Team]:
         """Those that one is in or invited to."""
-        return self._items(models.Team, "/v1/teams")
+        return self._items(Team, "/v1/teams")
 
-    def create_team(self, name: str) -> models.Team:
+    def create_team(self, name: str) -> Team:
         """A team with oneself as captain."""
-        return self._ask(models.Team, "POST", "/v1/teams", json={"name": name})
+        return self._ask(Team, "POST", "/v1/teams", json={"name": name})
 
-    def invite_to_team(self, team_id: int, name: str) -> models.Team:
+    def invite_to_team(self, team_id: int, name: str) -> Team:
         """Ask somebody to join; captains only."""
-        return self._ask(models.Team, "POST", f"/v1/teams/{team_id}/invitations", json={"name": name})
+        return self._ask(Team, "POST", f"/v1/teams/{team_id}/invitations", json={"name": name})
 
-    def join_team(self, team_id: int) -> models.Team:
+    def join_team(self, team_id: int) -> Team:
         """Accept an invitation."""
-        return self._ask(models.Team, "POST", f"/v1/teams/{team_id}/join")
+        return self._ask(Team, "POST", f"/v1/teams/{team_id}/join")
 
-    def leave_team(self, team_id: int, name: str) -> models.Team:
+    def leave_team(self, team_id: int, name: str) -> Team:
         """Leave, decline, or as captain remove somebody."""
-        return self._ask(models.Team, "DELETE", f"/v1/teams/{team_id}/members/{name}")
+        return self._ask(Team, "DELETE", f"/v1/teams/{team_id}/members/{name}")
 
-    def hand_over_team(self, team_id: int, captain: str) -> models.Team:
+    def hand_over_team(self, team_id: int, captain: str) -> Team:
         """Make another member captain."""
-        return self._ask(models.Team, "PATCH", f"/v1/teams/{team_id}", json={"captain": captain})
+        return self._ask(Team, "PATCH", f"/v1/teams/{team_id}", json={"captain": captain})
 
-    def workers(self) -> models.Workers:
+    def workers(self) -> Workers:
         """The machines that play; organisers only."""
-        return self._ask(models.Workers, "GET", "/v1/workers")
+        return self._ask(Workers, "GET", "/v1/workers")
 
     # --- How it is asked.
 
@@ -332,7 +342,7 @@ class Client:
         return _read(shape, self.call(method, path, **arguments))
 
     def _items(self, shape: type[Shape], path: str) -> list[Shape]:
-        return _read(list[shape], _of(self.call("GET", path), "items"))  # type: ignore[valid-type]
+        return [_read(shape, item) for item in _items(self.call("GET", path))]
 
     def _pages(self, shape: type[Shape], path: str, chosen: Mapping[str, Any], limit: int | None) -> Iterator[Shape]:
         """Items of page after page, at most `limit`."""
@@ -340,11 +350,11 @@ class Client:
         given = 0
         while True:
             page = self.call("GET", path, params=query)
-            for item in _read(list[shape], _of(page, "items")):  # type: ignore[valid-type]
+            for item in _items(page):
                 if given == limit:
                     return
                 given += 1
-                yield item
+                yield _read(shape, item)
             following = _of(page, "next")
             if not following or given == limit:
                 return
@@ -458,12 +468,44 @@ def _of(answer: Any, name: str) -> Any:
     return answer[name]
 
 
+def _items(answer: Any) -> list[Any]:
+    return _read(list[Any], _of(answer, "items"))
+
+
 def _read(shape: type[Shape], value: Any) -> Shape:
     try:
-        return TypeAdapter(shape).validate_python(value)
+        found: Shape = _reader(cast(Hashable, shape)).validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
         raise _strange(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if isinstance(found, Record):
+        object.__setattr__(found, "said", value)
+    return found
+
+
+@cache
+def _reader(shape: Any) -> SchemaValidator:
+    return SchemaValidator(_open(TypeAdapter(shape).core_schema))
+
+
+def _open(schema: Any) -> Any:
+    """The same schema for servers of other ages: a word that no enumeration of ours has stays text, and what may be
+    null is null where it is left out.
+    """
+    if isinstance(schema, list):
+        return [_open(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    opened = {name: _open(part) for name, part in schema.items()}
+    match schema.get("type"):
+        case "enum":
+            known = {name: part for name, part in opened.items() if name != "ref"}
+            return core_schema.union_schema(
+                [known, core_schema.str_schema()], mode="left_to_right", ref=schema.get("ref")
+            )
+        case "nullable":
+            return core_schema.with_default_schema(opened, default=None)
+    return opened
 
 
 def _strange(what: str) -> Refused:

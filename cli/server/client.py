@@ -24,6 +24,7 @@ from cli.console import ROOT, err, fail, out
 from cli.server import profiles
 from cli.server.api_client import API, Client, Refused
 from cli.server.api_models import Answer
+from league.records import Record
 
 LOCAL_SERVER = "http://127.0.0.1:8080"
 
@@ -166,12 +167,12 @@ def refuse(error: Refused) -> NoReturn:
     fail(message, NO_ANSWER if error.passing else REFUSED)
 
 
-def print_json(value: Answer | Mapping[str, Any]) -> None:
+def print_json(value: Record | Answer | Mapping[str, Any]) -> None:
     """One line of JSON, ASCII only: a terminal that it ends up in is not painted by anybody's name."""
-    print(json.dumps(value.model_dump(mode="json") if isinstance(value, Answer) else value), flush=True)
+    print(json.dumps(value if isinstance(value, Mapping) else value.said), flush=True)
 
 
-def print_json_lines(values: Iterable[Answer]) -> None:
+def print_json_lines(values: Iterable[Record | Answer]) -> None:
     """One line for each."""
     for value in values:
         print_json(value)

@@ -23,9 +23,10 @@ import typer
 from cli.author.entering import find_bot
 from cli.console import fail, out, plain
 from cli.server.api_client import PAGE, Client
-from cli.server.api_models import Match, SeatView, Version
 from cli.server.client import NO_ANSWER, AsJson, Server, Token, connect, print_json
 from engine.figures import points
+from league.records.bots import Version
+from league.records.matches import Match, SeatView
 
 POLL_SECONDS = 0.5
 """Between two looks, for each page that the first of them read."""
@@ -95,7 +96,7 @@ def _newest_build(client: Client, bot_id: int, patience: Patience, as_json: bool
         return
     for version in states(client, versions[0], patience):
         if as_json:
-            print_json({"event": "version", **version.model_dump(mode="json")})
+            print_json({"event": "version", **version.said})
         else:
             out.print(state_line(version))
 
@@ -200,7 +201,7 @@ class News:
 def tell(match: Match, bot_id: int, as_json: bool, version: int | None = None) -> None:
     """One match that ended, to stdout, as it was for that bot (or that version of it)."""
     if as_json:
-        print_json({"event": "match", **match.model_dump(mode="json")})
+        print_json({"event": "match", **match.said})
     else:
         word = verdict(match, bot_id, version)
         colour = {"won": "green", "lost": "red"}.get(word, "magenta")

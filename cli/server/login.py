@@ -96,7 +96,7 @@ def whoami(server: Server = "", token: Token = "", as_json: AsJson = False) -> N
         person = client.me()
         asked = client.server
     if as_json:
-        print_json({"server": asked, **person.model_dump(mode="json")})
+        print_json({"server": asked, **person.said})
     else:
         out.print(f"{plain(person.name)} ({plain(person.role)}) at {plain(asked)}", soft_wrap=True)
 

@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from pydantic import TypeAdapter
 from rich import box
 from rich.table import Table
 
 from cli.author.leaderboard import standings_table
 from cli.console import fail, out, plain, short
-from cli.server.api_models import Leaderboard
 from cli.server.client import visit
 from cli.statistics.recount import dice_of, recount_of
 from engine.figures import counted
 from league.beside import sentences, tally
+from league.records.rankings import Leaderboard
 
 if TYPE_CHECKING:
     from sqlmodel import Session
@@ -210,7 +211,8 @@ def _show_season(season_id: int, as_json: bool) -> None:
     if as_json:
         print(json.dumps(board))
         return
-    out.print(standings_table(Leaderboard.model_validate(board)))
+    unsaved = {"snapshot_id": None, "final": False, "created_at": None}
+    out.print(standings_table(TypeAdapter(Leaderboard).validate_python(board | unsaved)))
     out.print(f"{counted(board['totals']['rated'], 'game')}, log {found.log_sha256[:16]}")
     for sentence in sentences(board["fit"], board["seats"]):
         out.print(sentence, soft_wrap=True)

@@ -1,1 +1,21 @@
-"""What the league tells: one frozen class for each record, which use cases build, and HTTP and pages show."""
+"""What the league tells: one frozen class for each record, which use cases build, HTTP and pages show and the command
+line's client reads.
+
+A field is described where it is declared, and nowhere else: `api` takes these classes as response models, so that the
+OpenAPI document says it too. Only the standard library, pydantic, the engine's and the league's words are imported
+here, since every command of the client loads these modules.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Record:
+    """What all records are. `said`: the JSON that the client read this one from, with what it does not know itself;
+    unset in the league.
+    """
+
+    __slots__ = ("said",)
+
+    said: dict[str, Any]

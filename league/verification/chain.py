@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 GENESIS = "0" * 64
@@ -30,20 +29,6 @@ class Chained(Protocol):
     def data(self) -> str: ...
     @property
     def prev_sha256(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class AuditEntry:
-    """One record as everyone may read it. `data` is JSON as it was hashed; `at` ISO 8601."""
-
-    id: int
-    at: str
-    actor: str
-    action: str
-    subject: str
-    data: str
-    prev_sha256: str
-    sha256: str
 
 
 def record_sha256(record: Chained) -> str:

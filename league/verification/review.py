@@ -15,20 +15,19 @@ from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Prompt, Trans
 from engine.verdicts import Taken, used
 from league.blobs import Blobs
 from league.errors import BlobDamaged, BlobMissing
-from league.service.views.matches import MatchDetail
+from league.records.matches import MatchDetail
 from league.verification.agreement import disagreements, verdict
 
 log = logging.getLogger(__name__)
 
 
-def review(blobs: Blobs, detail: MatchDetail) -> dict[str, Any]:
+def review(blobs: Blobs, match: MatchDetail) -> dict[str, Any]:
     """Findings as JSON.
 
     ``verified`` (null where nobody can tell), ``problem`` (a clause, where that is not true), ``exchanges``;
     ``faults``: for each seat that failed its fault, command and time; ``replies``: for each seat the number of its
     answers, the slowest by own time and what the host took; ``attempts``: cause and evidence of each try at the match.
     """
-    match = detail.match
     found: dict[str, Any] = {
         "verified": None,
         "faults": [
@@ -45,7 +44,7 @@ def review(blobs: Blobs, detail: MatchDetail) -> dict[str, Any]:
         ],
         "attempts": [
             {"cause": attempt.cause, "detail": attempt.detail, "evidence": attempt.evidence}
-            for attempt in detail.attempts
+            for attempt in match.attempts
         ],
     }
     assert match.transcript_sha256 is not None, "only finished matches are looked at again"

@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
-from api import schemas
 from api.pages.author import appeal
 from api.pages.organiser import desk
+from api.schemas import seasons as schemas
 from league.service.bots.bots import bot_info
 from league.service.people.users import check_password
 from league.service.rankings.publishing import publish

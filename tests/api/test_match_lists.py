@@ -10,9 +10,10 @@ import pytest
 from api.pages import match, matches
 from engine.core import Result
 from engine.figures import points
+from league.records.matches import Match, SeatView
 from league.service.ground.audit import record
 from league.service.views import matches as league_matches
-from league.service.views.matches import MatchInfo, SeatInfo, match_detail
+from league.service.views.matches import match_detail
 from tests.api.site import Site
 from tests.api.test_matches import Played, transcript
 from tests.api.test_pages import HTML, page
@@ -84,9 +85,9 @@ def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch
     page(site, f"/seasons/1/matches?before={jobs[2].matches[0].match_id}", 422)  # it has not ended
 
 
-def detail(site: Site, number: int) -> MatchInfo:
+def detail(site: Site, number: int) -> Match:
     with site.world.db.reading() as session:
-        return match_detail(session, number).match
+        return match_detail(session, number)
 
 
 def test_a_list_that_did_not_change_is_304(site_of_three: Site) -> None:
@@ -185,5 +186,5 @@ def test_two_versions_of_one_bot_are_told_apart_wherever_they_met(site: Site) ->
 def test_no_two_seats_have_one_name(
     site_of_three: Site, seated: list[tuple[int, str, str, int]], names: list[str]
 ) -> None:
-    seats = tuple(SeatInfo(seat, *who, None, None, None, None) for seat, who in enumerate(seated))
+    seats = tuple(SeatView(seat, *who, None, None, None, None) for seat, who in enumerate(seated))
     assert dataclasses.replace(detail(site_of_three, 1), seats=seats).names == names

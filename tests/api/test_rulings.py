@@ -8,7 +8,8 @@ import json
 
 import pytest
 
-from league.verification.chain import GENESIS, AuditEntry, record_sha256
+from league.records.rulings import AuditRecord
+from league.verification.chain import GENESIS, record_sha256
 from tests.api.site import Site, bearer
 from tests.api.test_matches import Played
 
@@ -167,7 +168,7 @@ def test_the_audit_log_can_be_checked_by_anyone(played: Played) -> None:
     previous = GENESIS
     for record in records:
         assert record["prev_sha256"] == previous
-        assert record["sha256"] == record_sha256(AuditEntry(**record))
+        assert record["sha256"] == record_sha256(AuditRecord(**record))
         previous = record["sha256"]
 
 

@@ -74,7 +74,7 @@ def test_what_may_have_been_heard_is_not_said_twice(error: Any) -> None:
 def test_a_post_that_was_not_heard_is_said_again() -> None:
     line = Line(
         httpx.ConnectError("no"),
-        httpx.Response(201, json={"id": 3, "token": "dh_x", "expires_at": "2027-01-01T00:00:00Z"}),
+        httpx.Response(201, json={"id": 3, "token": "dh_x", "scope": "full", "expires_at": "2027-01-01T00:00:00Z"}),
     )
     with line.client() as client:
         assert client.issue_token("ada", "password").id == 3
@@ -84,6 +84,7 @@ def test_an_upload_that_was_not_heard_starts_again_from_its_beginning() -> None:
     got: list[bytes] = []
     version = {"id": 1, "bot_id": 1, "number": 1, "state": "uploaded", "filename": "bot.py", "size_bytes": 5}
     version |= {"sha256": "a", "language": "python", "reason": "", "attempt": 0, "built_at": None}
+    version |= {"entry": "main.py", "created_at": "2027-01-01T00:00:00Z"}
 
     def answer(request: httpx.Request) -> httpx.Response:
         got.append(request.read())
@@ -131,7 +132,17 @@ def test_somebody_else_who_answers_is_not_believed(answer: httpx.Response, sente
 def test_a_newer_server_of_the_same_api_is_understood() -> None:
     line = Line(httpx.Response(200, json=ME | {"colour": "red"}, headers={"Deadheat-API": "1.7"}))
     with line.client() as client:
-        assert client.me().model_dump()["colour"] == "red"
+        assert client.me().said["colour"] == "red"
+
+
+def test_words_of_a_newer_server_stay_text_and_what_an_older_one_leaves_out_is_null() -> None:
+    bot = {"id": 1, "game": "go", "name": "g", "author": "ada", "plays_people": True, "versions": 0}
+    bot |= {"description": "", "created_at": "2027-01-01T00:00:00Z"}
+    line = Line(httpx.Response(200, json=ME | {"role": "oracle"}), httpx.Response(200, json={"items": [bot]}))
+    with line.client() as client:
+        assert client.me().role == "oracle"
+        (found,) = client.bots()
+    assert (found.name, found.team, found.said) == ("g", None, bot)
 
 
 def test_an_answer_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import httpx
 import pytest
@@ -14,6 +14,7 @@ from api.edge import middleware
 from cli.server import api_client, api_models
 from cli.server.api_client import Client, Refused
 from league.config import Settings
+from league.records import Record
 
 SHAPES = [
     shape
@@ -47,7 +48,7 @@ def form(schema: dict[str, Any], schemas: dict[str, Any]) -> Any:
 def test_every_field_is_one_of_the_server(shape: type[api_models.Answer], document: dict[str, Any]) -> None:
     """The other way round there is nothing to hold: what a server adds, an older client hands on and does not need."""
     schemas = document["components"]["schemas"]
-    theirs = schemas.get(shape.__name__) or schemas[f"{shape.__name__}-Output"]
+    theirs = schemas[shape.__name__]
     ours = shape.model_json_schema()
     for name, field in ours["properties"].items():
         assert name in theirs["properties"], name
@@ -76,6 +77,21 @@ def requests_of(method: str) -> list[httpx.Request]:
     return asked
 
 
+def told(method: str) -> str | None:
+    """The name of the record that a method reads the answer, or each of its items, into."""
+    shape = get_type_hints(getattr(Client, method))["return"]
+    (item,) = get_args(shape) or (shape,)
+    return item.__name__ if isinstance(item, type) and issubclass(item, Record | api_models.Answer) else None
+
+
+def answers(operation: dict[str, Any], schemas: dict[str, Any]) -> set[str]:
+    """The names of what the server answers, and of its items."""
+    (answer,) = [response for status, response in operation["responses"].items() if status in {"200", "201", "202"}]
+    name = answer["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    items = schemas[name]["properties"].get("items", {}).get("items", {})
+    return {name, items.get("$ref", "").rpartition("/")[2]}
+
+
 METHODS = sorted(
     name
     for name, member in vars(Client).items()
@@ -98,6 +114,8 @@ def test_every_method_asks_for_something_that_the_server_has(method: str, docume
         (operation,) = [document["paths"][path][request.method.lower()] for path in fitting[:1]]
         known = {parameter["name"] for parameter in operation.get("parameters", ())}
         assert set(request.url.params) <= known, f"{request.url}"
+        record = told(method)
+        assert record is None or record in answers(operation, document["components"]["schemas"])
 
 
 def test_both_sides_name_the_same_api() -> None:

@@ -14,7 +14,8 @@ from api.cursors import write_cursor
 from cli.server.api_client import Client, Refused
 from cli.server.follow import OVERLAP, POLL_SECONDS, News, Patience, newest_end
 from league.jobs import SeriesJob
-from league.service.views.matches import SeatInfo, match_detail, matches
+from league.records.matches import SeatView
+from league.service.views.matches import match_detail, matches
 from league.tables import Match
 from tests.api.served import served
 from tests.api.site import Site
@@ -33,9 +34,9 @@ class Followed:
         self.jobs: list[SeriesJob] = [job for job in claimed if job is not None]
         assert len(self.jobs) == 3
 
-    def seats(self, job: SeriesJob) -> tuple[SeatInfo, ...]:
+    def seats(self, job: SeriesJob) -> tuple[SeatView, ...]:
         with self.world.db.reading() as session:
-            return match_detail(session, job.matches[0].match_id).match.seats
+            return match_detail(session, job.matches[0].match_id).seats
 
     def news(self, bot_id: int = 0) -> News:
         made = News(self.client, bot_id, 0, newest_end(self.client))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
 
 from cli.author import leaderboard
-from cli.server.api_models import Leaderboard, Standing
+from league.records.rankings import Leaderboard, Standing
 
 
 def standing(**chosen: Any) -> Standing:
@@ -18,17 +19,15 @@ def standing(**chosen: Any) -> Standing:
         "team": None, "version": 12, "elo": 1500.0, "low": 1300.0, "high": 1716.0, "games": 12345, "wins": 10000,
         "draws": 1000, "losses": 1345, "timeouts": 1, "other_faults": 22, "plackett_luce": None,
     }  # fmt: skip
-    return Standing.model_construct(**(usual | chosen))
+    return cast(Standing, SimpleNamespace(**(usual | chosen)))
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, *rows: Standing, ranks: str = "placement") -> list[str]:
     console = Console(width=80, file=io.StringIO())
     monkeypatch.setattr(leaderboard, "out", console)
-    board = Leaderboard.model_construct(
-        season_id=1, log_sha256="", config={"ranks": ranks}, rows=list(rows), totals=None
-    )
+    board = SimpleNamespace(season_id=1, log_sha256="", config={"ranks": ranks}, rows=list(rows), totals=None)
     with console.capture() as capture:
-        console.print(leaderboard.standings_table(board))
+        console.print(leaderboard.standings_table(cast(Leaderboard, board)))
     return capture.get().splitlines()
 
 

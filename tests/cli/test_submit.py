@@ -24,13 +24,14 @@ from starlette.types import Receive, Scope, Send
 from api.pages.render import lines
 from cli.console import visible
 from cli.server import follow
-from cli.server.api_models import Match
 from engine.core import STDERR_KEPT_BYTES
 from league.jobs import BuildJob, BuildOutcome, Ending, MatchOutcome, SeriesJob
+from league.records.matches import Match, SeatView
 from league.service.jobs.builds import claim_build, finish_build, note_build_log
 from league.service.rankings.standings import refit
 from league.service.seasons.entries import let_in
 from league.service.seasons.seasons import create_season
+from league.states import MatchState
 from tests.api.served import served
 from tests.api.site import Site
 from tests.api.test_matches import transcript
@@ -395,16 +396,12 @@ def test_at_a_gate_the_new_version_is_followed_on_whichever_seat(league: League)
     ],
 )
 def test_a_match_has_one_word_for_a_bot(ranks: tuple[int | None, ...], bots: tuple[int, ...], word: str) -> None:
-    seats: list[dict[str, object]] = [
-        {"seat": seat, "bot_id": bot_id, "bot": "b", "author": "a", "version": seat + 1}
-        | {"rank": rank, "points": None, "fault": None}
+    seats = tuple(
+        SeatView(seat, bot_id, "b", "a", seat + 1, None, rank, points=None, fault=None)
         for seat, (bot_id, rank) in enumerate(zip(bots, ranks, strict=True))
-    ]
-    rest = dict.fromkeys(("seed", "transcript_sha256", "finished_at", "uncounted", "repeats_id"))
-    state = "scheduled" if None in ranks else "done"
-    about = {"id": 1, "season_id": 1, "game": GAME, "state": state, "rated": True, "seats": seats}
-    about |= {"commitment": "", "deal": None, "attempt": 1}
-    match = Match.model_validate(rest | about)
+    )
+    state = MatchState.SCHEDULED if None in ranks else MatchState.DONE
+    match = cast(Match, SimpleNamespace(state=state, seats=seats))
     assert follow.verdict(match, 7) == word
     assert follow.verdict(match, 7, 1) == ("lost" if word == "v2 beat v1" else word)
 

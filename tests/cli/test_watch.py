@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import tempfile
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,14 +14,13 @@ import pytest
 import zstandard
 
 from cli.server.api_client import Client
-from cli.server.api_models import MatchDetail
 from engine.chance import commitment, season_seed
 from engine.games.yacht_auction import YachtAuction
 from engine.memory import MemoryTransport
 from engine.referee import run_match
 from engine.scenes import scenes
 from engine.transcript import Transcript, encode
-from league.service.views.matches import MatchInfo
+from league.records.matches import Match, MatchDetail
 from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, with_reply
 from tests.engine.busy import COUNTED, on_a_busy_host, third_attempt
 from tests.engine.busy import with_reply as with_that_reply
@@ -59,13 +58,13 @@ def test_a_forged_transcript_fails_with_the_exchange(transcript: Path, tmp_path:
 SECRET = bytes(32)
 
 
-def serve(monkeypatch: pytest.MonkeyPatch, match: MatchInfo, transcript: Transcript, secret: str | None = None) -> None:
+def serve(monkeypatch: pytest.MonkeyPatch, match: Match, transcript: Transcript, secret: str | None = None) -> None:
     """A server that says this of match 7 and of its season's secret, and serves that."""
     season = SimpleNamespace(dice_commitment=commitment(SECRET), dice_secret=secret)
     monkeypatch.setattr(Client, "season", lambda *_: season)
     content = encode(transcript)
     published = replace(match, transcript_sha256=hashlib.sha256(content).hexdigest())
-    shown = MatchDetail.model_validate(asdict(published) | {"not_played": "", "attempts": (), "latencies": ()})
+    shown = MatchDetail.of(published, "", (), ())
     monkeypatch.setattr(Client, "match", lambda *_: shown)
     monkeypatch.setattr(Client, "transcript", lambda *_: content)
 

@@ -9,7 +9,7 @@ import pytest
 
 from engine.core import Fault
 from engine.transcript import Transcript, decode
-from league.service.views.matches import FaultInfo, MatchInfo
+from league.records.matches import FaultView, Match
 from league.verification.agreement import disagreements, verdict
 from tests.league.told import labelled, told
 
@@ -23,7 +23,7 @@ def golden(name: str) -> Transcript:
 WON, FORFEITED = golden("yacht-auction"), golden("yacht-auction-forfeit")
 
 
-def with_seat(match: MatchInfo, seat: int, **changes: object) -> MatchInfo:
+def with_seat(match: Match, seat: int, **changes: object) -> Match:
     seats = list(match.seats)
     seats[seat] = replace(seats[seat], **changes)  # type: ignore[arg-type]
     return replace(match, seats=tuple(seats))
@@ -51,14 +51,14 @@ LIES = {
     "a fault hushed up": (FORFEITED, with_seat(told(FORFEITED), 0, fault=None), "and the league says none"),
     "a fault made up": (
         WON,
-        with_seat(told(WON), 0, fault=FaultInfo(Fault.TIMEOUT, "ROLL", 501, "")),
+        with_seat(told(WON), 0, fault=FaultView(Fault.TIMEOUT, "ROLL", 501, "")),
         "the fault of seat 1 is none in the transcript, and the league says timeout at ROLL",
     ),
 }
 
 
 @pytest.mark.parametrize(("transcript", "match", "sentence"), LIES.values(), ids=LIES)
-def test_whatever_a_league_says_otherwise_is_found(transcript: Transcript, match: MatchInfo, sentence: str) -> None:
+def test_whatever_a_league_says_otherwise_is_found(transcript: Transcript, match: Match, sentence: str) -> None:
     (found,) = disagreements(transcript, match)
     assert sentence in found
 

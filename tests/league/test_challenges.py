@@ -14,12 +14,13 @@ from sqlmodel import col, select
 from league import errors, sprt
 from league.jobs import SeriesJob
 from league.ratings import RatingConfig
+from league.records.entries import Challenge, Entry
 from league.service.course.states import set_season_state
 from league.service.people.person import Person
 from league.service.rankings.standings import leaderboard, refit
 from league.service.seasons import entries, gates
-from league.service.seasons.entries import EntryInfo, Gate, entry_info
-from league.service.seasons.gates import OPEN_CHALLENGES, ChallengeInfo, GateTerms
+from league.service.seasons.entries import Gate, entry_info
+from league.service.seasons.gates import OPEN_CHALLENGES, GateTerms
 from league.service.seasons.seasons import create_season, edit_season
 from league.service.views import matches as league_matches
 from league.states import ChallengeState, MatchState, Purpose, SeasonState, SeriesState
@@ -39,11 +40,11 @@ class Entrant:
         self.owner, self.bot_id = world.bot()
         self.enter(gate=gate)
 
-    def enter(self, number: int | None = None, gate: Gate = "keep", who: Person | None = None) -> EntryInfo:
+    def enter(self, number: int | None = None, gate: Gate = "keep", who: Person | None = None) -> Entry:
         with self.world.db.transaction() as session:
             return entries.enter(session, who or self.owner, self.season_id, self.bot_id, number, gate)
 
-    def entry(self) -> EntryInfo:
+    def entry(self) -> Entry:
         with self.world.db.reading() as session:
             return entry_info(session, self.season_id, self.bot_id)
 
@@ -53,7 +54,7 @@ class Entrant:
         self.world.build(version_id, program=program)
         return version_id
 
-    def challenges(self) -> list[ChallengeInfo]:
+    def challenges(self) -> list[Challenge]:
         with self.world.db.reading() as session:
             return gates.challenges(session, self.owner, self.season_id, self.bot_id)
 

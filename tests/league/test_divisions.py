@@ -10,6 +10,7 @@ import pytest
 from sqlmodel import select
 
 from league import errors
+from league.records.entries import Entry
 from league.records.seasons import Season as SeasonInfo
 from league.service.bots.bots import Upload, add_version, create_bot
 from league.service.course.states import set_season_state
@@ -22,7 +23,7 @@ from league.service.seasons.absence import disqualify, reinstate
 from league.service.seasons.admission import invite_to_season, invited_to_season
 from league.service.seasons.bot_changes import change_bot
 from league.service.seasons.divisions import assign_division, change_divisions, moved
-from league.service.seasons.entries import EntryInfo, enter, entries, entry_info, let_in
+from league.service.seasons.entries import enter, entries, entry_info, let_in
 from league.service.seasons.gates import GateTerms, challenges
 from league.service.seasons.seasons import create_season, season_info
 from league.states import Admission, ChallengeState, SeasonState
@@ -222,7 +223,7 @@ def entered(world: World, *gate: GateTerms) -> tuple[int, Person, int]:
     return season_id, owner, bot_id
 
 
-def entry_of(world: World, season_id: int, bot_id: int) -> EntryInfo:
+def entry_of(world: World, season_id: int, bot_id: int) -> Entry:
     with world.db.reading() as session:
         return entry_info(session, season_id, bot_id)
 

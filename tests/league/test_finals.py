@@ -27,11 +27,11 @@ from league.service.rankings.standings import leaderboard
 from league.service.rulings.rulings import rejudge_match
 from league.service.seasons import absence
 from league.service.seasons.divisions import assign_division
-from league.service.seasons.entries import enter, entries
+from league.service.seasons.entries import enter
 from league.service.seasons.seasons import create_season, season_info
 from league.service.views.matches import matches
 from league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
-from league.tables import Match, Participant, RatingSnapshot, Series
+from league.tables import Entry, Match, Participant, RatingSnapshot, Series
 from tests.league.world import GAME, World, abandoned, won
 
 ROUNDS = 200
@@ -93,7 +93,10 @@ def rows(world: World, season_id: int) -> list[dict[str, Any]]:
 
 def seeds(world: World, season_id: int) -> dict[int, int | None]:
     with world.db.reading() as session:
-        return {entry.version_id: entry.finals_seed for entry in entries(session, season_id)}
+        return {
+            entry.version_id: entry.finals_seed
+            for entry in session.exec(select(Entry).where(Entry.season_id == season_id))
+        }
 
 
 def pairings(world: World, season_id: int) -> list[tuple[int | None, frozenset[int]]]:

@@ -9,7 +9,7 @@ import pytest
 
 from engine.transcript import Transcript, decode, encode
 from league.blobs import Blobs
-from league.service.views.matches import AttemptInfo, MatchDetail
+from league.records.matches import AttemptView, MatchDetail
 from league.verification.review import review
 from tests.engine.busy import on_a_busy_host
 from tests.league.told import labelled, told
@@ -24,8 +24,8 @@ def golden(name: str) -> Transcript:
 
 
 def detail(transcript: Transcript, sha256: str) -> MatchDetail:
-    attempt = AttemptInfo(1, 1, None, "played", "", {"stolen_ms": 0}, START, START)
-    return MatchDetail(told(transcript, sha256), "", (attempt,), ())
+    attempt = AttemptView(1, 1, None, "played", "", None, {"stolen_ms": 0}, START, START)
+    return MatchDetail.of(told(transcript, sha256), "", (attempt,), ())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -114,7 +114,7 @@ def test_a_rejudged_match_is_played_again_in_the_same_seats_with_dice_of_its_own
     with world.db.reading() as session:
         old, new = session.get_one(Match, match_id), session.get_one(Match, again)
         assert old.seed != new.seed and new.commitment == commitment(new.seed)
-        assert match_detail(session, again).match.seed is None
+        assert match_detail(session, again).seed is None
         assert old.state is MatchState.DONE, "a result is never overwritten"
         seats: dict[int, list[tuple[int, int]]] = {match_id: [], again: []}
         for row in session.exec(select(Participant).where(col(Participant.match_id).in_(list(seats)))):
@@ -275,7 +275,7 @@ def test_a_match_that_we_failed_to_play_is_played_again(world: World) -> None:
     with world.db.transaction() as session:
         assert refit(session, season)
         assert leaderboard(session, season).standings["totals"]["rated"] == 2
-        assert match_detail(session, again).match.repeats_id == lost.match_id
+        assert match_detail(session, again).repeats_id == lost.match_id
 
 
 def test_if_it_fails_again_it_can_be_tried_again(world: World) -> None:

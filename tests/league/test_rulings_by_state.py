@@ -116,7 +116,7 @@ def test_an_appeal_is_upheld_while_the_season_goes_on(court: Court, remedy: Reme
     ruled = court.rule(appeals.rule, court.appeal, uphold=True, ruling="right", remedy=remedy)
     assert ruled.state is AppealState.UPHELD
     with court.world.db.reading() as session:
-        why = match_detail(session, court.match).match.uncounted
+        why = match_detail(session, court.match).uncounted
     assert (why is None) == (remedy is Remedy.NONE)
     assert court.refused(appeals.rule, court.appeal, uphold=False, ruling="twice").code == "wrong-state"
 

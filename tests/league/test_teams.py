@@ -8,11 +8,11 @@ import pytest
 from sqlmodel import Session
 
 from league import errors
+from league.records.people import Team
 from league.service.bots.bots import Upload, add_version, bot_info, bots_of, build_log, create_bot, own_bot
 from league.service.people.person import Person
 from league.service.people.teams import (
     MAX_MEMBERS,
-    TeamInfo,
     create_team,
     hand_over_team,
     invite_to_team,
@@ -39,7 +39,7 @@ def add(world: World, captain: Person, team_id: int, who: Person) -> None:
         join_team(session, who, team_id)
 
 
-def shown(world: World, team_id: int, asker: Person | None = None) -> TeamInfo:
+def shown(world: World, team_id: int, asker: Person | None = None) -> Team:
     with world.db.reading() as session:
         return team_info(session, team_id, asker)
 

@@ -153,6 +153,6 @@ def test_an_author_is_told_of_a_failed_build_without_inner_words(world: World) -
         release_build(session, job, "OperationalError", INNER)
     with world.db.reading() as session:
         version = session.get_one(BotVersion, version_id)
-        _, tries = build_log(session, owner, bot_id, version.number)
+        tries = build_log(session, owner, bot_id, version.number).tries
     assert version.reason.endswith(UNKNOWN)
     assert [tried.detail for tried in tries] == [UNKNOWN]

@@ -9,12 +9,12 @@ from sqlmodel import Session, select
 from league.database import now
 from league.jobs import Failure, Host, SeriesJob
 from league.service.rankings.standings import refit
-from league.service.seasons.entries import enter, entry_info
+from league.service.seasons.entries import enter
 from league.service.series.carrying_out import release_series
 from league.service.series.planning import add_series
 from league.service.series.turns import HEAD_STARTS, claim_next_series
 from league.states import Precedence, SeriesState
-from league.tables import Season, Series
+from league.tables import Entry, Season, Series
 from tests.league.world import World
 
 MINUTE = 60
@@ -50,14 +50,15 @@ def test_a_newcomers_first_match_is_played_before_a_backlog(world: World) -> Non
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
         enter(session, owner, season_id, bot_id)
-        newcomer = entry_info(session, season_id, bot_id)
+        entered = select(Entry.version_id).where(Entry.season_id == season_id, Entry.bot_id == bot_id)
+        newcomer = session.exec(entered).one()
     seated: list[bool] = []
     while not any(seated):
         assert len(seated) < 4, "its series is planned as soon as there is room, and then it is next"
         job = claim(world, messages.popleft())
         assert job is not None
         assert world.finish(job)
-        seated.append(newcomer.version_id in job.matches[0].seats)
+        seated.append(newcomer in job.matches[0].seats)
         messages.extend(world.tick())
     assert len(messages) > 10
 

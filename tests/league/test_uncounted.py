@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
+from league.records.matches import MatchDetail
 from league.service.bots.bots import bot_info
 from league.service.course.states import set_season_state
 from league.service.ground.counting import counts
@@ -15,7 +16,7 @@ from league.service.jobs.sweep import sweep
 from league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from league.service.seasons.absence import disqualify
 from league.service.seasons.seasons import season_progress
-from league.service.views.matches import MatchDetail, match_detail, matches
+from league.service.views.matches import match_detail, matches
 from league.states import MatchState, SeasonState
 from league.tables import Match, Participant
 from league.words import Uncounting
@@ -55,23 +56,23 @@ def agrees(world: World, season_id: int) -> None:
 def test_a_voided_match_says_so_until_it_is_restored(world: World, season: int) -> None:
     assert rule(world, void_match, 1, "a cosmic ray")
     assert not rule(world, void_match, 1, "another one"), "it was void already"
-    why = detail(world, 1).match.uncounted
+    why = detail(world, 1).uncounted
     assert why is not None
     assert why.cause is Uncounting.VOIDED
     assert why.sentence.endswith("a cosmic ray")
     agrees(world, season)
     assert rule(world, restore_match, 1, "it was none")
     assert not rule(world, restore_match, 1, "it was none"), "it counted already"
-    assert detail(world, 1).match.uncounted is None
+    assert detail(world, 1).uncounted is None
 
 
 def test_a_rejudged_match_leads_to_the_one_in_its_place_and_back(world: World, season: int) -> None:
     second = rule(world, rejudge_match, 1, "the host was late")
-    why = detail(world, 1).match.uncounted
+    why = detail(world, 1).uncounted
     assert why is not None
     assert (why.cause, why.rejudged_id) == (Uncounting.REJUDGED, second)
-    assert detail(world, second).match.repeats_id == 1
-    assert detail(world, second).match.uncounted is None, "it is not played yet: nothing is said of it"
+    assert detail(world, second).repeats_id == 1
+    assert detail(world, second).uncounted is None, "it is not played yet: nothing is said of it"
     world.clock.turn(60)
     with world.db.transaction() as session:
         (series_id,) = sweep(session).series_ids
@@ -80,7 +81,7 @@ def test_a_rejudged_match_leads_to_the_one_in_its_place_and_back(world: World, s
     assert world.finish(job)
     third = rule(world, rejudge_match, second, "late again")
     for match_id, later in ((1, second), (second, third)):
-        told = detail(world, match_id).match.uncounted
+        told = detail(world, match_id).uncounted
         assert told is not None
         assert told.rejudged_id == later
     agrees(world, season)
@@ -107,7 +108,7 @@ def test_a_match_without_a_winner_and_one_at_a_gate_do_not_count(world: World) -
     job = world.claim(series_id)
     assert job is not None
     assert world.finish(job, [forfeited(job.matches[0], 0, 1), won(job.matches[1])])
-    why = detail(world, job.matches[0].match_id).match.uncounted
+    why = detail(world, job.matches[0].match_id).uncounted
     assert why is not None
     assert why.cause is Uncounting.NO_WINNER
     entrant = Entrant(world)
@@ -116,7 +117,7 @@ def test_a_match_without_a_winner_and_one_at_a_gate_do_not_count(world: World) -
     job = world.claim(gate)
     assert job is not None
     assert world.finish(job)
-    why = detail(world, job.matches[0].match_id).match.uncounted
+    why = detail(world, job.matches[0].match_id).uncounted
     assert why is not None
     assert why.cause is Uncounting.GATE
     agrees(world, season_id)
@@ -137,6 +138,6 @@ def test_a_match_that_was_not_played_says_why_not(world: World) -> None:
     assert detail(world, ids[first]).not_played == "The service failed at every attempt, the last time by host-unknown."
     again = rule(world, rejudge_match, ids[first], "the host is well again")
     assert detail(world, ids[first]).not_played.endswith(f"It is played again as match {again}.")
-    assert detail(world, again).match.repeats_id == ids[first]
+    assert detail(world, again).repeats_id == ids[first]
     assert detail(world, ids[second]).not_played == "A bot of this series was taken out."
     assert detail(world, ids[third]).not_played == "The season closed before this series was played."

@@ -7,6 +7,7 @@ from sqlmodel import select
 
 from league.errors import BadSetting, NotAllowed, Unsettled, WrongState
 from league.jobs import Failure, Host, SeriesJob
+from league.records.rulings import VersionVoids
 from league.service.course.states import set_season_state
 from league.service.ground.audit import audit_log
 from league.service.jobs.sweep import sweep
@@ -18,7 +19,7 @@ from league.service.series.carrying_out import claim_series, finish_series
 from league.service.series.hosts import due_check, host_arrives, host_seen, record_check, turn_away
 from league.service.views import voids
 from league.service.views.matches import match_detail
-from league.service.views.voids import Share, VersionVoids, excesses, season_voids
+from league.service.views.voids import Share, excesses, season_voids
 from league.states import Fitness, MatchState, SeasonState, SeriesState
 from league.tables import Attempt, Match, Participant, Series, WorkerHost
 from tests.league.world import World, void, won
@@ -163,7 +164,7 @@ def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World
     match_id = held(world)
     with world.db.reading() as session:
         (found,) = held_matches(session, world.boss)
-    assert found.match.id == match_id
+    assert found.id == match_id
     assert [(line.cause, line.seat, line.seed_number) for line in found.attempts] == [
         ("host-memory", 0, 1),
         ("host-memory", 0, 2),
@@ -292,7 +293,7 @@ def test_void_attempts_are_counted_by_the_version_that_was_to_answer(world: Worl
         assert finish_series(session, job, f"{world.host.name}:7", outcomes)
     with world.db.reading() as session:
         (found,) = season_voids(session, world.boss, 1)
-    excess = found.excess
+    excess = found
     assert (excess.version_id, excess.attempts, excess.voids) == (second.seats[1], 2, 1)
     assert (excess.by_machine, found.match_ids) == ({1: 1}, (second.match_id,))
 
@@ -321,7 +322,7 @@ def test_a_series_that_fails_as_a_whole_is_counted_to_its_versions_once_for_a_ma
     found = failed(world, cause)
     assert len(found) == 2
     for one in found:
-        assert (one.excess.attempts, one.excess.voids, one.excess.by_machine) == (1, 1, {1: 1})
+        assert (one.attempts, one.voids, one.by_machine) == (1, 1, {1: 1})
         assert one.match_ids == (matches(world)[0].id,), "where the ledger of the series is shown"
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from league.errors import NotFound
+from league.records.entries import Waiting
 from league.service.course.states import set_season_state
 from league.service.people.person import Person
 from league.service.seasons import entries
 from league.service.seasons.absence import withdraw
-from league.service.views.waiting import NOT_LATELY, NOTHING_PLAYED, Waiting, waiting
+from league.service.views.waiting import NOT_LATELY, NOTHING_PLAYED, waiting
 from league.states import Precedence, SeasonState
 from league.tables import Series
 from tests.league.world import World

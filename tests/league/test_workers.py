@@ -6,13 +6,13 @@ import pytest
 from sqlmodel import col, select
 
 from league.jobs import Failure, Host, SeriesJob
+from league.records.hosts import Worker
 from league.service.bots.bots import versions_of
 from league.service.jobs.sweep import sweep
 from league.service.series.carrying_out import claim_series, release_series
 from league.service.series.hosts import (
     FORGET_DAYS,
     RECHECK_SECONDS,
-    HostInfo,
     due_check,
     host_arrives,
     host_seen,
@@ -52,7 +52,7 @@ def claim(world: World, series: int, host: Host) -> SeriesJob | None:
         return claim_series(session, series, "w", host)
 
 
-def info(world: World, host: Host) -> HostInfo:
+def info(world: World, host: Host) -> Worker:
     with world.db.reading() as session:
         return next(found for found in hosts(session) if found.name == host.name)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from engine.chance import commitment
 from engine.transcript import Transcript
-from league.service.views.matches import FaultInfo, MatchInfo, SeatInfo
+from league.records.matches import FaultView, Match, SeatView
 from league.states import MatchState
 from league.verification.agreement import player
 from tests.league.world import START
@@ -20,9 +20,9 @@ def labelled(transcript: Transcript) -> Transcript:
     return replace(transcript, about={"match": NUMBER, "players": players})
 
 
-def told(transcript: Transcript, sha256: str = "") -> MatchInfo:
+def told(transcript: Transcript, sha256: str = "") -> Match:
     """The match that `labelled` is of."""
-    return MatchInfo(
+    return Match(
         id=NUMBER,
         season_id=1,
         series_id=1,
@@ -42,11 +42,11 @@ def told(transcript: Transcript, sha256: str = "") -> MatchInfo:
     )
 
 
-def _seat(transcript: Transcript, seat: int) -> SeatInfo:
+def _seat(transcript: Transcript, seat: int) -> SeatView:
     result, fault = transcript.result, None
     if seat in result.faults:
         last = transcript.last_prompt(seat)
         assert last is not None
-        fault = FaultInfo(result.faults[seat], last.message.command, last.reply.own_ns / 1e6, "")
+        fault = FaultView(result.faults[seat], last.message.command, last.reply.own_ns / 1e6, "")
     points = None if result.points is None else str(result.points[seat])
-    return SeatInfo(seat, 1 + seat, f"bot{seat}", "ada", 1, None, result.ranks[seat], points, fault)
+    return SeatView(seat, 1 + seat, f"bot{seat}", "ada", 1, None, result.ranks[seat], points, fault)

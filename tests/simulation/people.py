@@ -56,7 +56,7 @@ def _rule(now: Simulator, session: Session) -> None:
 def _answer(now: Simulator, session: Session) -> None:
     held = held_matches(session, BOSS)
     if held:
-        match = now.chance.choice(held).match
+        match = now.chance.choice(held)
         if now.happens(0.4):
             rejudge_match(session, BOSS, match.id, "storm")
         elif now.happens(0.5):

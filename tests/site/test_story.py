@@ -19,8 +19,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from cli.server.api_client import Client
-from cli.server.api_models import Match
 from cli.server.follow import wait_for_build
+from league.records.matches import Match
 from tests.api.site import zipped
 from tests.deployment import ROOT, Deployment, serving
 from tests.site.conftest import EXPECT_MS, Open, keeps_out, watched

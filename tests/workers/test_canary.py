@@ -12,7 +12,8 @@ import pytest
 from sqlmodel import func, select
 
 from engine.core import Fault, Message, Reply, TransportError
-from league.service.series.hosts import HostInfo, hosts
+from league.records.hosts import Worker
+from league.service.series.hosts import hosts
 from league.states import Fitness, SeriesState
 from league.tables import Attempt, Match, Series
 from sandbox import pipes
@@ -31,7 +32,7 @@ GUILTY = {order.line for order in ORDERS if order.guilty}
 INNOCENT = {order.line for order in ORDERS} - GUILTY
 
 
-def info(world: World) -> HostInfo:
+def info(world: World) -> Worker:
     with world.db.reading() as session:
         (found,) = hosts(session)
         return found
@@ -48,7 +49,7 @@ def state(world: PlayingWorld, series_id: int) -> SeriesState:
         return session.get_one(Series, series_id).state
 
 
-def settled(world: PlayingWorld) -> HostInfo:
+def settled(world: PlayingWorld) -> Worker:
     """Play canaries until one has an end: on a busy host all attempts at one may be void."""
     for _ in range(10):
         before = info(world).canary_voids

@@ -18,7 +18,8 @@ from sqlmodel import delete
 from cli.operator.deployment import _end_fitness
 from league.config import HEARTBEAT_SECONDS
 from league.jobs import Host
-from league.service.series.hosts import RECHECK_SECONDS, HostInfo, hosts, record_canary
+from league.records.hosts import Worker
+from league.service.series.hosts import RECHECK_SECONDS, hosts, record_canary
 from league.states import Fitness
 from league.tables import WorkerHost
 from sandbox.box import SandboxError
@@ -34,7 +35,7 @@ GOOD = judged(Facts())
 WRONG = judged(replace(Facts(), convicted=1))
 
 
-def info(world: World) -> HostInfo:
+def info(world: World) -> Worker:
     with world.db.reading() as session:
         (found,) = hosts(session)
         return found

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
-from api import schemas
 from api.deps import Id, Shared
 from api.edge import sessions
 from api.pages.forms import (
@@ -27,6 +26,9 @@ from api.pages.forms import (
     private,
 )
 from api.routes.tokens import checked_person
+from api.schemas import base
+from api.schemas import people as schemas
+from api.schemas.bots import BotRequest
 from api.services import Services
 from engine.games import GAMES
 from league.database import now
@@ -69,7 +71,7 @@ SCOPES = {
 class TokenForm(BaseModel):
     """A token made by who is signed in."""
 
-    label: schemas.Label
+    label: base.Label
     scope: Scope
     days: schemas.TokenDays
 
@@ -150,7 +152,7 @@ def create_bot(shared: Shared, posted: Submitted) -> Response:
     """A bot, and on to its first upload."""
 
     def act() -> Response:
-        body = checked(schemas.BotRequest, posted.fields)
+        body = checked(BotRequest, posted.fields)
         with shared.db.transaction() as session:
             bot = bots.create_bot(session, posted.visit.person, body.game, body.name, body.team_id)
         return onward(f"/bots/{bot.id}/upload")

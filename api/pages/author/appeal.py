@@ -57,7 +57,7 @@ def withdraw(shared: Shared, posted: Submitted, match_id: Id, appeal_id: Id) -> 
 
 def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint | None) -> Response:
     with shared.db.reading() as session:
-        match = match_detail(session, match_id).match
+        match = match_detail(session, match_id)
         appeals = league_appeals.appeals(session, visit.person, match_id=match_id, limit=SHOWN)
         own = {
             item.id for item in league_appeals.appeals(session, visit.person, match_id=match_id, own=True, limit=SHOWN)

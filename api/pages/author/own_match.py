@@ -22,17 +22,9 @@ from engine.scenes import scenes
 from engine.transcript import Exchange, Prompt, Transcript
 from engine.verdicts import VERDICTS, Taken, Verdict, evidence_words, hint, last_exchanges, place, slowest, took
 from league.errors import WITHHELD, NotFound
+from league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail, SeatView
 from league.service.views import matches
-from league.service.views.matches import (
-    AttemptInfo,
-    EndingInfo,
-    LatencyInfo,
-    MatchDetail,
-    MatchInfo,
-    SeatInfo,
-    match_detail,
-    own_seats,
-)
+from league.service.views.matches import match_detail, own_seats
 
 router = APIRouter(include_in_schema=False)
 
@@ -70,11 +62,11 @@ class Failure:
 class OwnSeat:
     """A seat of the asker's, with everything that is told of it."""
 
-    seat: SeatInfo
+    seat: SeatView
     ended: str
     failure: Failure | None
-    ending: EndingInfo | None
-    latencies: tuple[LatencyInfo, ...]
+    ending: EndingView | None
+    latencies: tuple[LatencyView, ...]
     slowest: tuple[Prompt, ...]
     taken: Taken
     lines: tuple[Line, ...]
@@ -87,12 +79,12 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
         seated = own_seats(session, visit.person, match_id)
         endings = {found.seat: found for found in matches.endings(session, visit.person, match_id)}
         detail = match_detail(session, match_id)
-    transcript = transcript_of(shared, detail.match)
-    moves = scenes(transcript, detail.match.names) if transcript else []
+    transcript = transcript_of(shared, detail)
+    moves = scenes(transcript, detail.names) if transcript else []
     faults = {scene.fault: (number, scene.round) for number, scene in enumerate(moves) if scene.fault is not None}
     own = [
         _own(detail, seat, endings.get(seat.seat), transcript, faults.get(seat.seat))
-        for seat in detail.match.seats
+        for seat in detail.seats
         if seat.seat in seated
     ]
     return private(
@@ -100,7 +92,7 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
         "own-match.html",
         visit,
         None,
-        match=detail.match,
+        match=detail,
         not_played=detail.not_played,
         withheld=WITHHELD,
         own=own,
@@ -125,8 +117,8 @@ def own_stderr(shared: Shared, visit: Visiting, match_id: Id, seat: _Seat) -> Re
 
 def _own(
     detail: MatchDetail,
-    seat: SeatInfo,
-    ending: EndingInfo | None,
+    seat: SeatView,
+    ending: EndingView | None,
     transcript: Transcript | None,
     at: _Where | None,
 ) -> OwnSeat:
@@ -142,7 +134,7 @@ def _own(
         )
     return OwnSeat(
         seat=seat,
-        ended=_ended(detail.match, number),
+        ended=_ended(detail, number),
         failure=failure,
         ending=ending,
         latencies=tuple(row for row in detail.latencies if row.seat == number),
@@ -152,7 +144,7 @@ def _own(
     )
 
 
-def _ended(match: MatchInfo, seat: int) -> str:
+def _ended(match: Match, seat: int) -> str:
     """The result of a match that is done, as a sentence; else empty."""
     ranks = [other.rank for other in match.seats if other.rank is not None]
     if len(ranks) < len(match.seats):
@@ -165,7 +157,7 @@ def _ended(match: MatchInfo, seat: int) -> str:
     return f"{ended[:1].upper()}{ended[1:]}.{scored}"
 
 
-def _convictions(attempts: Sequence[AttemptInfo], seat: int) -> Iterator[str]:
+def _convictions(attempts: Sequence[AttemptView], seat: int) -> Iterator[str]:
     """What the judge's counters said when this seat missed a deadline, as sentences."""
     for attempt in attempts:
         found = attempt.evidence.get("timeouts") if attempt.cause == "played" else None

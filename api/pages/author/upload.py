@@ -12,12 +12,14 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from api import schemas
 from api.deps import Id, Shared
 from api.edge import sessions
 from api.edge.multipart import receive_file
 from api.pages.forms import Complaint, Fields, Submitted, Visit, Visiting, attempt, checked, onward, private
 from api.routes.versions import Number, accept_upload
+from api.schemas import base
+from api.schemas import bots as schemas
+from api.schemas.entries import EntryRequest
 from api.services import Services
 from league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
 from league.service.seasons.absence import rejoin, withdraw
@@ -34,7 +36,7 @@ NOTHING: Fields = {}
 class BotForm(BaseModel):
     """A bot's name and what is said of it."""
 
-    name: schemas.Name
+    name: base.Name
     description: schemas.Description = ""
 
 
@@ -87,9 +89,11 @@ def version(shared: Shared, visit: Visiting, bot_id: Id, number: Number) -> Resp
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
         found = version_info(session, visit.person, bot_id, number)
-        log, tries = build_log(session, visit.person, bot_id, number)
+        log = build_log(session, visit.person, bot_id, number)
     underway = found.state in UNDERWAY
-    return private(shared, "version.html", visit, None, bot=bot, version=found, log=log, tries=tries, underway=underway)
+    return private(
+        shared, "version.html", visit, None, bot=bot, version=found, log=log.log, tries=log.tries, underway=underway
+    )
 
 
 @router.post("/seasons/{season_id}/{verb}")
@@ -100,7 +104,7 @@ def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb
     def act() -> Response:
         with shared.db.transaction() as session:
             if verb == "enter":
-                body = checked(schemas.EntryRequest, posted.fields)
+                body = checked(EntryRequest, posted.fields)
                 enter(session, person, season_id, bot_id, body.version)
             elif verb == "withdraw":
                 withdraw(session, person, season_id, bot_id)

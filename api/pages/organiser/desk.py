@@ -15,11 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
-from api import schemas
 from api.deps import MAX_ID, Id, Shared
 from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
 from api.pages.organiser import season_form
+from api.schemas import base
 from api.schemas import rulings as shapes
+from api.schemas import seasons as schemas
+from api.schemas.entries import EntryChange
 from api.services import Services
 from engine.games import GAMES
 from league.service.course.open_matters import season_unfinished
@@ -96,7 +98,7 @@ class StateForm(BaseModel):
 class NameForm(BaseModel):
     """Somebody."""
 
-    name: schemas.Name
+    name: base.Name
 
 
 class NewcomerForm(BaseModel):
@@ -109,10 +111,10 @@ class NewcomerForm(BaseModel):
 class BotForm(BaseModel):
     """A bot by its number."""
 
-    bot: schemas.RowId
+    bot: base.RowId
 
 
-class Listed(schemas.Query):
+class Listed(base.Query):
     """Which of a season's entries are shown; the forms in their rows come back to the same."""
 
     model_config = ConfigDict(extra="ignore")
@@ -141,7 +143,7 @@ def desk(shared: Shared, visit: Visiting, after: Annotated[int, Query(ge=0, le=M
 
 
 @router.get("/seasons/new")
-def new_season(shared: Shared, visit: Visiting, previous: Annotated[schemas.RowId | None, Query()] = None) -> Response:
+def new_season(shared: Shared, visit: Visiting, previous: Annotated[base.RowId | None, Query()] = None) -> Response:
     """The form of a new season; with `previous` of one that continues that season."""
     return _new_season(shared, visit, previous, None)
 
@@ -326,7 +328,7 @@ def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id
     """Put an entry into another division."""
 
     def act() -> Response:
-        number = checked(schemas.EntryChange, posted.fields).division
+        number = checked(EntryChange, posted.fields).division
         with shared.db.transaction() as session:
             league_divisions.assign_division(session, posted.visit.person, season_id, bot_id, number)
         return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
@@ -378,11 +380,11 @@ def _desk(shared: Services, visit: Visit, complaint: Complaint | None, after: in
             "held_in_all": sum(held_by_game(session).values()),
         }
         values["flagged"] = [
-            item
+            (season.id, season.name, item)
             for season in values["seasons"]
             if season.state in IN_PLAY
             for item in season_voids(session, visit.person, season.id, LEAST_VOIDS)
-            if item.excess.flagged
+            if item.flagged
         ]
     named = [(season.id, season.name) for season in values["seasons"]]
     return private(

@@ -7,9 +7,9 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
-from api import schemas
 from api.deps import Shared
 from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
+from api.schemas import base
 from api.schemas import rulings as shapes
 from api.services import Services
 from league.database import now
@@ -39,10 +39,14 @@ def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
         conditions = league_conditions.conditions(session, visit.person)
         hosts = hosts_for(session, visit.person)
         going_on = seasons_going_on(session)
-        voids = [item for season in going_on for item in season_voids(session, visit.person, season)]
         held = sum(held_by_game(session).values())
         standing = queues(session)
         names = {season.id: season.name for season in seasons(session)}
+        voids = [
+            (season, names.get(season, str(season)), item)
+            for season in going_on
+            for item in season_voids(session, visit.person, season)
+        ]
         at = now(session)
     return private(
         shared,
@@ -52,7 +56,7 @@ def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
         conditions=conditions,
         hosts=hosts,
         standing=standing,
-        voids=sorted(voids, key=lambda item: item.excess.p_value)[:MOST_VOIDS],
+        voids=sorted(voids, key=lambda found: found[2].p_value)[:MOST_VOIDS],
         held=held,
         ended={how: count for how, count in standing.exhibitions_ended.items() if count},
         rankings=[
@@ -68,13 +72,13 @@ def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
 class BanForm(shapes.Reason):
     """Whose account is to end, and why."""
 
-    name: schemas.Name
+    name: base.Name
 
 
 class NameForm(BaseModel):
     """Somebody."""
 
-    name: schemas.Name
+    name: base.Name
 
 
 @router.get("/operator/accounts")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from league.records.bots import Bot as BotInfo
+from league.records.bots import BuildLog, BuildTry
+from league.records.bots import Version as VersionInfo
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -30,25 +33,6 @@ MAX_VERSIONS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class BotInfo:
-    """A bot as everyone may see it. `author` made it; with a `team` it is every member's. `plays_people`: people may
-    play against it (`league.service.jobs.exhibitions`). `retired_at`: since when its author has retired it.
-    """
-
-    id: int
-    game: str
-    name: str
-    author: str
-    team_id: int | None
-    team: str | None
-    plays_people: bool
-    versions: int
-    description: str
-    retired_at: datetime | None
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Upload:
     """An inspected upload, its content already in the store."""
 
@@ -57,34 +41,6 @@ class Upload:
     sha256: str
     language: str
     entry: str
-
-
-@dataclass(frozen=True, slots=True)
-class BuildTry:
-    """A try at a build that failed by our doing."""
-
-    at: datetime
-    cause: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class VersionInfo:
-    """A version as its author sees it; `log` and `tries` are for nobody else."""
-
-    id: int
-    bot_id: int
-    number: int
-    state: VersionState
-    filename: str
-    size_bytes: int
-    sha256: str
-    language: str
-    entry: str
-    reason: str
-    attempt: int
-    created_at: datetime
-    built_at: datetime | None
 
 
 def create_bot(session: Session, owner: Person, game: str, name: str, team_id: int | None = None) -> BotInfo:
@@ -221,11 +177,11 @@ def version_info(session: Session, owner: Person, bot_id: int, number: int) -> V
     return _view(_own_version(session, owner, bot_id, number))
 
 
-def build_log(session: Session, owner: Person, bot_id: int, number: int) -> tuple[str, Sequence[BuildTry]]:
+def build_log(session: Session, owner: Person, bot_id: int, number: int) -> BuildLog:
     """The kept tail of the build's output and every try that we failed, for the author. Raises NotFound."""
     row = _own_version(session, owner, bot_id, number)
     tries = session.exec(select(Attempt).where(Attempt.version_id == row.id).order_by(col(Attempt.id)))
-    return row.log, [BuildTry(t.finished_at, t.cause, told(t.cause, t.detail)) for t in tries]
+    return BuildLog(row.log, [BuildTry(t.finished_at, t.cause, told(t.cause, t.detail)) for t in tries])
 
 
 def infos(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:

@@ -6,10 +6,11 @@ import json
 
 from sqlmodel import Session, col, select
 
+from league.records.matches import Uncounted
 from league.service.exports.pages import Page, Scope
 from league.service.ground.causes import machine_numbers, told, told_evidence
 from league.service.series.deals import withheld
-from league.service.views.uncounted import Uncounted, bearings
+from league.service.views.uncounted import bearings
 from league.states import MatchState
 from league.tables import (
     Attempt,

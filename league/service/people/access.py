@@ -18,6 +18,7 @@ from sqlmodel import Session, col, delete, select, update
 
 from league.database import now, settings_of, surroundings
 from league.errors import BadToken, NotFound, TooMany
+from league.records.people import Token as TokenInfo
 from league.service.people.person import Person
 from league.service.people.users import set_password
 from league.states import Scope, TokenKind
@@ -58,19 +59,6 @@ class Access:
     person: Person
     token_id: int
     stale: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TokenInfo:
-    """A token or session as its owner sees it later."""
-
-    id: int
-    label: str
-    scope: Scope
-    created_at: datetime
-    expires_at: datetime
-    revoked_at: datetime | None
-    last_used_at: datetime | None
 
 
 def issue_token(

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
-
 from sqlmodel import Session, col, select
 
 from league.database import now
 from league.errors import NotFound
+from league.records.rulings import Announcement as AnnouncementInfo
 from league.service.ground.audit import record
 from league.service.people.person import Person
 from league.tables import Announcement, Season
 
 MAX_SHOWN = 50
-
-
-@dataclass(frozen=True, slots=True)
-class AnnouncementInfo:
-    """One announcement; `season_id` None: about the whole league."""
-
-    id: int
-    season_id: int | None
-    title: str
-    text: str
-    author: str
-    at: datetime
 
 
 def announce(session: Session, organiser: Person, season_id: int | None, title: str, text: str) -> AnnouncementInfo:

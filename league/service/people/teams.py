@@ -11,8 +11,6 @@ Rows are locked in the order season, bot, team, user, so that two who count at o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, or_
 from sqlalchemy.exc import IntegrityError
@@ -20,6 +18,7 @@ from sqlmodel import Session, col, func, select
 
 from league.database import now
 from league.errors import NameTaken, NotCaptain, NotFound, TooMany, WrongState
+from league.records.people import Team as TeamInfo
 from league.service.ground.audit import record
 from league.service.people.person import Person
 from league.service.people.users import lock_names, must_be_free
@@ -31,18 +30,6 @@ MAX_MEMBERS = 12
 
 MAX_TEAMS = 10
 """Teams that one author leads."""
-
-
-@dataclass(frozen=True, slots=True)
-class TeamInfo:
-    """A team. `invited` is empty for who is not in it."""
-
-    id: int
-    name: str
-    captain: str
-    members: tuple[str, ...]
-    invited: tuple[str, ...]
-    created_at: datetime
 
 
 def owned_by(person: Person | User) -> ColumnElement[bool]:

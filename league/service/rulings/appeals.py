@@ -7,15 +7,13 @@ read by its author and by organisers; that there is one, and how it was ruled, i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, func, select, update
 
 from league.database import now
 from league.errors import NotFound, TooMany, WrongState
+from league.records.rulings import Appeal as AppealInfo
 from league.service.ground.audit import record
 from league.service.ground.causes import told_findings
 from league.service.ground.steps import lock_season
@@ -38,24 +36,6 @@ MAX_OF_MATCH = 3
 ALREADY = (
     "An appeal of this bot against this match is open already; wait for the ruling, or withdraw it and write another."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class AppealInfo:
-    """An appeal as its author and organisers see it. `findings`: see `league.verification.review`."""
-
-    id: int
-    match_id: int
-    season_id: int
-    bot_id: int
-    bot: str
-    state: AppealState
-    text: str
-    findings: dict[str, Any]
-    opened_at: datetime
-    ruled_at: datetime | None
-    ruled_by: str
-    ruling: str
 
 
 def appealable(session: Session, owner: Person, match_id: int) -> int:

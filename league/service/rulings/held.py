@@ -13,13 +13,14 @@ from sqlmodel import Session, col, func, select, update
 
 from league.database import now
 from league.errors import BadSetting, WrongState
+from league.records.matches import MatchDetail
 from league.service.ground.counting import HELD
 from league.service.ground.steps import move
 from league.service.people.person import Person
 from league.service.rulings.impartiality import judging
 from league.service.rulings.rulings import note_ruling, ruled_on
 from league.service.series.dropping import put_back
-from league.service.views.matches import MatchDetail, match_detail
+from league.service.views.matches import match_detail
 from league.states import MatchState, Purpose
 from league.tables import Match, Participant, Season, Series
 

@@ -14,7 +14,8 @@ from sqlmodel import Session, col, select
 
 from league.database import now
 from league.errors import NameTaken
-from league.service.bots.bots import BotInfo, bot_info, own_bot
+from league.records.bots import Bot as BotInfo
+from league.service.bots.bots import bot_info, own_bot
 from league.service.ground.audit import record
 from league.service.ground.steps import lock_enterable
 from league.service.ground.storable import storable

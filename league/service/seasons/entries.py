@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from sqlalchemy import ColumnElement
@@ -10,6 +9,7 @@ from sqlmodel import Session, col, func, or_, select
 
 from league.database import now
 from league.errors import NotFound, WrongGame, WrongState
+from league.records.entries import Entry as EntryInfo
 from league.service.bots.bots import is_own, must_be_active, own_bot
 from league.service.ground.audit import record
 from league.service.ground.steps import lock_season, touch_log
@@ -20,32 +20,11 @@ from league.service.seasons.absence import absent_entries, check_pause, must_tak
 from league.service.seasons.admission import check_admission, newest_ready, version_to_enter
 from league.service.seasons.divisions import lowest_division
 from league.service.seasons.gates import GateTerms, begin_challenge, end_challenges, gate_as_json
-from league.states import ENTERABLE, Absence, ChallengeState, SeasonState, VersionState
+from league.states import ENTERABLE, ChallengeState, SeasonState, VersionState
 from league.tables import Bot, BotVersion, Challenge, Entry, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
 """New terms for an entry's promotion gate, or as it is, or no gate."""
-
-
-@dataclass(frozen=True, slots=True)
-class EntryInfo:
-    """A bot in a season. `challenger`: the version at its promotion gate, if one is there now. `absence` None: it takes
-    part; of an author's own withdrawal there is no reason.
-    """
-
-    bot_id: int
-    bot: str
-    author: str
-    team: str | None
-    version_id: int
-    version: int
-    follows: bool
-    division: int
-    finals_seed: int | None
-    gated: bool
-    challenger: int | None
-    absence: Absence | None
-    absence_reason: str
 
 
 def enter(
@@ -256,7 +235,6 @@ def _views(
             bot=bot,
             author=author,
             team=teams.get(entry.bot_id),
-            version_id=entry.version_id,
             version=number,
             follows=entry.follows,
             division=entry.division,

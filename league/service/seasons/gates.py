@@ -22,7 +22,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlmodel import Session, col, exists, or_, select
@@ -33,6 +32,7 @@ from engine.games import GAMES
 from league import sprt
 from league.database import now
 from league.errors import BadSetting, NotFound
+from league.records.entries import Challenge as ChallengeInfo
 from league.service.bots.bots import own_bot
 from league.service.ground.audit import SYSTEM, record
 from league.service.ground.counting import taking_part
@@ -70,28 +70,6 @@ class GateTerms:
     def tested(self) -> sprt.Terms:
         """For the test. Raises ValueError: with a sentence."""
         return sprt.Terms(self.elo0, self.elo1, sprt.Model.NORMALIZED, self.alpha, self.beta)
-
-
-@dataclass(frozen=True, slots=True)
-class ChallengeInfo:
-    """A challenge as its author sees it. The test ends when `llr` reaches `lower` or `upper`."""
-
-    id: int
-    candidate: int
-    incumbent: int
-    state: ChallengeState
-    elo0: float
-    elo1: float
-    wins: int
-    draws: int
-    losses: int
-    games_limit: int
-    llr: float
-    lower: float
-    upper: float
-    reason: str
-    created_at: datetime
-    ended_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ from sqlalchemy import and_
 from sqlmodel import Session, col, or_, select
 
 from league.errors import NotAdmitted, TooMany
+from league.records.entries import Challenge as ChallengeInfo
 from league.service.bots.bots import own_bot
 from league.service.people.person import Person
 from league.service.seasons.admission import check_admission
-from league.service.seasons.gates import ChallengeInfo, challenges
+from league.service.seasons.gates import challenges
 from league.states import ENTERABLE, Absence, SeasonState
 from league.tables import AbsentEntry, Bot, BotVersion, Entry, Season
 

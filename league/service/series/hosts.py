@@ -19,7 +19,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -29,6 +29,8 @@ from sqlmodel import Session, col, delete, exists, or_, select, update
 
 from league.database import now, settings_of
 from league.jobs import Host, SeriesJob
+from league.records.hosts import Worker as HostInfo
+from league.records.hosts import slots
 from league.service.ground.storable import evidence_json, storable
 from league.service.people.person import Person
 from league.states import ExhibitionState, Fitness, SeriesState
@@ -54,44 +56,6 @@ AVOID_SECONDS = 600
 """For so long a series waits for another machine than the one that failed at it; then it is played by whoever comes."""
 
 NOT_SEEN = "its keeper was not heard of lately"
-
-
-@dataclass(frozen=True, slots=True)
-class HostInfo:
-    """One machine. `judges`: it would be given a series now. `report`: see `sandbox.fitness`; `evidence`: of the
-    newest canary match that went wrong. `number`: what everybody else knows it by.
-    """
-
-    number: int
-    name: str
-    image: str
-    fitness: Fitness
-    judges: bool
-    reasons: tuple[str, ...]
-    since_at: datetime
-    first_seen_at: datetime
-    last_seen_at: datetime
-    checked_at: datetime | None
-    check_due_at: datetime | None
-    canary_at: datetime | None
-    steal_share: float
-    series: int
-    voids: int
-    canaries: int
-    canary_voids: int
-    canary_failures: int
-    report: Mapping[str, Any]
-    evidence: Mapping[str, Any]
-
-    @property
-    def slots(self) -> int:
-        """How many matches it plays at a time."""
-        return _slots(self.report)
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """What its newest check found that makes judging dearer there."""
-        return tuple(found["text"] for found in self.report.get("findings", ()) if found["level"] == "remark")
 
 
 def host_arrives(session: Session, host: Host, image: str) -> bool:
@@ -244,11 +208,12 @@ def others_judge(session: Session, name: str) -> bool:
 
 def judging_slots(session: Session) -> int:
     """How many matches can be played at a time, on all machines that would be given a series now."""
-    return sum(map(_slots, session.exec(select(WorkerHost.report).where(_able(session)))))
+    return sum(map(slots, session.exec(select(WorkerHost.report).where(_able(session)))))
 
 
-def _slots(report: Mapping[str, Any]) -> int:
-    return int(report.get("slots", 1))  # told with each check, by this version's keepers
+def _remarks(report: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the newest check found that makes judging dearer there."""
+    return tuple(found["text"] for found in report.get("findings", ()) if found["level"] == "remark")
 
 
 def _others(session: Session, name: str) -> ColumnElement[bool]:
@@ -316,9 +281,15 @@ def hosts(session: Session) -> list[HostInfo]:
     able = set(session.exec(select(WorkerHost.name).where(_able(session))))
     numbered = select(WorkerHost, Machine.id).join(Machine, col(Machine.name) == WorkerHost.name)
     rows = session.exec(numbered.order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name)))
-    stored = {field.name for field in fields(HostInfo)} - {"number", "judges", "reasons"}
+    stored = {field.name for field in fields(HostInfo)} - {"number", "judges", "reasons", "remarks"}
     return [
-        HostInfo(**row.model_dump(include=stored), number=number, judges=row.name in able, reasons=tuple(row.reasons))
+        HostInfo(
+            **row.model_dump(include=stored),
+            number=number,
+            judges=row.name in able,
+            reasons=tuple(row.reasons),
+            remarks=_remarks(row.report),
+        )
         for row, number in rows
     ]
 

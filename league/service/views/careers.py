@@ -16,7 +16,8 @@ from sqlmodel import Session, col, func, select
 
 from engine.core import Fault
 from league.errors import NotFound
-from league.service.bots.bots import BotInfo, infos
+from league.records.bots import Bot as BotInfo
+from league.service.bots.bots import infos
 from league.service.ground.counting import HAS_RESULTS, counts
 from league.service.series.deals import withheld
 from league.states import SeasonState, VersionState

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,13 +10,14 @@ from sqlalchemy import ColumnElement, exists, or_
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
-from engine.core import Fault
 from league.errors import BadCursor, NotFound, WrongState
+from league.records.matches import AttemptView, EndingView, FaultView, LatencyView, MatchDetail, SeatView
+from league.records.matches import Match as MatchInfo
 from league.service.ground.causes import machine_numbers, told, told_evidence
 from league.service.people.person import Person
 from league.service.people.teams import owned_by
 from league.service.series.deals import withheld
-from league.service.views.uncounted import Bearing, Uncounted, bearings, why_not_played
+from league.service.views.uncounted import Bearing, bearings, why_not_played
 from league.states import MatchState
 from league.tables import (
     Attempt,
@@ -30,135 +30,6 @@ from league.tables import (
     Season,
     User,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class FaultInfo:
-    """Where and why a seat failed."""
-
-    fault: Fault
-    command: str
-    elapsed_ms: float | None
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class SeatInfo:
-    """Who sat where, and how it ended for them."""
-
-    seat: int
-    bot_id: int
-    bot: str
-    author: str
-    version: int
-    player: str | None
-    rank: int | None
-    points: str | None
-    fault: FaultInfo | None
-
-
-@dataclass(frozen=True, slots=True)
-class MatchInfo:
-    """One line of a list. `seed` (hexadecimal) and `transcript_sha256` are None until the match is done, and for as
-    long as another with the same dice is to be played (`league.service.series.deals`). `attempt`: which seed of the
-    list that `seed` stands for the match was played with, or is to be. `deal`: the seed's number among those that
-    follow from the season's secret; None: it was drawn by itself.
-
-    `uncounted`: why a match that is done is not in the log of results; None: it is, or it is not done. `repeats_id`:
-    the match that was ruled out and in whose place this one is played.
-    """
-
-    id: int
-    season_id: int
-    series_id: int
-    game: str
-    state: MatchState
-    rated: bool
-    commitment: str
-    seed: str | None
-    deal: int | None
-    attempt: int
-    transcript_sha256: str | None
-    created_at: datetime
-    finished_at: datetime | None
-    seats: tuple[SeatInfo, ...]
-    uncounted: Uncounted | None
-    repeats_id: int | None
-
-    @property
-    def withheld(self) -> bool:
-        """Whether it is done, and other matches with its dice are not."""
-        return self.state is MatchState.DONE and self.seed is None
-
-    @property
-    def names(self) -> list[str]:
-        """The bots by seat; with their authors where two have one name, with their versions where one meets itself (at
-        a promotion gate).
-        """
-        return [f"{seat.bot}{self._told_apart(seat)}" for seat in self.seats]
-
-    def _told_apart(self, seat: SeatInfo) -> str:
-        namesakes = [other.bot_id for other in self.seats if other.bot == seat.bot]
-        author = f" ({seat.author})" if len(set(namesakes)) > 1 else ""
-        return author + (f" v{seat.version}" if namesakes.count(seat.bot_id) > 1 else "")
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptInfo:
-    """One row of the ledger. `match_id` None: it befell the whole series. `seed_number`: which seed of the match's list
-    it was played with; None: none, or from before there were lists. `machine`: its number.
-    """
-
-    match_id: int | None
-    seed_number: int | None
-    machine: int | None
-    cause: str
-    detail: str
-    evidence: dict[str, Any]
-    started_at: datetime | None
-    finished_at: datetime
-
-    @property
-    def seat(self) -> int | None:
-        """The seat that was to answer when it failed; None: none alone, or it was played."""
-        return self.evidence.get("seat")
-
-
-@dataclass(frozen=True, slots=True)
-class LatencyInfo:
-    """One seat's response times to one command, in nanoseconds."""
-
-    seat: int
-    command: str
-    limit_ns: int
-    prompts: int
-    mean_ns: int
-    worst_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class MatchDetail:
-    """A match with everything that everyone may see. `not_played`: why it was abandoned, or empty."""
-
-    match: MatchInfo
-    not_played: str
-    attempts: tuple[AttemptInfo, ...]
-    latencies: tuple[LatencyInfo, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class EndingInfo:
-    """What became of one's own bot's process in a match."""
-
-    seat: int
-    bot: str
-    version: int
-    exit_code: int | None
-    signal: int | None
-    lingered: bool
-    stderr: str
-    cpu_ns: int | None
-    peak_memory_bytes: int | None
 
 
 def matches(
@@ -241,7 +112,7 @@ def match_detail(session: Session, match_id: int) -> MatchDetail:
     attempts = attempts_at(session, match_id, row.series_id)
     times = select(LatencySummary).where(LatencySummary.match_id == match_id)
     latencies = tuple(
-        LatencyInfo(t.seat, t.command, t.limit_ns, t.prompts, t.total_ns // max(t.prompts, 1), t.worst_ns)
+        LatencyView(t.seat, t.command, t.limit_ns, t.prompts, t.total_ns // max(t.prompts, 1), t.worst_ns)
         for t in session.exec(times.order_by(col(LatencySummary.seat), col(LatencySummary.command)))
     )
     bearing = bearings(session, [row])[row.id]
@@ -250,22 +121,23 @@ def match_detail(session: Session, match_id: int) -> MatchDetail:
         not_played = why_not_played([(attempt.cause, attempt.detail) for attempt in attempts], bearing.rejudged_id)
     untold = withheld(session, [row])
     view = _view(row, game, _seats(session, [row.id], untold)[row.id], bearing, not untold)
-    return MatchDetail(view, not_played, attempts, latencies)
+    return MatchDetail.of(view, not_played, attempts, latencies)
 
 
-def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptInfo, ...]:
+def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptView, ...]:
     """A match's own attempts, and what befell its series as a whole."""
     whole = (col(Attempt.series_id) == series_id) & col(Attempt.match_id).is_(None)
     ledger = select(Attempt).where((col(Attempt.match_id) == match_id) | whole).order_by(col(Attempt.id)).limit(200)
     rows = session.exec(ledger).all()
     machines = machine_numbers(session, {row.worker for row in rows})
     return tuple(
-        AttemptInfo(
+        AttemptView(
             match_id=row.match_id,
             seed_number=row.seed_number,
             machine=machines.get(row.worker),
             cause=row.cause,
             detail=told(row.cause, row.detail),
+            seat=row.evidence.get("seat"),
             evidence=told_evidence(row.evidence),
             started_at=row.started_at,
             finished_at=row.finished_at,
@@ -314,7 +186,7 @@ def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple
     return seated
 
 
-def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
+def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
     """How the asker's own bots' processes ended, with their stderr; nothing while the dice are still played with.
 
     Raises:
@@ -325,7 +197,7 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
         return []
     chosen = (Ending.match_id == match_id, col(Ending.seat).in_(list(seated)))
     return [
-        EndingInfo(
+        EndingView(
             seat=row.seat,
             bot=seated[row.seat][0],
             version=seated[row.seat][1],
@@ -340,7 +212,7 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingInfo]:
     ]
 
 
-def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatInfo, ...]]:
+def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatView, ...]]:
     """By match. The words of a fault may tell a bid, so those of `untold` matches are left out."""
     statement = (
         select(Participant, Bot.name, User.name, BotVersion.number)
@@ -350,19 +222,19 @@ def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict
         .where(col(Participant.match_id).in_(match_ids))
         .order_by(col(Participant.match_id), col(Participant.seat))
     )
-    seats: dict[int, tuple[SeatInfo, ...]] = dict.fromkeys(match_ids, ())
+    seats: dict[int, tuple[SeatView, ...]] = dict.fromkeys(match_ids, ())
     for row, bot, author, number in session.exec(statement):
         fault = None
         if row.fault is not None:
             why = "" if row.match_id in untold else row.fault_why or ""
-            fault = FaultInfo(row.fault, row.fault_command or "", row.fault_elapsed_ms, why)
+            fault = FaultView(row.fault, row.fault_command or "", row.fault_elapsed_ms, why)
         seats[row.match_id] += (
-            SeatInfo(row.seat, row.bot_id, bot, author, number, row.player, row.rank, row.points, fault),
+            SeatView(row.seat, row.bot_id, bot, author, number, row.player, row.rank, row.points, fault),
         )
     return seats
 
 
-def _view(row: Match, game: str, seats: tuple[SeatInfo, ...], bearing: Bearing, told: bool) -> MatchInfo:
+def _view(row: Match, game: str, seats: tuple[SeatView, ...], bearing: Bearing, told: bool) -> MatchInfo:
     return MatchInfo(
         id=row.id,
         season_id=row.season_id,

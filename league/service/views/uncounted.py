@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
+from league.records.matches import Uncounted
 from league.service.course.states import FINALS_BEGAN, SEASON_CLOSED
 from league.service.seasons.absence import ENTRY_ABSENT
 from league.service.seasons.gates import CHALLENGE_OVER
@@ -16,15 +17,6 @@ from league.words import Uncounting
 
 DROPPED = frozenset({ENTRY_ABSENT, CHALLENGE_OVER, FINALS_BEGAN, SEASON_CLOSED})
 """Causes in the ledger of series that were not played because nobody wanted them any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Uncounted:
-    """Why a finished match does not count. `rejudged_id`: the match that is played in its place."""
-
-    cause: Uncounting
-    sentence: str
-    rejudged_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +70,16 @@ def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualifie
         sentence = f"An organiser has it played again, as match {voided.rejudged_id}: {voided.reason}"
         return Uncounted(Uncounting.REJUDGED, sentence, voided.rejudged_id)
     if voided is not None:
-        return Uncounted(Uncounting.VOIDED, f"An organiser took it out of the log of results: {voided.reason}")
+        return Uncounted(Uncounting.VOIDED, f"An organiser took it out of the log of results: {voided.reason}", None)
     if purpose is Purpose.CHALLENGE:
-        return Uncounted(Uncounting.GATE, "It was played at a promotion gate, whose matches are never rated.")
+        return Uncounted(Uncounting.GATE, "It was played at a promotion gate, whose matches are never rated.", None)
     if not match.rated:
-        return Uncounted(Uncounting.NO_WINNER, "Every bot in it was at fault; nobody won, and nobody is rated for it.")
+        return Uncounted(
+            Uncounting.NO_WINNER, "Every bot in it was at fault; nobody won, and nobody is rated for it.", None
+        )
     if disqualified:
         names, are = " and ".join(disqualified), "is" if len(disqualified) == 1 else "are"
-        return Uncounted(Uncounting.DISQUALIFIED, f"{names} {are} disqualified in this season.")
+        return Uncounted(Uncounting.DISQUALIFIED, f"{names} {are} disqualified in this season.", None)
     return None
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from scipy.stats import binom
@@ -24,11 +24,12 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
+from league.records.rulings import VersionVoids
 from league.service.ground.causes import machine_numbers
 from league.service.people.person import Person
 from league.service.series.carrying_out import BLAMELESS
 from league.service.series.outcomes import PLAYED
-from league.tables import Attempt, Bot, BotVersion, Match, Participant, Season
+from league.tables import Attempt, Bot, BotVersion, Match, Participant
 
 LEAST_VOIDS = 3
 """Fewer are never shown as too many."""
@@ -83,19 +84,6 @@ class Excess:
         return self.voids >= LEAST_VOIDS and self.p_value < MOST_LIKELY
 
 
-@dataclass(frozen=True, slots=True)
-class VersionVoids:
-    """The same for people."""
-
-    season_id: int
-    season: str
-    bot_id: int
-    bot: str
-    number: int
-    excess: Excess
-    match_ids: tuple[int, ...]
-
-
 def excesses(shares: Sequence[Share]) -> list[Excess]:
     """Every version to which such a failure is counted, the least likely first."""
     attempts: dict[tuple[int, bool], int] = defaultdict(int)
@@ -140,10 +128,12 @@ def season_voids(session: Session, organiser: Person, season_id: int, least: int
         return []
     found = excesses(_shares(session, recent, failures))
     names = _names(session, [excess.version_id for excess in found])
-    season = session.get_one(Season, season_id).name
     return [
         VersionVoids(
-            season_id, season, *names[excess.version_id], excess, tuple(dict.fromkeys(match_ids[excess.version_id]))
+            *names[excess.version_id],
+            **asdict(excess),
+            flagged=excess.flagged,
+            match_ids=tuple(dict.fromkeys(match_ids[excess.version_id])),
         )
         for excess in found
     ]

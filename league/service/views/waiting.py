@@ -21,7 +21,9 @@ from sqlmodel import Session, col, func, select
 from engine.figures import counted
 from league.database import now
 from league.errors import NotFound
-from league.service.seasons.entries import EntryInfo, entry_info
+from league.records.entries import Entry as EntryInfo
+from league.records.entries import Waiting
+from league.service.seasons.entries import entry_info
 from league.service.series.turns import turn
 from league.states import UNFINISHED, MatchState, SeasonState, SeriesState
 from league.tables import BotVersion, Match, Participant, Season, Series
@@ -37,24 +39,6 @@ MOST_AHEAD = 5000
 
 NOT_LATELY = "How long that takes cannot be said: too few series have ended within the last hour."
 NOTHING_PLAYED = "How long that takes cannot be said: no machine is playing at this moment."
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """How long a bot, or one version of it, waits for its next result in a season.
-
-    `playing`, `planned`: its own matches in series that are being played, and in series that wait. `before`: matches of
-    others that come before the first of `planned`, or that wait at all where it has none. `seconds`: until the next
-    result, by today's pace; None: it cannot be said. `over`: by itself nothing more will come. `sentence`: all of it,
-    for people.
-    """
-
-    playing: int
-    planned: int
-    before: int
-    seconds: int | None
-    over: bool
-    sentence: str
 
 
 @dataclass(frozen=True, slots=True)

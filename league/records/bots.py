@@ -1,0 +1,72 @@
+"""What is told of bots, their versions and builds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from league.records import Record
+from league.states import VersionState
+
+
+@dataclass(frozen=True, slots=True)
+class Bot(Record):
+    """A bot. With a team it is every member's, whoever made it."""
+
+    id: int
+    game: Annotated[str, Field(examples=["yacht-auction"])]
+    name: Annotated[str, Field(examples=["greedy"])]
+    author: Annotated[str, Field(examples=["ada"])]
+    team_id: int | None
+    team: Annotated[str | None, Field(examples=["lovelace"])]
+    plays_people: Annotated[
+        bool, Field(description="Whether people may play against it, with a version that plays in a season.")
+    ]
+    versions: int
+    description: str
+    retired_at: Annotated[datetime | None, Field(description="Since when its author has retired it; null: it is not.")]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Version(Record):
+    """One upload and what became of it; poll it until it is `ready` or `broken`."""
+
+    id: int
+    bot_id: int
+    number: int
+    state: VersionState
+    filename: Annotated[str, Field(examples=["bot.py"])]
+    size_bytes: int
+    sha256: str
+    language: Annotated[str, Field(examples=["python"])]
+    entry: Annotated[str, Field(examples=["main.py"])]
+    reason: Annotated[str, Field(description="Why it is broken, or what we failed at before it is tried again.")]
+    attempt: Annotated[int, Field(description="How often a worker took it; more than one means that we failed before.")]
+    created_at: datetime
+    built_at: datetime | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it will not change any more."""
+        return self.state in {VersionState.READY, VersionState.BROKEN}
+
+
+@dataclass(frozen=True, slots=True)
+class BuildTry(Record):
+    """A try at building that failed by our doing."""
+
+    at: datetime
+    cause: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuildLog(Record):
+    """For the author only."""
+
+    log: str
+    tries: list[BuildTry]

@@ -1,0 +1,163 @@
+"""What is told of matches, of the tries at playing them and of what became of the bots in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Annotated, Any, Self
+
+from pydantic import Field
+
+from engine.core import Fault
+from league.records import Record
+from league.states import MatchState
+from league.words import Uncounting
+
+
+@dataclass(frozen=True, slots=True)
+class FaultView(Record):
+    """Where and why a seat failed; `elapsed_ms` is its own time."""
+
+    fault: Fault
+    command: str
+    elapsed_ms: float | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeatView(Record):
+    """Who sat where. `points` is a whole number or a fraction "p/q"; null where there are no honest ones."""
+
+    seat: int
+    bot_id: int
+    bot: str
+    author: str
+    version: int
+    player: Annotated[
+        str | None,
+        Field(description="As its transcript names it: a bot may have been renamed since. Null before it is played."),
+    ]
+    rank: int | None
+    points: str | None
+    fault: FaultView | None
+
+
+@dataclass(frozen=True, slots=True)
+class Uncounted(Record):
+    """Why a match that is done does not count."""
+
+    cause: Uncounting
+    sentence: str
+    rejudged_id: Annotated[int | None, Field(description="The match that is played in its place.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Match(Record):
+    """One playing. The commitment, SHA-256(seed), is published from the start; seed and transcript once this match and
+    all others with the same dice are over.
+    """
+
+    id: int
+    season_id: int
+    series_id: int
+    game: str
+    state: MatchState
+    rated: bool
+    commitment: str
+    seed: str | None
+    deal: Annotated[
+        int | None,
+        Field(
+            description="The seed's number among those that follow from the season's secret; "
+            "null: it was drawn by itself."
+        ),
+    ]
+    attempt: Annotated[
+        int, Field(description="Which seed of the list that `seed` stands for it was played with, or is to be.")
+    ]
+    transcript_sha256: str | None
+    created_at: datetime
+    finished_at: datetime | None
+    seats: tuple[SeatView, ...]
+    uncounted: Annotated[Uncounted | None, Field(description="null: it is in the log of results, or not done.")]
+    repeats_id: Annotated[
+        int | None, Field(description="The match that was ruled out and in whose place this one is played.")
+    ]
+
+    @property
+    def withheld(self) -> bool:
+        """Whether it is done, and other matches with its dice are not (`league.service.series.deals`)."""
+        return self.state == MatchState.DONE and self.seed is None
+
+    @property
+    def names(self) -> list[str]:
+        """The bots by seat; with their authors where two have one name, with their versions where one meets itself (at
+        a promotion gate).
+        """
+        return [f"{seat.bot}{self._told_apart(seat)}" for seat in self.seats]
+
+    def _told_apart(self, seat: SeatView) -> str:
+        namesakes = [other.bot_id for other in self.seats if other.bot == seat.bot]
+        author = f" ({seat.author})" if len(set(namesakes)) > 1 else ""
+        return author + (f" v{seat.version}" if namesakes.count(seat.bot_id) > 1 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptView(Record):
+    """One try: "played", or why it is void, with the evidence. `match_id` null: it befell the whole series."""
+
+    match_id: int | None
+    seed_number: Annotated[
+        int | None, Field(description="Which seed of the match's list; null: none, or from before 2026-11.")
+    ]
+    machine: Annotated[int | None, Field(description="Its number, as in the export.")]
+    cause: str
+    detail: str
+    seat: Annotated[int | None, Field(description="The seat that was to answer when it failed.")]
+    evidence: dict[str, Any]
+    started_at: datetime | None
+    finished_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyView(Record):
+    """Response times of one seat to one command: its own time, without what the host took."""
+
+    seat: int
+    command: str
+    limit_ns: int
+    prompts: int
+    mean_ns: int
+    worst_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchDetail(Match):
+    """A match with its ledger and its response times."""
+
+    not_played: Annotated[str, Field(description="Why it was abandoned; empty: it was not.")]
+    attempts: tuple[AttemptView, ...]
+    latencies: tuple[LatencyView, ...]
+
+    @classmethod
+    def of(
+        cls, match: Match, not_played: str, attempts: tuple[AttemptView, ...], latencies: tuple[LatencyView, ...]
+    ) -> Self:
+        """The match with all of that."""
+        known = {field.name: getattr(match, field.name) for field in fields(match)}
+        return cls(**known, not_played=not_played, attempts=attempts, latencies=latencies)
+
+
+@dataclass(frozen=True, slots=True)
+class EndingView(Record):
+    """How one's own bot's process ended."""
+
+    seat: int
+    bot: str
+    version: int
+    exit_code: int | None
+    signal: int | None
+    lingered: bool
+    stderr: str
+    cpu_ns: int | None
+    peak_memory_bytes: int | None

@@ -1,0 +1,56 @@
+"""What is told of accounts, tokens and teams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from league.records import Record
+from league.states import Role, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class User(Record):
+    """Somebody."""
+
+    id: int
+    name: Annotated[str, Field(examples=["ada"])]
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken(Record):
+    """A token; the secret is shown this once."""
+
+    id: int
+    token: Annotated[str, Field(examples=["dh_Zm9yIGV4YW1wbGUgb25seSwgbm90IGEgdG9rZW4"])]
+    scope: Scope
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Token(Record):
+    """A token without its secret."""
+
+    id: int
+    label: str
+    scope: Scope
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+    last_used_at: Annotated[datetime | None, Field(description="To the minute.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Team(Record):
+    """Authors who share bots. `invited` is told to those who are in it or invited."""
+
+    id: int
+    name: Annotated[str, Field(examples=["lovelace"])]
+    captain: Annotated[str, Field(examples=["ada"])]
+    members: tuple[str, ...]
+    invited: tuple[str, ...]
+    created_at: datetime

@@ -1,0 +1,96 @@
+"""What is told of organisers' decisions: rulings, appeals, announcements, the audit log and who fails too often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from league.records import Record
+from league.states import AppealState
+
+
+@dataclass(frozen=True, slots=True)
+class VersionVoids(Record):
+    """A version's void attempts in which it was to answer, and its series that failed as a whole, against those of the
+    field on the same machines; among the league's newest attempts.
+    """
+
+    bot_id: int
+    bot: str
+    version: int
+    version_id: int
+    attempts: Annotated[int, Field(description="At its matches, void ones included.")]
+    voids: Annotated[int, Field(description="While it was to answer, and series that failed as a whole.")]
+    expected: Annotated[float, Field(description="What it would have at the others' rates.")]
+    p_value: Annotated[float, Field(description="Of as many or more by chance.")]
+    flagged: Annotated[bool, Field(description="Whether they are so many that an organiser should look.")]
+    by_machine: Annotated[Mapping[int, int], Field(description="Its `voids` by machine, see the export's `machine`.")]
+    match_ids: Annotated[
+        tuple[int, ...],
+        Field(description="Where they happened; of a series one match, on whose page the failure stands."),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class RuledOn(Record):
+    """A ruling that was made."""
+
+    match_id: int
+    changed: Annotated[bool, Field(description="false: it was so already, and stays so for the reason given first.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejudged(Record):
+    """The match that is played in the old one's place."""
+
+    match_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement(Record):
+    """What an organiser tells everyone."""
+
+    id: int
+    season_id: int | None
+    title: str
+    text: str
+    author: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Appeal(Record):
+    """An appeal as its author and organisers see it."""
+
+    id: int
+    match_id: int
+    season_id: int
+    bot_id: int
+    bot: str
+    state: AppealState
+    text: str
+    findings: Annotated[
+        dict[str, Any], Field(description="What re-simulating the match found, with the attempts' evidence.")
+    ]
+    opened_at: datetime
+    ruled_at: datetime | None
+    ruled_by: str
+    ruling: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord(Record):
+    """One decision. `sha256` covers the other fields and the record before it; docs/audit.md says how."""
+
+    id: int
+    at: str
+    actor: str
+    action: str
+    subject: str
+    data: Annotated[str, Field(description="JSON, character for character as it was hashed.")]
+    prev_sha256: str
+    sha256: str
