@@ -21,10 +21,9 @@ from engine.figures import seat_number
 from engine.games import GAMES
 from engine.transcript import encode
 from engine.verdicts import took
+from league.causes import Cause
 from league.jobs import BuildJob, BuildOutcome
-from league.service.ground.causes import HOST_UNFIT
 from league.service.jobs.builds import claim_next_build, finish_build, release_build, renew_build
-from league.service.series.carrying_out import HANDED_BACK
 from league.service.series.hosts import NOT_SEEN, unfit_reasons
 from league.telemetry import doing
 from sandbox.archive import BadArchive, Bounds, extract_program, extract_upload
@@ -66,7 +65,7 @@ def build_version(context: Context, version_id: int) -> None:
             return
         except stopping.Stopping:
             log.info("version %d attempt %d is handed back: this worker stops", job.version_id, job.attempt)
-            insist(context, lambda session: release_build(session, job, HANDED_BACK, "its worker was stopped"))
+            insist(context, lambda session: release_build(session, job, Cause.WORKER_STOPPED, "its worker was stopped"))
             return
         except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the version is built again
             give_back(context, job, error)
@@ -205,7 +204,7 @@ def _must_be_fit(context: Context) -> None:
     with context.database.reading() as session:
         reasons = unfit_reasons(session, context.host)
     if reasons and reasons != (NOT_SEEN,) and not context.settings.judge_unfit:
-        raise SandboxError(HOST_UNFIT, " ".join(reasons))
+        raise SandboxError(Cause.HOST_UNFIT, " ".join(reasons))
 
 
 def _report(played: Played, seat: Seat) -> str:

@@ -40,6 +40,7 @@ from engine.core import Fault, Message, Reply, Seat, Transport, TransportError
 from engine.games import GAMES
 from engine.transcript import Transcript, encode
 from engine.unfinished import Replies, said
+from league.causes import BLAMELESS, Cause
 from league.errors import BlobsAway
 from league.jobs import ExhibitionJob
 from league.service.jobs.exhibiting import (
@@ -53,7 +54,6 @@ from league.service.jobs.exhibiting import (
     release_exhibition,
     renew_exhibition,
 )
-from league.service.series.carrying_out import BLAMELESS, WATCH_ENDED
 from league.service.series.hosts import condemn_host, turn_away_exhibition
 from league.telemetry import doing
 from sandbox.arena import Arena
@@ -165,10 +165,10 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
                 except TransportError as error:
                     voids += 1
                     log.warning("exhibition %d is void: %s: %s", job.exhibition_id, error.cause, error.detail)
-                    if error.cause == WATCH_ENDED:
+                    if error.cause == Cause.WATCH_ENDED:
                         reason = f"A watch came to its end there: {error.detail}"
                         insist(context, partial(condemn_host, host=context.host, reason=reason))
-                    if error.cause in (*BLAMELESS, WATCH_ENDED) or not person.told(error.cause):
+                    if error.cause in (*BLAMELESS, Cause.WATCH_ENDED) or not person.told(error.cause):
                         raise  # nothing can be played here, or it has failed too often
                     wait_for_quiet(voids, heartbeat)
 

@@ -31,6 +31,7 @@ from sqlmodel import Session
 from engine.core import NS_PER_MS, TransportError
 from engine.games import GAMES
 from engine.transcript import Transcript, encode
+from league.causes import BLAMELESS, Cause
 from league.errors import BlobsAway
 from league.jobs import (
     AttemptRecord,
@@ -42,9 +43,8 @@ from league.jobs import (
     MatchOutcome,
     SeriesJob,
 )
-from league.service.series.carrying_out import BLAMELESS, HANDED_BACK, finish_series, renew_series
+from league.service.series.carrying_out import finish_series, renew_series
 from league.service.series.hosts import turn_away
-from league.service.series.outcomes import PLAYED
 from league.service.series.turns import claim_next_series
 from league.storage.schema import hold_schema
 from league.telemetry import doing
@@ -145,7 +145,7 @@ def failed(job: SeriesJob, error: Exception) -> Failure:
     """What the ledger says of an exception that ended our part."""
     if isinstance(error, stopping.Stopping):
         log.info("series %d attempt %d is handed back: this worker stops", job.series_id, job.attempt)
-        return Failure(HANDED_BACK, "its worker was stopped")
+        return Failure(Cause.WORKER_STOPPED, "its worker was stopped")
     cause = cause_of(error)
     log_failure(f"series {job.series_id} attempt {job.attempt}", cause, error)
     metrics.task_failures.labels("play", cause).inc()
@@ -246,7 +246,7 @@ def play_match(
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), cause_of(error), detail, {}))
     broadcast.end()
     evidence = {"timeouts": list(played.convictions)} if played.convictions else {}
-    return Run(match, played, AttemptRecord(started_at_ns, time.time_ns(), PLAYED, evidence=evidence))
+    return Run(match, played, AttemptRecord(started_at_ns, time.time_ns(), Cause.PLAYED, evidence=evidence))
 
 
 def wait_for_quiet(voids: int, between: Callable[[], None]) -> None:
@@ -326,8 +326,8 @@ def cause_of(error: Exception) -> str:
     if isinstance(error, TransportError):
         return error.cause
     if isinstance(error, BlobsAway):
-        return error.code
-    return "database-away" if isinstance(error, AWAY) else type(error).__name__
+        return Cause.BLOBS_AWAY
+    return Cause.DATABASE_AWAY if isinstance(error, AWAY) else type(error).__name__
 
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:

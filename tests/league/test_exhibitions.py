@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.core import Fault, Reply, Result
+from league.causes import Cause
 from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
 from league.jobs import ExhibitionJob, Host
 from league.service.bots.bots import create_bot
@@ -411,7 +412,7 @@ def test_who_waits_in_vain_is_told_so(world: World) -> None:
     world.clock.turn(exhibiting.QUEUE_SECONDS + 1)
     assert swept(world) == []
     info = look(world, person, exhibition_id).info
-    assert (info.state, info.cause) == (ExhibitionState.ABANDONED, exhibiting.NO_WORKER)
+    assert (info.state, info.cause) == (ExhibitionState.ABANDONED, Cause.NO_WORKER)
 
 
 def test_an_unfit_machine_takes_none(world: World) -> None:
@@ -575,11 +576,11 @@ def test_who_leaves_while_we_have_failed_has_either_not_played_or_resigned(
         exhibiting.hand_back_exhibition(session, job)
         exhibitions.resign(session, person, job.exhibition_id)
     left = look(world, person, job.exhibition_id).info
-    assert (left.state, left.cause) == (ExhibitionState.ABANDONED, exhibitions.RESIGNED)
+    assert (left.state, left.cause) == (ExhibitionState.ABANDONED, Cause.RESIGNED)
     waiting = sit(world, person, bot_id)
     with world.db.transaction() as session:
         exhibitions.resign(session, person, waiting)
-    assert look(world, person, waiting).info.cause == exhibitions.LEFT
+    assert look(world, person, waiting).info.cause == Cause.LEFT
     person, job = begun(world)
     with monkeypatch.context() as patch:
         patch.setattr(exhibitions, "abandon", lambda *_: False)  # it goes back to the queue at this very moment

@@ -17,6 +17,7 @@ from sqlmodel import select
 
 from engine.core import Fault, Message, Reply, Result
 from engine.transcript import Exchange, Transcript, encode
+from league.causes import NOT_CHECKED, Cause
 from league.jobs import (
     AttemptRecord,
     BuildJob,
@@ -29,7 +30,6 @@ from league.jobs import (
     SeriesJob,
 )
 from league.service.course.schedule import go_on
-from league.service.ground.causes import HOST_UNFIT, NOT_CHECKED
 from league.service.jobs import exhibitions
 from league.service.jobs.builds import claim_build, finish_build, release_build
 from league.service.jobs.sweep import sweep
@@ -208,7 +208,7 @@ class PlantedLeague:
         assert job is not None
         with world.db.transaction() as session:
             said = f'connection to server at "10.20.30.40" failed: {planted("words", "a failure")}'
-            unfit = {HOST_UNFIT: [f"{NOT_CHECKED}: {said}", "The clock counts in ticks."]}
+            unfit: dict[str, object] = {Cause.HOST_UNFIT: [f"{NOT_CHECKED}: {said}", "The clock counts in ticks."]}
             void = AttemptRecord(1, 2, "engine", said, unfit)
             tried = [MatchOutcome(job.matches[0].match_id, None, None, (), (), (), (void,))]
             release_series(session, job, worker, Failure("OperationalError", said), tried)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
+from league.causes import told
 from sqlmodel import Session, col, func, select
 
 from engine.games import GAMES
@@ -16,7 +17,7 @@ from league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame, 
 from league.service.ground.audit import record
 from league.service.bots.quotas import check_quotas
 from league.service.people.teams import must_be_member, owned_by
-from league.service.ground.causes import told
+
 from league.service.people.person import Person
 from league.states import VersionState
 from league.tables import Attempt, Bot, BotVersion, Team, User

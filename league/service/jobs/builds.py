@@ -17,13 +17,12 @@ from datetime import timedelta
 
 from sqlmodel import Session, col, func, or_, select, update
 
+from league.causes import Cause, told
 from league.database import now, settings_of
 from league.jobs import BuildJob, BuildOutcome
-from league.service.ground.causes import told
 from league.service.ground.steps import move
 from league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
 from league.service.seasons.entries import offer_version
-from league.service.series.carrying_out import HANDED_BACK
 from league.states import VersionState
 from league.tables import Attempt, Bot, BotVersion
 
@@ -166,9 +165,9 @@ def give_back_build(
     at = now(session)
     version = session.get(BotVersion, version_id)
     worker = version.worker if version is not None else None
-    failures = _failures(session, version_id) + (cause != HANDED_BACK)
+    failures = _failures(session, version_id) + (cause != Cause.WORKER_STOPPED)
     pause, reason = timedelta(0), ""
-    if cause != HANDED_BACK:
+    if cause != Cause.WORKER_STOPPED:
         pause = min(timedelta(seconds=settings.retry_seconds) * 2 ** min(failures - 1, 20), LONGEST_PAUSE)
         reason = f"Our own failure at attempt {attempt}, which is tried again: {told(cause, storable(detail))}"
     given_back = move(
@@ -197,12 +196,12 @@ def give_back_build(
             finished_at=at,
         )
     )
-    if cause != HANDED_BACK and failures >= FAILURES_TOLD:
+    if cause != Cause.WORKER_STOPPED and failures >= FAILURES_TOLD:
         log.error("version %d could not be built at %d attempts: %s: %s", version_id, failures, cause, detail)
     return True
 
 
 def _failures(session: Session, version_id: int) -> int:
     """Attempts at the build that we failed so far."""
-    failed = (Attempt.version_id == version_id, col(Attempt.cause) != HANDED_BACK)
+    failed = (Attempt.version_id == version_id, col(Attempt.cause) != Cause.WORKER_STOPPED)
     return session.exec(select(func.count()).select_from(Attempt).where(*failed)).one()

@@ -18,12 +18,13 @@ from sqlmodel import Session, and_, case, col, select, update
 from engine.core import Result
 from engine.transcript import BadTranscript
 from engine.unfinished import Replies, read_replies, said, write_replies
+from league.causes import BLAMELESS, Cause, Trait
 from league.database import now, settings_of
 from league.jobs import ExhibitionJob, Host
 from league.service.ground.steps import move
 from league.service.ground.storable import storable_word
 from league.service.jobs.exhibitions import CLOSED, abandon, deadline
-from league.service.series.carrying_out import BLAMELESS, BROKEN_HOST, programs_of
+from league.service.series.carrying_out import programs_of
 from league.service.series.hosts import doubt_host, may_judge
 from league.states import ExhibitionState
 from league.tables import Exhibition, User
@@ -32,9 +33,6 @@ log = logging.getLogger(__name__)
 
 QUEUE_SECONDS = 600
 """For this long a person waits for a worker; then the place is given to somebody else."""
-
-NO_WORKER = "no-worker"
-"""The cause of an exhibition that no worker took in that time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +150,7 @@ def release_exhibition(
     `void`: it had been begun, so that its person waited for nothing, and it counts whatever the cause. `host`: where it
     failed; one that could not even try is given nothing until it has been checked, as with series.
     """
-    if host is not None and cause in BROKEN_HOST:
+    if host is not None and Trait.MACHINE in Cause(cause).traits:
         doubt_host(session, host)
     settings = settings_of(session)
     mine = col(Exhibition.attempt) == attempt
@@ -195,11 +193,11 @@ def sweep_exhibitions(session: Session) -> list[int]:
     at, settings = now(session), settings_of(session)
     expired = (Exhibition.state == ExhibitionState.RUNNING, col(Exhibition.lease_until) < at)
     for row in session.exec(select(Exhibition).where(*expired).limit(settings.sweep_limit)).all():
-        release_exhibition(session, row.id, row.attempt, "lease-expired")
+        release_exhibition(session, row.id, row.attempt, Cause.LEASE_EXPIRED)
     waiting = col(Exhibition.state) == ExhibitionState.QUEUED
     old = (waiting, col(Exhibition.queued_at) < at - timedelta(seconds=QUEUE_SECONDS))
     for exhibition_id in session.exec(select(Exhibition.id).where(*old)).all():
-        abandon(session, exhibition_id, ExhibitionState.QUEUED, NO_WORKER)
+        abandon(session, exhibition_id, ExhibitionState.QUEUED, Cause.NO_WORKER)
     return _due(session, waiting, at)
 
 

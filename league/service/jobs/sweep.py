@@ -18,6 +18,7 @@ from sqlalchemy import ColumnElement, Select, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists, or_, select, update
 
+from league.causes import Cause
 from league.database import now, settings_of
 from league.jobs import Failure
 from league.service.jobs.builds import give_back_build
@@ -27,9 +28,6 @@ from league.states import ExhibitionState, SeriesState, VersionState
 from league.tables import BotVersion, Exhibition, Series, UtcDateTime
 
 log = logging.getLogger(__name__)
-
-LEASE_EXPIRED = "lease-expired"
-"""Cause in the ledger of an attempt whose worker fell silent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ def _take_back_series(session: Session, at: datetime) -> None:
     )
     for series_id, attempt, worker in session.exec(expired).all():
         detail = f"worker {worker} did not renew its lease in time"
-        if give_back_series(session, series_id, attempt, worker, Failure(LEASE_EXPIRED, detail)):
+        if give_back_series(session, series_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):
             log.warning("series %d taken back: %s", series_id, detail)
 
 
@@ -96,7 +94,7 @@ def _take_back_builds(session: Session, at: datetime) -> None:
     )
     for version_id, attempt, worker in session.exec(expired).all():
         detail = f"worker {worker} did not renew its lease in time"
-        if give_back_build(session, version_id, attempt, LEASE_EXPIRED, detail, {}):
+        if give_back_build(session, version_id, attempt, Cause.LEASE_EXPIRED, detail, {}):
             log.warning("build of version %d taken back: %s", version_id, detail)
 
 

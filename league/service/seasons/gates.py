@@ -31,6 +31,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 from engine.figures import counted
 from engine.games import GAMES
 from league import sprt
+from league.causes import Cause
 from league.database import now, settings_of
 from league.errors import BadSetting, NotFound
 from league.service.bots.bots import own_bot
@@ -44,9 +45,6 @@ from league.states import UNFINISHED, WITH_RESULT, ChallengeState, MatchState, P
 from league.tables import BotVersion, Challenge, Entry, Match, Participant, Season, Series, VoidedMatch
 
 log = logging.getLogger(__name__)
-
-CHALLENGE_OVER = "challenge-over"
-"""Cause in the ledger of a series that nobody had begun when its challenge ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +281,7 @@ def _end(session: Session, challenge_id: int, state: ChallengeState, reason: str
         return False
     row = session.get_one(Challenge, challenge_id, populate_existing=True)
     detail = "The challenge ended before this series was played."
-    drop_waiting(session, row.season_id, CHALLENGE_OVER, detail, col(Series.challenge_id) == challenge_id)
+    drop_waiting(session, row.season_id, Cause.CHALLENGE_OVER, detail, col(Series.challenge_id) == challenge_id)
     bot_id = session.exec(select(Entry.bot_id).where(Entry.id == row.entry_id)).one()
     data = {
         "bot": bot_id,

@@ -33,10 +33,10 @@ from typing import Any
 
 from sqlmodel import Session, col, func, select, update
 
+from league.causes import BLAMELESS, Cause, Trait
 from league.database import now, settings_of
 from league.jobs import Failure, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from league.service.ground.audit import SYSTEM, record
-from league.service.ground.causes import HOST_UNFIT
 from league.service.ground.steps import move, touch_log
 from league.service.ground.storable import evidence_json, storable, storable_word
 from league.service.series.hosts import (
@@ -50,26 +50,12 @@ from league.service.series.hosts import (
     welcome,
 )
 from league.service.series.live import forget
-from league.service.series.outcomes import PLAYED, next_seed, write_outcomes
+from league.service.series.outcomes import next_seed, write_outcomes
 from league.states import MatchState, SeriesState, allowed
 from league.tables import Attempt, Bot, BotVersion, Match, Participant, Season, Series, User
 from league.verification.agreement import player
 
 log = logging.getLogger(__name__)
-
-BROKEN_HOST = frozenset({"engine", "no-engine", "no-image", "no-runtime"})
-"""Causes that say of a machine that nothing can be played there at present."""
-
-HANDED_BACK = "worker-stopped"
-"""The cause of a series whose worker was told to end (see `workers.stopping`); others may play it at once."""
-
-BLAMELESS = BROKEN_HOST | {HANDED_BACK, HOST_UNFIT, "blobs-away", "database-away"}
-"""Causes that say nothing about the series: the next one would have failed as well. It waits until they have passed,
-however long that takes; whatever else goes wrong may be its own doing, and it is given up after some attempts."""
-
-WATCH_ENDED = "watch-ended"
-"""The cause of an attempt in which a bot was given so little time that nobody can say what it would have done: the
-machine has failed, and is unfit until its own check passes."""
 
 SAME_SEAT = 2
 """Void attempts at one match, all while the same seat was to answer, that an organiser must see."""
@@ -127,7 +113,10 @@ def finish_series(
     assert {outcome.match_id for outcome in outcomes} <= wanted and len(outcomes) <= len(wanted)
     reasons = found_unfit(session, job)
     if reasons:
-        failure, outcomes = Failure(HOST_UNFIT, " ".join(reasons)), [out for out in outcomes if out.result is None]
+        failure, outcomes = (
+            Failure(Cause.HOST_UNFIT, " ".join(reasons)),
+            [out for out in outcomes if out.result is None],
+        )
     _blame_host(session, job.host, outcomes, failure)
     held = [out.match_id for out in outcomes if out.result is None and _must_be_seen(session, out)]
     left = wanted - {out.match_id for out in outcomes if out.result is not None} - set(held)
@@ -142,7 +131,9 @@ def finish_series(
     if failure is not None:
         _note_failure(session, job.series_id, job.attempt, worker, failure, after, at)
     if outcomes:
-        count_series(session, job.host, sum(attempt.cause != PLAYED for out in outcomes for attempt in out.attempts))
+        count_series(
+            session, job.host, sum(attempt.cause != Cause.PLAYED for out in outcomes for attempt in out.attempts)
+        )
         touch_log(session, season_id)
     return not reasons
 
@@ -180,7 +171,7 @@ def _close(
         seconds = settings.retry_seconds * (1 if failure is None else attempt)
         if failure is None and others_judge(session, host):
             seconds = 0  # one of them takes it
-        if failure is not None and failure.cause == HANDED_BACK:
+        if failure is not None and failure.cause == Cause.WORKER_STOPPED:
             seconds, host = 0, None
         pause = min(timedelta(seconds=seconds), LONGEST_PAUSE)
         values = {"queued_at": at, "nudge_at": at + pause, "worker": None, "avoid_host": host}
@@ -239,7 +230,9 @@ def _must_be_seen(session: Session, outcome: MatchOutcome) -> bool:
     """Whether an organiser must look at a match before it is played once more: too many attempts at it were void, or
     two of them while the same seat was to answer. Who brings that about gains nothing by it, and is seen.
     """
-    before = session.exec(select(Attempt.evidence).where(Attempt.match_id == outcome.match_id, Attempt.cause != PLAYED))
+    before = session.exec(
+        select(Attempt.evidence).where(Attempt.match_id == outcome.match_id, Attempt.cause != Cause.PLAYED)
+    )
     evidence = [*before, *(attempt.evidence for attempt in outcome.attempts)]
     seats = Counter(found["seat"] for found in evidence if found.get("seat") is not None)
     return len(evidence) >= settings_of(session).match_attempts or max(seats.values(), default=0) >= SAME_SEAT
@@ -258,10 +251,10 @@ def _hold(session: Session, match_ids: Sequence[int]) -> None:
 
 def _blame_host(session: Session, host: Host, outcomes: Sequence[MatchOutcome], failure: Failure | None) -> None:
     """A machine that could not even try, or on which a watch came to its end, is given nothing until it was checked."""
-    if failure is not None and failure.cause in BROKEN_HOST:
+    if failure is not None and Trait.MACHINE in Cause(failure.cause).traits:
         doubt_host(session, host)
     for attempt in (attempt for outcome in outcomes for attempt in outcome.attempts):
-        if attempt.cause == WATCH_ENDED:
+        if attempt.cause == Cause.WATCH_ENDED:
             condemn_host(session, host, f"A watch came to its end there: {attempt.detail}")
 
 

@@ -6,25 +6,22 @@ It is part of the transaction that closes the attempt at the series
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select, update
 
 from engine.core import NS_PER_S, Points
+from league.causes import Cause
 from league.database import settings_of
 from league.jobs import MatchOutcome, SeriesJob
-from league.service.ground.causes import HOST_UNFIT
 from league.service.ground.steps import insert_rows
 from league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
 from league.service.series.response_times import add_response_times
 from league.service.series.rules_played import note_rules
 from league.states import MatchState, Purpose
 from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
-
-PLAYED = "played"
-"""The cause of the one attempt at a match that became its result."""
 
 
 def write_outcomes(
@@ -116,7 +113,7 @@ def _write_ledger(
     session: Session, job: SeriesJob, worker: str, season_id: int, outcomes: Sequence[MatchOutcome]
 ) -> None:
     """The attempts at matches, each with the number of its seed; after a void one a match has the next."""
-    judge = {HOST_UNFIT: list(job.unfit)} if job.unfit else {}
+    judge: Mapping[str, object] = {Cause.HOST_UNFIT: list(job.unfit)} if job.unfit else {}
     seeds = {match.match_id: match.attempt for match in job.matches}
     ledger = [
         {
@@ -137,7 +134,7 @@ def _write_ledger(
     ]
     insert_rows(session, Attempt, ledger)
     for outcome in outcomes:
-        if voids := sum(attempt.cause != PLAYED for attempt in outcome.attempts):
+        if voids := sum(attempt.cause != Cause.PLAYED for attempt in outcome.attempts):
             next_seed(session, voids, col(Match.id) == outcome.match_id)
 
 

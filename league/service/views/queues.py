@@ -10,10 +10,9 @@ from enum import StrEnum
 from sqlmodel import Session, col, func, select
 
 from engine.core import Fault
+from league.causes import Cause
 from league.database import now
 from league.service.course.schedule import has_unplayed
-from league.service.jobs.exhibiting import NO_WORKER
-from league.service.jobs.exhibitions import LEFT
 from league.service.series.hosts import judging_slots
 from league.states import PLAYING, ExhibitionState, SeasonState, SeriesState, VersionState
 from league.tables import BotVersion, Exhibition, RatingSnapshot, Season, Series
@@ -97,7 +96,7 @@ def _ended(session: Session, at: datetime) -> dict[str, int]:
     lately = col(Exhibition.finished_at) > at - ENDED_WITHIN
     counted = select(Exhibition.state, Exhibition.fault, Exhibition.cause, func.count()).where(lately)
     by = (col(Exhibition.state), col(Exhibition.fault), col(Exhibition.cause))
-    ended = dict.fromkeys((*ENDS.values(), LEFT, NO_WORKER), 0)
+    ended = dict.fromkeys((*ENDS.values(), Cause.LEFT, Cause.NO_WORKER), 0)
     for state, fault, cause, count in session.exec(counted.group_by(*by)):
         end = ENDS.get(fault, str(fault)) if state is ExhibitionState.DONE else cause
         ended[end] = ended.get(end, 0) + count
