@@ -39,11 +39,8 @@ def told_of(info: ExhibitionInfo) -> str:
     if info.ranks is None:
         if info.resigned or info.cause == Cause.RESIGNED:
             return f"{info.person} resigned."
-        whys: dict[str, str] = {
-            Cause.LEFT: f"{info.person} left before it began.",
-            Cause.NO_WORKER: "no worker was free for it.",
-        }
-        why = whys.get(info.cause, f"we failed at it too often, the last time by {info.cause}.")
+        whys = {Cause.LEFT: f"{info.person} left before it began.", Cause.NO_WORKER: "no worker was free for it."}
+        why = whys.get(Cause(info.cause), f"we failed at it too often, the last time by {info.cause}.")
         return f"It was not played: {why}"
     if info.fault is Fault.EXITED:
         return f"{info.person} resigned."

@@ -31,10 +31,11 @@ from sandbox.arena import Arena, Played
 from sandbox.box import Program, SandboxError, bot_limits
 from sandbox.build import BuildFailed, build
 from sandbox.languages import LANGUAGES, Recipe
-from workers import metrics, stopping
+from workers import metrics
 from workers.build_log import BuildLog
 from workers.context import BOTS, BUILD, Context
-from workers.play import Heartbeat, LeaseLost, cause_of, detail_of, fault_records, insist, log_failure
+from workers.holding import Heartbeat, LeaseLost, failure_of, insist
+from workers.outcomes import fault_records
 
 log = logging.getLogger(__name__)
 
@@ -63,12 +64,9 @@ def build_version(context: Context, version_id: int) -> None:
         except LeaseLost:
             log.warning("version %d: the lease of attempt %d was lost", job.version_id, job.attempt)
             return
-        except stopping.Stopping:
-            log.info("version %d attempt %d is handed back: this worker stops", job.version_id, job.attempt)
-            insist(context, lambda session: release_build(session, job, Cause.WORKER_STOPPED, "its worker was stopped"))
-            return
         except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the version is built again
-            give_back(context, job, error)
+            failure = failure_of("build", f"version {job.version_id} attempt {job.attempt}", error)
+            insist(context, lambda session: release_build(session, job, context.worker, failure))
             return
     taken = insist(context, lambda session: finish_build(session, job, outcome))
     if taken:
@@ -172,17 +170,6 @@ def _play(
             log.warning("trial of version %s is void: %s: %s", about["trial"], error.cause, error.detail)
             if attempt == TRIAL_ATTEMPTS:
                 raise
-
-
-def give_back(context: Context, job: BuildJob, error: Exception) -> None:
-    """Our failure: the version goes back to the queue."""
-    cause = cause_of(error)
-    if isinstance(error, TransportError):  # this host was too slow or busy: expected, and tried again
-        log.warning("version %d attempt %d is void: %s: %s", job.version_id, job.attempt, cause, error.detail)
-    else:
-        log_failure(f"version {job.version_id} attempt {job.attempt}", cause, error)
-    metrics.task_failures.labels("build", cause).inc()
-    insist(context, lambda session: release_build(session, job, cause, detail_of(error)))
 
 
 def _reason(context: Context, played: Played, seat: Seat) -> str:

@@ -66,7 +66,7 @@ turned_away = Counter("deadheat_turned_away_total", "Jobs left to another machin
 task_failures = Counter("deadheat_task_failures_total", "Tasks that failed by our doing.", ["task", "cause"])
 tasks_done = Counter("deadheat_tasks_done_total", "Scheduled tasks that were carried out.", ["task"])
 
-HOST_CAUSES: tuple[str, ...] = (Cause.WATCH_ENDED, Cause.HOST_UNKNOWN, Cause.HOST_MEMORY)
+HOST_CAUSES = (Cause.WATCH_ENDED, Cause.HOST_UNKNOWN, Cause.HOST_MEMORY)
 """Why an attempt is void most often; others appear when they happen."""
 
 
@@ -78,7 +78,7 @@ MOST_OF_A_SEASON = 40
 SCHEDULED = ("tick", "sweep", "refit")
 """Of these is told how often they are done: that they are not is seen by nothing else while no work waits."""
 
-TASK_CAUSES: tuple[str, ...] = (Cause.DATABASE_AWAY, Cause.BLOBS_AWAY, "SandboxError")
+TASK_CAUSES = (Cause.DATABASE_AWAY, Cause.BLOBS_AWAY, "SandboxError")
 """Why tasks fail most often; others are named when they happen, by the class of the error."""
 
 

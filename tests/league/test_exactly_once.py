@@ -277,7 +277,7 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
         assert job is not None
         with world.db.transaction() as session:
             release_series(session, job, "w1", Failure("dirty-box"))
-        world.clock.turn(world.settings.retry_seconds * number - 1)
+        world.clock.turn(world.settings.retry_seconds * 2 ** (number - 1) - 1)
         assert sweep(world).series_ids == []
         world.clock.turn(1)
         assert sweep(world).series_ids == [series_id]
@@ -310,7 +310,7 @@ def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer
         with world.db.transaction() as session:
             job = claim_build(session, version_id, "w1")
             assert job is not None
-            release_build(session, job, "no-engine", "no engine answers")
+            release_build(session, job, "w1", Failure("no-engine", "no engine answers"))
         with world.db.reading() as session:
             version = session.get_one(BotVersion, version_id)
         assert version.state is VersionState.UPLOADED
@@ -350,7 +350,7 @@ def fail_build(world: World, version_id: int, cause: str) -> None:
     with world.db.transaction() as session:
         job = claim_build(session, version_id, "w1")
         assert job is not None
-        release_build(session, job, cause, "why")
+        release_build(session, job, "w1", Failure(cause, "why"))
 
 
 def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World) -> None:

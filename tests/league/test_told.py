@@ -91,7 +91,7 @@ def test_an_attempt_is_told_without_inner_words_and_the_ledger_has_them(world: W
     match = job.matches[0].match_id
     void = AttemptRecord(1, 2, "engine", INNER, {"stolen_ns": 5})
     with world.db.transaction() as session:
-        tried = [MatchOutcome(match, None, None, (), (), (), (void,))]
+        tried = [MatchOutcome(match, None, None, attempts=(void,))]
         release_series(session, job, "w3.example:41", Failure("OperationalError", INNER), tried)
     with world.db.reading() as session:
         shown = match_detail(session, match).attempts
@@ -146,7 +146,7 @@ def test_an_author_is_told_of_a_failed_build_without_inner_words(world: World) -
     with world.db.transaction() as session:
         job = claim_build(session, version_id, "w3.example:41")
         assert job is not None
-        release_build(session, job, "OperationalError", INNER)
+        release_build(session, job, "w1", Failure("OperationalError", INNER))
     with world.db.reading() as session:
         version = session.get_one(BotVersion, version_id)
         _, tries = build_log(session, owner, bot_id, version.number)

@@ -49,7 +49,7 @@ from tests.simulation import people
 from tests.simulation.machines import REASONS, Arena, Builder, SimulatedContext, Source
 from tests.simulation.stage import HOSTS, Stage, StormyBlobs
 from tests.simulation.storm import CALM, Extent, Killed, Weather
-from workers import build, build_log, exhibitions, play, stopping, tasks
+from workers import build, build_log, exhibitions, holding, play, stopping, tasks
 
 CALM_SECONDS = 300
 LOOK_SECONDS = 8
@@ -365,6 +365,7 @@ class Simulator:
                     "play_canary_when_due": lambda *_: None,
                 },
             ),
+            (holding, {"time": self}),
             (build, {"Arena": arena, "build": Builder(self), "os": SimpleNamespace(urandom=self.stage.entropy)}),
             (build_log, {"time": self}),
             (exhibitions, {"Arena": arena, "time": self, "fetch_program": fetch_program, "LOOK_SECONDS": 3.0}),

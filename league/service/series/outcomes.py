@@ -10,18 +10,19 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement
-from sqlmodel import Session, col, select, update
+from sqlmodel import Session, SQLModel, col, select, update
 
 from engine.core import NS_PER_S, Points
 from league.causes import Cause
 from league.database import settings_of
-from league.jobs import MatchOutcome, SeriesJob
+from league.jobs import Latency, MatchOutcome, SeriesJob
 from league.service.ground.steps import insert_rows
 from league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
 from league.service.series.response_times import add_response_times
 from league.service.series.rules_played import note_rules
 from league.states import MatchState, Purpose
 from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
+from sandbox.box import Exit
 
 
 def write_outcomes(
@@ -79,34 +80,31 @@ def _write_results(session: Session, outcomes: Sequence[MatchOutcome], at: datet
 def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
     limit = settings_of(session).stderr_limit_bytes
     endings = [
-        {
-            "match_id": outcome.match_id,
-            "seat": ending.seat,
-            "exit_code": ending.exit_code,
-            "signal": ending.signal,
-            "lingered": ending.lingered,
-            "stderr": storable_tail(ending.stderr, limit),
-            "cpu_ns": ending.cpu_ns,
-            "peak_memory_bytes": ending.peak_memory_bytes,
-        }
+        {"match_id": outcome.match_id, "seat": seat, **_columns(Ending, end), "stderr": _tail(end.stderr, limit)}
         for outcome in outcomes
-        for ending in outcome.endings
+        for seat, end in outcome.exits.items()
     ]
     latencies = [
         {
             "match_id": outcome.match_id,
-            "seat": latency.seat,
+            **_columns(LatencySummary, latency),
             "command": storable_word(latency.command),
-            "limit_ns": latency.limit_ns,
-            "prompts": latency.prompts,
-            "total_ns": latency.total_ns,
-            "worst_ns": latency.worst_ns,
         }
         for outcome in outcomes
         for latency in outcome.latencies
     ]
     insert_rows(session, Ending, endings)
     insert_rows(session, LatencySummary, latencies)
+
+
+def _columns(table: type[SQLModel], measured: Exit | Latency) -> dict[str, object]:
+    """The fields of a measured value that a table has columns for, under the same names."""
+    known = table.model_fields
+    return {name: getattr(measured, name) for name in measured.__slots__ if name in known}
+
+
+def _tail(stderr: bytes, limit_bytes: int) -> str:
+    return storable_tail(stderr.decode("utf-8", "replace"), limit_bytes)
 
 
 def _write_ledger(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -13,9 +13,13 @@ from engine.core import Fault
 from league.causes import Cause
 from league.database import now
 from league.service.course.schedule import has_unplayed
+from league.service.ground.life import Life
+from league.service.jobs.builds import BUILDS
+from league.service.jobs.exhibiting import EXHIBITIONS
+from league.service.series.carrying_out import SERIES
 from league.service.series.hosts import judging_slots
 from league.states import PLAYING, ExhibitionState, SeasonState, SeriesState, VersionState
-from league.tables import BotVersion, Exhibition, RatingSnapshot, Season, Series
+from league.tables import Exhibition, RatingSnapshot, Season
 
 RANKED = (SeasonState.OPEN, SeasonState.FROZEN, SeasonState.FINALS)
 """States in which results come in, and rankings follow."""
@@ -69,16 +73,10 @@ def queues(session: Session) -> Queues:
         ages[season.id] = (at - created_at).total_seconds()
         if season.log_serial != season.rated_serial:
             behind.add(season.id)
-    builds = (VersionState.UPLOADED, VersionState.BUILDING)
-    series = (SeriesState.QUEUED, SeriesState.RUNNING, SeriesState.ABANDONED)
-    exhibitions = (ExhibitionState.QUEUED, ExhibitionState.RUNNING)
-    queued = (
-        _queue(session, "build", BotVersion, builds, at),
-        _queue(session, "play", Series, series, at),
-        _queue(session, "exhibition", Exhibition, exhibitions, at),
-    )
+    kinds = ((BUILDS, ()), (SERIES, (SeriesState.ABANDONED,)), (EXHIBITIONS, ()))
+    queued = [_queue(session, life, more, at) for life, more in kinds]
     slots = judging_slots(session)
-    return Queues(queued, slots, _idle(session, slots, queued), ages, frozenset(behind), _ended(session, at))
+    return Queues(tuple(queued), slots, _idle(session, slots, queued), ages, frozenset(behind), _ended(session, at))
 
 
 def _idle(session: Session, slots: int, queued: Sequence[QueueInfo]) -> int:
@@ -103,17 +101,12 @@ def _ended(session: Session, at: datetime) -> dict[str, int]:
     return ended
 
 
-def _queue(
-    session: Session,
-    name: str,
-    table: type[BotVersion] | type[Series] | type[Exhibition],
-    counted: tuple[StrEnum, ...],
-    at: datetime,
-) -> QueueInfo:
-    waiting = counted[0]
+def _queue(session: Session, life: Life, more: Collection[StrEnum], at: datetime) -> QueueInfo:
+    """How a kind of job stands; `more`: states that are counted besides waiting and held."""
+    table = life.table
     rows = {}
-    for state in counted:
+    for state in (life.waiting, life.held, *more):
         rows[state.value] = session.exec(select(func.count()).select_from(table).where(col(table.state) == state)).one()
-    oldest = select(table.queued_at).where(col(table.state) == waiting).order_by(col(table.queued_at)).limit(1)
+    oldest = select(table.queued_at).where(col(table.state) == life.waiting).order_by(col(table.queued_at)).limit(1)
     queued_at = session.exec(oldest).first()
-    return QueueInfo(name, rows, (at - queued_at).total_seconds() if queued_at is not None else 0.0)
+    return QueueInfo(life.queue, rows, (at - queued_at).total_seconds() if queued_at is not None else 0.0)
