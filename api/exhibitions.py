@@ -11,9 +11,9 @@ from api.services import Services
 from engine.core import Fault
 from engine.scenes import Scene, scenes
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from league.causes import Cause
 from league.errors import BlobDamaged, BlobMissing
-from league.service.jobs.exhibiting import NO_WORKER
-from league.service.jobs.exhibitions import LEFT, RESIGNED, ExhibitionInfo, Table
+from league.service.jobs.exhibitions import ExhibitionInfo, Table
 from league.states import ExhibitionState
 
 log = logging.getLogger(__name__)
@@ -37,10 +37,10 @@ def told_table(table: Table) -> str:
 def told_of(info: ExhibitionInfo) -> str:
     """How it ended."""
     if info.ranks is None:
-        if info.resigned or info.cause == RESIGNED:
+        if info.resigned or info.cause == Cause.RESIGNED:
             return f"{info.person} resigned."
-        whys = {LEFT: f"{info.person} left before it began.", NO_WORKER: "no worker was free for it."}
-        why = whys.get(info.cause, f"we failed at it too often, the last time by {info.cause}.")
+        whys = {Cause.LEFT: f"{info.person} left before it began.", Cause.NO_WORKER: "no worker was free for it."}
+        why = whys.get(Cause(info.cause), f"we failed at it too often, the last time by {info.cause}.")
         return f"It was not played: {why}"
     if info.fault is Fault.EXITED:
         return f"{info.person} resigned."

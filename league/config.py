@@ -94,7 +94,9 @@ class Settings(BaseSettings):
         default=60, gt=0, description="A queued row is enqueued again when no worker took it for this long."
     )
     retry_seconds: float = Field(
-        default=5, ge=0, description="Wait before a job that we failed is tried again, times the number of attempts."
+        default=5,
+        ge=0,
+        description="Wait before a job that we failed is tried again; it doubles with each failure.",
     )
     match_attempts: int = Field(
         default=MATCH_ATTEMPTS, ge=1, description="Void attempts after which an organiser decides on a match."

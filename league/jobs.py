@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from engine.core import Fault, Result, Seat
 from engine.unfinished import Replies
+from sandbox.box import Exit
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +116,6 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """What became of one seat's process, for its author."""
-
-    seat: Seat
-    exit_code: int | None  # None: ended by a signal
-    signal: int | None
-    lingered: bool  # had to be killed after FINISH
-    stderr: str  # bounded, escaped by whoever shows it
-    cpu_ns: int | None
-    peak_memory_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class AttemptRecord:
     """One try at one match, for the ledger: `cause` is "played" or why it is void, and `evidence` then has the `seat`
     that was to answer, where it was one's turn.
@@ -170,8 +158,8 @@ class MatchOutcome:
     match_id: int
     result: Result | None
     transcript_sha256: str | None
-    faults: tuple[FaultRecord, ...]
-    latencies: tuple[Latency, ...]
-    endings: tuple[Ending, ...]
-    attempts: tuple[AttemptRecord, ...]
+    faults: tuple[FaultRecord, ...] = ()
+    latencies: tuple[Latency, ...] = ()
+    exits: Mapping[Seat, Exit] = field(default_factory=dict)  # as the boxes measured them
+    attempts: tuple[AttemptRecord, ...] = ()
     rules_version: int | None = None

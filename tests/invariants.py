@@ -18,16 +18,13 @@ from engine.games import GAMES
 from engine.replay import Diverged, replay
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from league.blobs import Blobs
+from league.causes import BLAMELESS, Cause
 from league.database import now, settings_of
 from league.errors import BlobDamaged, BlobMissing
 from league.service.ground.audit import first_broken
-from league.service.ground.causes import HOST_UNFIT
-from league.service.jobs.sweep import LEASE_EXPIRED
 from league.service.rankings.recount import recount
 from league.service.series.capacity import bound_with
-from league.service.series.carrying_out import BLAMELESS
 from league.service.series.hosts import hosts
-from league.service.series.outcomes import PLAYED
 from league.states import (
     UNFINISHED,
     WITH_RESULT,
@@ -52,7 +49,7 @@ from league.tables import (
     VoidedMatch,
 )
 
-TAKEN_BACK = (LEASE_EXPIRED, HOST_UNFIT)
+TAKEN_BACK = (Cause.LEASE_EXPIRED, Cause.HOST_UNFIT)
 """Causes in the ledger of attempts at a series none of whose results is taken."""
 
 Leased = type[Series] | type[BotVersion] | type[Exhibition]
@@ -173,7 +170,7 @@ def dice_met_again(session: Session) -> Iterator[str]:
 def doubled_results(session: Session) -> Iterator[str]:
     """Each result comes from one attempt, which nobody had taken back, with the next seed after those that failed."""
     counted = session.exec(
-        select(Attempt.match_id, func.count()).where(Attempt.cause == PLAYED).group_by(col(Attempt.match_id))
+        select(Attempt.match_id, func.count()).where(Attempt.cause == Cause.PLAYED).group_by(col(Attempt.match_id))
     )
     played = {match_id: count for match_id, count in counted if match_id is not None}
     for match_id, state in session.exec(select(Match.id, Match.state)):
@@ -182,7 +179,7 @@ def doubled_results(session: Session) -> Iterator[str]:
             yield f"match {match_id} is {state} and was played {played.get(match_id, 0)} times"
     taken_back = select(Attempt.series_id, Attempt.attempt).where(col(Attempt.cause).in_(TAKEN_BACK))
     dead = set(session.exec(taken_back).all())
-    for attempt in session.exec(select(Attempt).where(Attempt.cause == PLAYED)):
+    for attempt in session.exec(select(Attempt).where(Attempt.cause == Cause.PLAYED)):
         if (attempt.series_id, attempt.attempt) in dead:
             yield f"match {attempt.match_id} has the result of attempt {attempt.attempt}, which was taken back"
     yield from _wrong_seeds(session)
@@ -200,8 +197,8 @@ def _wrong_seeds(session: Session) -> Iterator[str]:
             ),
         )
         lines = session.exec(select(Attempt).where(mine).order_by(col(Attempt.id))).all()
-        ended = [line.attempt for line in lines if line.cause == PLAYED]
-        failed = [line for line in lines if line.cause != PLAYED and (not ended or line.attempt < ended[0])]
+        ended = [line.attempt for line in lines if line.cause == Cause.PLAYED]
+        failed = [line for line in lines if line.cause != Cause.PLAYED and (not ended or line.attempt < ended[0])]
         numbers = [line.seed_number for line in lines if line.match_id is not None]
         if len(set(numbers)) != len(numbers):
             yield f"match {match.id} was played twice with one seed: {numbers}"

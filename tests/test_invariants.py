@@ -11,10 +11,11 @@ from sqlmodel import col, update
 from engine.core import Result
 from engine.transcript import decode
 from league.blobs import Blobs
+from league.causes import Cause
+from league.jobs import Failure
 from league.service.jobs.builds import claim_build, release_build
 from league.service.jobs.exhibiting import claim_exhibition, finish_exhibition
 from league.service.jobs.exhibitions import take_seat
-from league.service.series.carrying_out import HANDED_BACK
 from league.tables import Attempt, BotVersion, Exhibition
 from tests.invariants import broken, convicted, unfinished
 from tests.league.world import World, settings
@@ -49,11 +50,11 @@ def kept(tmp_path: Path) -> Iterator[Kept]:
 
 def test_a_build_that_was_given_back_and_went_well_at_last_is_in_order(kept: Kept) -> None:
     version_id = kept.upload(kept.owner, kept.bot_id)
-    for cause in ("engine", HANDED_BACK):
+    for cause in ("engine", Cause.WORKER_STOPPED):
         with kept.db.transaction() as session:
             job = claim_build(session, version_id, "w1:1")
             assert job is not None
-            release_build(session, job, cause, "")
+            release_build(session, job, "w1", Failure(cause, ""))
         assert kept.left() == [f"version {version_id} is uploaded at attempt {job.attempt}"]
     kept.build(version_id)
     kept.blobs.put(b"built 2")

@@ -21,10 +21,9 @@ from engine.figures import seat_number
 from engine.games import GAMES
 from engine.transcript import encode
 from engine.verdicts import took
+from league.causes import Cause
 from league.jobs import BuildJob, BuildOutcome
-from league.service.ground.causes import HOST_UNFIT
 from league.service.jobs.builds import claim_next_build, finish_build, release_build, renew_build
-from league.service.series.carrying_out import HANDED_BACK
 from league.service.series.hosts import NOT_SEEN, unfit_reasons
 from league.telemetry import doing
 from sandbox.archive import BadArchive, Bounds, extract_program, extract_upload
@@ -32,10 +31,11 @@ from sandbox.arena import Arena, Played
 from sandbox.box import Program, SandboxError, bot_limits
 from sandbox.build import BuildFailed, build
 from sandbox.languages import LANGUAGES, Recipe
-from workers import metrics, stopping
+from workers import metrics
 from workers.build_log import BuildLog
 from workers.context import BOTS, BUILD, Context
-from workers.play import Heartbeat, LeaseLost, cause_of, detail_of, fault_records, insist, log_failure
+from workers.holding import Heartbeat, LeaseLost, failure_of, insist
+from workers.outcomes import fault_records
 
 log = logging.getLogger(__name__)
 
@@ -64,12 +64,9 @@ def build_version(context: Context, version_id: int) -> None:
         except LeaseLost:
             log.warning("version %d: the lease of attempt %d was lost", job.version_id, job.attempt)
             return
-        except stopping.Stopping:
-            log.info("version %d attempt %d is handed back: this worker stops", job.version_id, job.attempt)
-            insist(context, lambda session: release_build(session, job, HANDED_BACK, "its worker was stopped"))
-            return
         except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the version is built again
-            give_back(context, job, error)
+            failure = failure_of("build", f"version {job.version_id} attempt {job.attempt}", error)
+            insist(context, lambda session: release_build(session, job, context.worker, failure))
             return
     taken = insist(context, lambda session: finish_build(session, job, outcome))
     if taken:
@@ -175,17 +172,6 @@ def _play(
                 raise
 
 
-def give_back(context: Context, job: BuildJob, error: Exception) -> None:
-    """Our failure: the version goes back to the queue."""
-    cause = cause_of(error)
-    if isinstance(error, TransportError):  # this host was too slow or busy: expected, and tried again
-        log.warning("version %d attempt %d is void: %s: %s", job.version_id, job.attempt, cause, error.detail)
-    else:
-        log_failure(f"version {job.version_id} attempt {job.attempt}", cause, error)
-    metrics.task_failures.labels("build", cause).inc()
-    insist(context, lambda session: release_build(session, job, cause, detail_of(error)))
-
-
 def _reason(context: Context, played: Played, seat: Seat) -> str:
     """What the candidate did wrong, in a sentence; raises SandboxError where this machine may not say so."""
     for record in fault_records(played.transcript):
@@ -205,7 +191,7 @@ def _must_be_fit(context: Context) -> None:
     with context.database.reading() as session:
         reasons = unfit_reasons(session, context.host)
     if reasons and reasons != (NOT_SEEN,) and not context.settings.judge_unfit:
-        raise SandboxError(HOST_UNFIT, " ".join(reasons))
+        raise SandboxError(Cause.HOST_UNFIT, " ".join(reasons))
 
 
 def _report(played: Played, seat: Seat) -> str:

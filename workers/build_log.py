@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from league.jobs import BuildJob
 from league.service.jobs.builds import note_build_log
 from workers.context import Context
-from workers.play import LeaseLost
+from workers.holding import LeaseLost
 
 log = logging.getLogger(__name__)
 

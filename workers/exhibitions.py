@@ -40,6 +40,7 @@ from engine.core import Fault, Message, Reply, Seat, Transport, TransportError
 from engine.games import GAMES
 from engine.transcript import Transcript, encode
 from engine.unfinished import Replies, said
+from league.causes import BLAMELESS, Cause
 from league.errors import BlobsAway
 from league.jobs import ExhibitionJob
 from league.service.jobs.exhibiting import (
@@ -47,36 +48,27 @@ from league.service.jobs.exhibiting import (
     ask_person,
     claim_exhibition,
     finish_exhibition,
-    hand_back_exhibition,
     hear_person,
     note_void,
     release_exhibition,
     renew_exhibition,
 )
-from league.service.series.carrying_out import BLAMELESS, WATCH_ENDED
 from league.service.series.hosts import condemn_host, turn_away_exhibition
 from league.telemetry import doing
 from sandbox.arena import Arena
 from sandbox.box import bot_limits
-from workers import metrics, stopping
+from workers import metrics
 from workers.context import PLAY, Context
-from workers.play import (
-    INSIST_SECONDS,
-    RETRY_SECONDS,
-    Heartbeat,
-    LeaseLost,
-    cause_of,
-    insist,
-    log_failure,
-    turned_away,
-    wait_for_quiet,
-)
+from workers.holding import INSIST_SECONDS, RETRY_SECONDS, Heartbeat, LeaseLost, failure_of, insist, turned_away
 from workers.programs import fetch_program
 
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.2
 """How often the person's answer is looked for; what a person notices, and five short reads a second."""
+
+VOID_PAUSE_SECONDS = 0.25
+"""Pause after a match's first void attempt; doubled with each further one, so five take four seconds together."""
 
 
 def play_exhibition(context: Context, exhibition_id: int) -> bool:
@@ -94,26 +86,16 @@ def play_exhibition(context: Context, exhibition_id: int) -> bool:
             context.blobs.must_take()
             transcript = run(context, job, heartbeat)
             sha256 = store(context, transcript, heartbeat)
-    except stopping.Stopping:
-        log.info("exhibition %d is handed back: this worker stops", job.exhibition_id)
-        insist(context, lambda session: hand_back_exhibition(session, job))
     except LeaseLost:
         log.warning("exhibition %d: the lease of attempt %d was lost", job.exhibition_id, job.attempt)
     except Exception as error:  # noqa: BLE001  whatever it was, it was ours: it is played again
-        give_back(context, job, error)
+        failure = failure_of("exhibition", f"exhibition {job.exhibition_id} attempt {job.attempt}", error)
+        where, void = (context.worker, failure, context.host), isinstance(error, TransportError)
+        insist(context, lambda session: release_exhibition(session, job, *where, void=void))
     else:
         with doing("finish", exhibition=job.exhibition_id):
             insist(context, lambda session: finish_exhibition(session, job, transcript.result, sha256))
     return True
-
-
-def give_back(context: Context, job: ExhibitionJob, error: Exception) -> None:
-    """Our failure: it goes back to the queue."""
-    cause = cause_of(error)
-    log_failure(f"exhibition {job.exhibition_id} attempt {job.attempt}", cause, error)
-    metrics.task_failures.labels("exhibition", cause).inc()
-    failed, void = (job.exhibition_id, job.attempt, cause, context.host), isinstance(error, TransportError)
-    insist(context, lambda session: release_exhibition(session, *failed, void=void))
 
 
 def store(context: Context, transcript: Transcript, heartbeat: Callable[[], None]) -> str:
@@ -165,12 +147,18 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
                 except TransportError as error:
                     voids += 1
                     log.warning("exhibition %d is void: %s: %s", job.exhibition_id, error.cause, error.detail)
-                    if error.cause == WATCH_ENDED:
+                    if error.cause == Cause.WATCH_ENDED:
                         reason = f"A watch came to its end there: {error.detail}"
                         insist(context, partial(condemn_host, host=context.host, reason=reason))
-                    if error.cause in (*BLAMELESS, WATCH_ENDED) or not person.told(error.cause):
+                    if error.cause in (*BLAMELESS, Cause.WATCH_ENDED) or not person.told(error.cause):
                         raise  # nothing can be played here, or it has failed too often
                     wait_for_quiet(voids, heartbeat)
+
+
+def wait_for_quiet(voids: int, between: Callable[[], None]) -> None:
+    """Give a busy host time, longer after each void attempt."""
+    time.sleep(VOID_PAUSE_SECONDS * 2 ** (voids - 1))
+    between()
 
 
 class Person:

@@ -21,9 +21,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from engine.core import TransportError
 from engine.games import GAMES
+from league.causes import NOT_CHECKED
 from league.config import HEARTBEAT_SECONDS
 from league.service.course.schedule import games_going_on
-from league.service.ground.causes import NOT_CHECKED
 from league.service.series.hosts import RECHECK_SECONDS, due_check, host_arrives, host_seen, record_check
 from league.states import Fitness
 from sandbox.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, shares, stat

@@ -16,6 +16,7 @@ from engine import verdicts
 from engine.core import NS_PER_S, Fault
 from engine.games import GAMES
 from engine.transcript import Transcript
+from league.causes import Cause
 
 _SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 10)
 _RATIOS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0, 1.05)
@@ -65,7 +66,7 @@ turned_away = Counter("deadheat_turned_away_total", "Jobs left to another machin
 task_failures = Counter("deadheat_task_failures_total", "Tasks that failed by our doing.", ["task", "cause"])
 tasks_done = Counter("deadheat_tasks_done_total", "Scheduled tasks that were carried out.", ["task"])
 
-HOST_CAUSES = ("watch-ended", "host-unknown", "host-memory")
+HOST_CAUSES = (Cause.WATCH_ENDED, Cause.HOST_UNKNOWN, Cause.HOST_MEMORY)
 """Why an attempt is void most often; others appear when they happen."""
 
 
@@ -77,7 +78,7 @@ MOST_OF_A_SEASON = 40
 SCHEDULED = ("tick", "sweep", "refit")
 """Of these is told how often they are done: that they are not is seen by nothing else while no work waits."""
 
-TASK_CAUSES = ("database-away", "blobs-away", "SandboxError")
+TASK_CAUSES = (Cause.DATABASE_AWAY, Cause.BLOBS_AWAY, "SandboxError")
 """Why tasks fail most often; others are named when they happen, by the class of the error."""
 
 
@@ -86,7 +87,7 @@ def _appear() -> None:
     cause that is not foreseen is seen from its second event on.
     """
     for game in GAMES:
-        for cause in ("played", *HOST_CAUSES):
+        for cause in (Cause.PLAYED, *HOST_CAUSES):
             attempts.labels(game, cause)
         referee_late_seconds.labels(game)
         for command in GAMES[game].commands:
@@ -94,8 +95,8 @@ def _appear() -> None:
     for outcome in ("right", "wrong", "void"):
         canaries.labels(outcome)
     for task in ("build", "play", "exhibition", "tick", "sweep", "refit", "publish"):
-        for cause in TASK_CAUSES:
-            task_failures.labels(task, cause)
+        for why in TASK_CAUSES:
+            task_failures.labels(task, why)
     for task in SCHEDULED:
         tasks_done.labels(task)
 

@@ -19,68 +19,30 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
-from sqlalchemy.exc import InterfaceError, InternalError, OperationalError, SQLAlchemyError
-from sqlmodel import Session
-
-from engine.core import NS_PER_MS, TransportError
+from engine.core import TransportError
 from engine.games import GAMES
-from engine.transcript import Transcript, encode
-from league.config import HEARTBEAT_SECONDS
-from league.errors import BlobsAway
-from league.jobs import (
-    AttemptRecord,
-    Ending,
-    Failure,
-    FaultRecord,
-    Latency,
-    MatchJob,
-    MatchOutcome,
-    SeriesJob,
-)
-from league.service.series.carrying_out import BLAMELESS, HANDED_BACK, finish_series, renew_series
+from engine.transcript import encode
+from league.causes import BLAMELESS, Cause
+from league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome, SeriesJob
+from league.service.series.carrying_out import finish_series, renew_series
 from league.service.series.hosts import turn_away
-from league.service.series.outcomes import PLAYED
 from league.service.series.turns import claim_next_series
-from league.storage.schema import hold_schema
 from league.telemetry import doing
-from league.time_buckets import bucket
 from sandbox.arena import Arena, Played
 from sandbox.box import Program, bot_limits
 from workers import metrics, stopping
 from workers.canary import play_canary_when_due
 from workers.context import PLAY, Context
+from workers.holding import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, failure_of, insist, turned_away
 from workers.live import Broadcast
+from workers.outcomes import fault_records, latencies
 from workers.programs import fetch_program
 
 log = logging.getLogger(__name__)
-
-MAX_DETAIL = 500
-
-AWAY = (OperationalError, InternalError, InterfaceError)
-"""What the driver raises where the database cannot be reached, is ending or takes no changes."""
-
-INSIST_SECONDS = 120
-"""How long a worker holds what it has to say to a database that is away. What it has played is then played again; but
-nobody can have been given it meanwhile, for that too takes the database."""
-
-RETRY_SECONDS = 1.0
-"""Between two tries to reach a database that is away."""
-
-Told = TypeVar("Told")
-
-
-VOID_PAUSE_SECONDS = 0.25
-"""Pause after a match's first void attempt; doubled with each further one, so five take four seconds together."""
-
-
-class LeaseLost(Exception):
-    """Somebody else was given our series: whatever we would still do could only be thrown away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +87,7 @@ def carry_out(
         LeaseLost: the series is not ours any more.
     """
     heartbeat = Heartbeat(context, lambda session: renew_series(session, job))
+    what = f"series {job.series_id} attempt {job.attempt}"
     runs: list[Run] = []
     outcomes: list[MatchOutcome] = []
     failure = None
@@ -134,52 +97,20 @@ def carry_out(
     except LeaseLost:
         raise
     except Exception as error:  # noqa: BLE001  whatever it was, it was ours
-        failure = failed(job, error)
+        failure = failure_of("play", what, error)
     try:
         store(context, runs, heartbeat.renew, outcomes.append)
     except LeaseLost:
         raise
     except Exception as error:  # noqa: BLE001  what is not stored is played again
-        failure = failed(job, error)
+        failure = failure_of("play", what, error)
     return runs, outcomes, failure
-
-
-def failed(job: SeriesJob, error: Exception) -> Failure:
-    """What the ledger says of an exception that ended our part."""
-    if isinstance(error, stopping.Stopping):
-        log.info("series %d attempt %d is handed back: this worker stops", job.series_id, job.attempt)
-        return Failure(HANDED_BACK, "its worker was stopped")
-    cause = cause_of(error)
-    log_failure(f"series {job.series_id} attempt {job.attempt}", cause, error)
-    metrics.task_failures.labels("play", cause).inc()
-    return Failure(cause, detail_of(error), dict(error.evidence) if isinstance(error, TransportError) else {})
-
-
-def log_failure(what: str, cause: str, error: Exception) -> None:
-    """Tell an operator of a failure of ours; where from only if it may be a mistake, and not a store that is full."""
-    away = isinstance(error, BlobsAway)
-    log.error("%s failed: %s: %s", what, cause, detail_of(error), exc_info=None if away else error)
-
-
-def detail_of(error: Exception) -> str:
-    """What was said of a failure, for those who may do something about it."""
-    return (error.why if isinstance(error, BlobsAway) else str(error))[:MAX_DETAIL]
 
 
 def claim(context: Context, series_id: int) -> SeriesJob | None:
     """Take the series that is next, or None: none waits, or not for this machine."""
     with context.database.transaction() as session:
         return claim_next_series(session, series_id, context.worker, context.host)
-
-
-def turned_away(context: Context, what: str, turn: Callable[[Session], bool]) -> bool:
-    """Whether it waits for a machine that is fit to judge, as this one is not; `turn` asks the database."""
-    with context.database.transaction() as session:
-        turned = turn(session)
-    if turned:
-        metrics.turned_away.inc()
-        log.info("%s is left to another machine: this one may not judge", what)
-    return turned
 
 
 def run(
@@ -249,13 +180,7 @@ def play_match(
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), cause_of(error), detail, {}))
     broadcast.end()
     evidence = {"timeouts": list(played.convictions)} if played.convictions else {}
-    return Run(match, played, AttemptRecord(started_at_ns, time.time_ns(), PLAYED, evidence=evidence))
-
-
-def wait_for_quiet(voids: int, between: Callable[[], None]) -> None:
-    """Give a busy host time, longer after each void attempt."""
-    time.sleep(VOID_PAUSE_SECONDS * 2 ** (voids - 1))
-    between()
+    return Run(match, played, AttemptRecord(started_at_ns, time.time_ns(), Cause.PLAYED, evidence=evidence))
 
 
 def store(
@@ -273,7 +198,7 @@ def stored(context: Context, item: Run) -> MatchOutcome:
     """One match, with its transcript in the store."""
     played = item.played
     if played is None:
-        return MatchOutcome(item.match.match_id, None, None, (), (), (), (item.attempt,))
+        return MatchOutcome(item.match.match_id, None, None, attempts=(item.attempt,))
     transcript = played.transcript
     return MatchOutcome(
         match_id=item.match.match_id,
@@ -281,7 +206,7 @@ def stored(context: Context, item: Run) -> MatchOutcome:
         transcript_sha256=context.blobs.put(encode(transcript)),
         faults=fault_records(transcript),
         latencies=latencies(transcript),
-        endings=endings(played),
+        exits=played.exits,
         attempts=(item.attempt,),
         rules_version=transcript.rules_version,
     )
@@ -304,102 +229,3 @@ def finish(
         metrics.record_attempts(job.game, [item.attempt.cause])
         if item.played is not None:
             metrics.record(item.played.transcript, job.season_id)
-
-
-def insist(context: Context, act: Callable[[Session], Told]) -> Told:
-    """Do it in a transaction; again while the database is away, for a while. Harmless where a commit took place and
-    only its answer was lost: whatever we say names our attempt. Raises WrongSchema where the league was upgraded
-    meanwhile: the lease runs out, and it is done again by the new version.
-    """
-    give_up_at = time.monotonic() + INSIST_SECONDS
-    while True:
-        try:
-            with context.database.transaction() as session:
-                hold_schema(session)
-                return act(session)
-        except AWAY as error:
-            if time.monotonic() > give_up_at:
-                raise
-            log.warning("the database is away, trying again: %s", error)
-            time.sleep(RETRY_SECONDS)
-
-
-def cause_of(error: Exception) -> str:
-    """What the ledger calls our failure."""
-    if isinstance(error, TransportError):
-        return error.cause
-    if isinstance(error, BlobsAway):
-        return error.code
-    return "database-away" if isinstance(error, AWAY) else type(error).__name__
-
-
-def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
-    """Where each fault was committed, after how much own time, and the game's own words for it."""
-    reasons = {event["seat"]: str(event["why"]) for event in transcript.events() if event.get("type") == "fault"}
-    records = []
-    for seat, fault in sorted(transcript.result.faults.items()):
-        prompt = transcript.last_prompt(seat)
-        command = prompt.message.command if prompt else ""
-        elapsed_ms = prompt.reply.own_ns / NS_PER_MS if prompt else 0.0
-        records.append(FaultRecord(seat, fault, command, elapsed_ms, reasons.get(seat, "")))
-    return tuple(records)
-
-
-def latencies(transcript: Transcript) -> tuple[Latency, ...]:
-    """Response times by seat and command: own time, which is what limits bound."""
-    times: dict[tuple[int, str], list[int]] = {}
-    limits: dict[tuple[int, str], int] = {}
-    counts: dict[tuple[int, str], Counter[int]] = {}
-    for prompt in transcript.prompts():
-        key = (prompt.message.seat, prompt.message.command)
-        times.setdefault(key, []).append(prompt.reply.own_ns)
-        limits[key] = max(limits.get(key, 0), prompt.limit_ns)
-        counts.setdefault(key, Counter())[bucket(prompt.reply.own_ns, prompt.limit_ns)] += 1
-    return tuple(
-        Latency(*key, limits[key], len(taken), sum(taken), max(taken), counts[key])
-        for key, taken in sorted(times.items())
-    )
-
-
-def endings(played: Played) -> tuple[Ending, ...]:
-    """What became of each process, for its author."""
-    return tuple(
-        Ending(
-            seat=seat,
-            exit_code=end.exit_code,
-            signal=end.signal,
-            lingered=end.lingered,
-            stderr=end.stderr.decode("utf-8", "replace"),
-            cpu_ns=end.cpu_ns,
-            peak_memory_bytes=end.peak_memory_bytes,
-        )
-        for seat, end in sorted(played.exits.items())
-    )
-
-
-class Heartbeat:
-    """Renews a lease when it is due; called where no bot's clock runs."""
-
-    def __init__(self, context: Context, renew: Callable[[Session], bool]) -> None:
-        self._context = context
-        self._renew = renew
-        self._due_at = time.monotonic() + HEARTBEAT_SECONDS
-
-    def __call__(self) -> None:
-        """Raises LeaseLost when the work is not ours any more, and Stopping when it is to be handed back."""
-        stopping.look()
-        self.renew()
-
-    def renew(self) -> None:
-        """Raises LeaseLost."""
-        if time.monotonic() < self._due_at:
-            return
-        try:
-            with self._context.database.transaction() as session:
-                if not self._renew(session):
-                    raise LeaseLost
-        except SQLAlchemyError as error:  # as long as the lease lasts, the database may come back
-            log.warning("the lease could not be renewed, trying again: %s", error)
-            self._due_at = time.monotonic() + RETRY_SECONDS
-            return
-        self._due_at = time.monotonic() + HEARTBEAT_SECONDS

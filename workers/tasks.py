@@ -31,7 +31,8 @@ from workers.build import build_version
 from workers.context import context
 from workers.environment import describe_environment
 from workers.exhibitions import play_exhibition
-from workers.play import AWAY, cause_of, play_series
+from workers.holding import AWAY, cause_of
+from workers.play import play_series
 from workers.queue import (
     TICK_SECONDS,
     celery_app,

@@ -14,7 +14,7 @@ import pytest
 from sqlmodel import Session, SQLModel, col, select, update
 
 from league import tables
-from league.service.ground.causes import HOST_UNFIT, NOT_CHECKED
+from league.causes import NOT_CHECKED, Cause
 from league.service.people.teams import create_team
 from league.service.rankings.standings import leaderboard, refit
 from league.service.rulings.rulings import rejudge_match, void_match
@@ -159,7 +159,10 @@ def test_reasons_of_an_unfit_machine_are_exported_without_an_engines_words(furni
     attempt = col(tables.Attempt.id) == furnished.lines(Exported.ATTEMPTS)[0]["attempt_id"]
     with db.reading() as session:
         before = session.exec(select(tables.Attempt.evidence).where(attempt)).one()
-    for kept, shown in (({HOST_UNFIT: [inner], "n": 1}, {HOST_UNFIT: [f"{NOT_CHECKED}."], "n": 1}), (before, before)):
+    for kept, shown in (
+        ({Cause.HOST_UNFIT: [inner], "n": 1}, {Cause.HOST_UNFIT: [f"{NOT_CHECKED}."], "n": 1}),
+        (before, before),
+    ):
         with db.transaction() as session:
             session.execute(update(tables.Attempt).where(attempt).values(evidence=kept))
         assert json.loads(furnished.lines(Exported.ATTEMPTS)[0]["evidence"]) == shown

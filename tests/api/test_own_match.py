@@ -14,8 +14,8 @@ from sqlmodel import select
 from engine.core import NS_PER_MS, Fault
 from engine.transcript import Transcript, decode, encode
 from engine.verdicts import VERDICTS
-from league.jobs import Ending
 from league.tables import Match, Participant
+from sandbox.box import Exit
 from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.api.test_matches import Played
@@ -59,10 +59,10 @@ class Watched(Played):
         (series,) = site.world.tick()
         job = site.world.claim(series)
         assert job is not None
-        seats = [Ending(seat, None, 9, True, endings.get(f"seat{seat}", ""), 5, 6) for seat in (0, 1)]
+        exits = {seat: Exit(None, 9, True, endings.get(f"seat{seat}", "").encode(), 5, 6) for seat in (0, 1)}
         told = {"seat": 0, "limit_ns": 500 * NS_PER_MS, "wall_ns": 510 * NS_PER_MS, "own_ns": 509 * NS_PER_MS}
         about = attempt("played", timeouts=[told | {"stolen_ns": NS_PER_MS, "cpu_ns": 3 * NS_PER_MS, "signal": "psi"}])
-        outcome = dataclasses.replace(forfeited(job.matches[0], 0), endings=tuple(seats), attempts=(about,))
+        outcome = dataclasses.replace(forfeited(job.matches[0], 0), exits=exits, attempts=(about,))
         assert site.world.finish(job, [outcome])
         self.ids.append(outcome.match_id)
         return len(self.ids) - 1

@@ -14,6 +14,7 @@ import pytest
 from sqlmodel import func, select
 
 from api.edge.uploading import BODY_BYTES
+from league.jobs import Failure
 from league.states import VersionState
 from league.tables import BotVersion
 from tests.api.site import Site, bearer, zipped
@@ -269,7 +270,7 @@ def test_a_build_that_we_failed_is_told_to_its_author(site: Site) -> None:
     with site.world.db.transaction() as session:
         job = claim_build(session, made["id"], "w1")
         assert job is not None
-        release_build(session, job, "no-engine", "no answer at /run/docker.sock")
+        release_build(session, job, "w1", Failure("no-engine", "no answer at /run/docker.sock"))
     log = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1/log", headers=ada))
     assert [(attempt["cause"], attempt["detail"]) for attempt in log["tries"]] == [
         ("no-engine", "A machine's container engine did not answer.")

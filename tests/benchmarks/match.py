@@ -34,7 +34,7 @@ from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.benchmarks.programs import HERE, built
 from workers import metrics
 from workers.context import BOTS
-from workers.play import latencies
+from workers.outcomes import latencies
 
 GAME = "yacht-auction"
 BOT_BY_LANGUAGE = {"c": HERE / "light.c", "python": BOTS / GAME / "random" / "main.py"}

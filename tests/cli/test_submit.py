@@ -25,13 +25,14 @@ from api.pages.render import lines
 from cli.console import visible
 from cli.server import follow
 from engine.core import STDERR_KEPT_BYTES
-from league.jobs import BuildJob, BuildOutcome, Ending, MatchOutcome, SeriesJob
+from league.jobs import BuildJob, BuildOutcome, MatchOutcome, SeriesJob
 from league.records.matches import Match, SeatView
 from league.service.jobs.builds import claim_build, finish_build, note_build_log
 from league.service.rankings.standings import refit
 from league.service.seasons.entries import let_in
 from league.service.seasons.seasons import create_season
 from league.states import MatchState
+from sandbox.box import Exit
 from tests.api.served import served
 from tests.api.site import Site
 from tests.api.test_matches import transcript
@@ -93,9 +94,9 @@ class League:
         if self.faulty:
             return [forfeited(match, match.seats.index(max(match.seats))) for match in job.matches]
         stored = [self.site.blobs.put(transcript(job, number)) for number, _ in enumerate(job.matches)]
-        endings = tuple(Ending(seat, 0, None, False, HOSTILE, 5, 6) for seat in (0, 1))
+        exits = {seat: Exit(0, None, False, HOSTILE.encode(), 5, 6) for seat in (0, 1)}
         return [
-            dataclasses.replace(won(match), transcript_sha256=sha256, endings=endings)
+            dataclasses.replace(won(match), transcript_sha256=sha256, exits=exits)
             for match, sha256 in zip(job.matches, stored, strict=True)
         ]
 

@@ -22,8 +22,9 @@ import httpx
 
 from engine.core import Fault
 from engine.transcript import MAX_TRANSCRIPT_BYTES, decode
+from league.causes import Cause
 from league.service.jobs import exhibitions
-from league.service.jobs.exhibitions import LEFT, ExhibitionInfo
+from league.service.jobs.exhibitions import ExhibitionInfo
 from league.states import ExhibitionState
 from tests.api.browser import PAGE, Form, Read
 from tests.cluster.cluster import PASSWORD, PORT, Cluster
@@ -111,7 +112,7 @@ class Guest:
         number = int(seat.path.removeprefix("/play/"))
         with self._cluster.database.reading() as session:
             info = exhibitions.exhibition(session, number)
-        if info.state is ExhibitionState.ABANDONED and seat.left and info.cause == LEFT:
+        if info.state is ExhibitionState.ABANDONED and seat.left and info.cause == Cause.LEFT:
             return
         if info.state is not ExhibitionState.DONE:
             yield f"exhibition {number} is {info.state}: {info.cause}"

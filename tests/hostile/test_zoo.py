@@ -89,7 +89,7 @@ def test_a_match(zoo: Zoo, clean: None, name: str) -> None:
     ends = [ending_of(match.ending) for match in played]
     assert all(map(fits, case.expect.ends, ends)) if case.expect.ends is not None else "lost" not in ends, told
     for match in played:
-        said = match.ending.stderr if match.ending is not None else ""
+        said = match.ending.stderr.decode("utf-8", "replace") if match.ending is not None else ""
         breaches = frozenset(re.findall(r"^BREACH: (.*)", said, re.MULTILINE))
         assert not said or breaches == case.expect.granted, said
         if case.expect.tried is not None and match.ending is not None and not match.fault:

@@ -28,11 +28,11 @@ from engine.games import GAMES
 from engine.replay import replay
 from engine.transcript import Transcript, decode, encode
 from league.config import Settings
-from league.jobs import Ending, FaultRecord, MatchJob, MatchOutcome, ProgramRef, SeriesJob
+from league.jobs import FaultRecord, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from league.service.bots.bots import Upload
 from league.uploads import accept
 from sandbox.archive import extract_upload
-from sandbox.box import Box, Limits, Program
+from sandbox.box import Box, Exit, Limits, Program
 from sandbox.build import build
 from sandbox.cgroup import own_delay_ns
 from sandbox.docker import DockerBox, DockerSandbox
@@ -178,7 +178,7 @@ class Finished:
     """One match of a series, from the point of view of the program under test."""
 
     fault: FaultRecord | None
-    ending: Ending | None  # None: its box could not be used again
+    ending: Exit | None  # None: its box could not be used again
 
 
 class Zoo:
@@ -240,7 +240,7 @@ def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome) -> Finished
     transcript = run.played.transcript
     assert decode(encode(transcript)) == transcript
     replay(GAMES[transcript.game], transcript)
-    endings = {ending.seat: ending for ending in outcome.endings}
+    endings = outcome.exits
     faults = {record.seat: record for record in outcome.faults}
     seat = run.match.seats.index(bot.version_id)
     opponent = 1 - seat
@@ -264,7 +264,7 @@ def check_charges(transcript: Transcript, opponent: Seat) -> None:
     assert charged_ns <= OPPONENT_NS, f"the opponent was charged {charged_ns / NS_PER_MS:.1f} ms"
 
 
-def ending_of(ending: Ending | None) -> str:
+def ending_of(ending: Exit | None) -> str:
     """As cases spell it."""
     if ending is None:
         return "lost"

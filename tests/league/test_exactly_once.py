@@ -12,20 +12,14 @@ import pytest
 from sqlalchemy import event
 from sqlmodel import col, select
 
+from league.causes import BLAMELESS, Cause, Trait
 from league.jobs import BuildOutcome, Failure, SeriesJob
 from league.service.bots.bots import create_bot
 from league.service.jobs import exhibitions
 from league.service.jobs import sweep as league_sweep
 from league.service.jobs.builds import FAILURES_TOLD, claim_build, finish_build, release_build, renew_build
 from league.service.jobs.sweep import Swept
-from league.service.series.carrying_out import (
-    BLAMELESS,
-    BROKEN_HOST,
-    HANDED_BACK,
-    finish_series,
-    release_series,
-    renew_series,
-)
+from league.service.series.carrying_out import finish_series, release_series, renew_series
 from league.service.series.hosts import due_check, record_check
 from league.states import Fitness, MatchState, SeriesState, VersionState
 from league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
@@ -261,7 +255,7 @@ def test_a_series_waits_out_what_is_no_fault_of_its_own(world: World, cause: str
     assert causes(world, series_id) == [cause] * (3 * world.settings.series_attempts - 1)
 
 
-@pytest.mark.parametrize("cause", sorted(BROKEN_HOST))
+@pytest.mark.parametrize("cause", sorted(Cause.having(Trait.MACHINE)))
 def test_a_machine_that_cannot_even_try_is_given_nothing_until_it_was_checked(world: World, cause: str) -> None:
     world.season(3, games_per_pair=2)
     first, second, *_ = world.tick()
@@ -283,7 +277,7 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
         assert job is not None
         with world.db.transaction() as session:
             release_series(session, job, "w1", Failure("dirty-box"))
-        world.clock.turn(world.settings.retry_seconds * number - 1)
+        world.clock.turn(world.settings.retry_seconds * 2 ** (number - 1) - 1)
         assert sweep(world).series_ids == []
         world.clock.turn(1)
         assert sweep(world).series_ids == [series_id]
@@ -316,7 +310,7 @@ def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer
         with world.db.transaction() as session:
             job = claim_build(session, version_id, "w1")
             assert job is not None
-            release_build(session, job, "no-engine", "no engine answers")
+            release_build(session, job, "w1", Failure("no-engine", "no engine answers"))
         with world.db.reading() as session:
             version = session.get_one(BotVersion, version_id)
         assert version.state is VersionState.UPLOADED
@@ -356,18 +350,18 @@ def fail_build(world: World, version_id: int, cause: str) -> None:
     with world.db.transaction() as session:
         job = claim_build(session, version_id, "w1")
         assert job is not None
-        release_build(session, job, cause, "why")
+        release_build(session, job, "w1", Failure(cause, "why"))
 
 
 def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World) -> None:
     version_id = uploaded(world)
     pauses = []
-    for cause in ("no-engine", HANDED_BACK, HANDED_BACK, "no-engine"):
+    for cause in ("no-engine", Cause.WORKER_STOPPED, Cause.WORKER_STOPPED, "no-engine"):
         fail_build(world, version_id, cause)
         with world.db.reading() as session:
             version = session.get_one(BotVersion, version_id)
         pauses.append((version.nudge_at - world.clock.now).total_seconds())
-        assert bool(version.reason) is (cause != HANDED_BACK)
+        assert bool(version.reason) is (cause != Cause.WORKER_STOPPED)
     assert pauses == [5, 0, 0, 10]
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.core import Fault, Reply, Result
+from league.causes import Cause
 from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
-from league.jobs import ExhibitionJob, Host
+from league.jobs import ExhibitionJob, Failure, Host
 from league.service.bots.bots import create_bot
 from league.service.course.states import set_season_state
 from league.service.jobs import exhibiting, exhibitions
@@ -278,7 +279,7 @@ def test_time_is_over_for_a_move_and_for_the_whole_match(world: World) -> None:
 def test_what_a_match_waits_for_us_is_not_the_persons_time(world: World) -> None:
     person, job = begun(world)
     with world.db.transaction() as session:
-        exhibiting.hand_back_exhibition(session, job)
+        exhibiting.release_exhibition(session, job, "w1", Failure(Cause.WORKER_STOPPED))
     world.clock.turn(exhibiting.QUEUE_SECONDS)
     again = claim(world, job.exhibition_id)
     assert ask(world, again, READY)
@@ -323,7 +324,7 @@ def test_too_many_failures_of_ours_end_it(world: World) -> None:
     person, job = begun(world)
     for _ in range(world.settings.match_attempts):
         with world.db.transaction() as session:
-            exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "KeyError")
+            exhibiting.release_exhibition(session, job, "w1", Failure("KeyError"))
         if look(world, person, job.exhibition_id).info.state is ExhibitionState.QUEUED:
             job = claim(world, job.exhibition_id)
     info = look(world, person, job.exhibition_id).info
@@ -337,13 +338,13 @@ def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world
             if number % 2:
                 assert exhibiting.note_void(session, job, "host-memory")
             else:
-                exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "engine", void=True)
+                exhibiting.release_exhibition(session, job, "w1", Failure("engine"), void=True)
         if not number % 2:
             job = claim(world, job.exhibition_id)
         assert look(world, person, job.exhibition_id).info.voids == number
     with world.db.transaction() as session:
         assert not exhibiting.note_void(session, job, "host-memory"), "there is to be no other attempt"
-        exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "host-memory", void=True)
+        exhibiting.release_exhibition(session, job, "w1", Failure("host-memory"), void=True)
     info = look(world, person, job.exhibition_id).info
     assert (info.state, info.cause) == (ExhibitionState.ABANDONED, "host-memory")
     sit(world, person, info.bot_id)
@@ -363,7 +364,7 @@ def test_who_resigns_is_free_whatever_the_worker_does(world: World) -> None:
         answer(world, person, job.exhibition_id, 1, "BID A 7")
     assert hear(world, job) == exhibiting.Heard(None, True, False)
     with world.db.transaction() as session:  # a failure of ours plays it again, for the record alone
-        exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "lease-expired")
+        exhibiting.release_exhibition(session, job, "w1", Failure("lease-expired"))
     job = claim(world, job.exhibition_id)
     assert hear(world, job) == exhibiting.Heard(None, True, False)
     for taken in (True, False):
@@ -379,7 +380,7 @@ def test_what_is_nobodys_doing_is_tried_again_for_an_hour(world: World) -> None:
 
     def fail() -> ExhibitionState:
         with world.db.transaction() as session:
-            exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "blobs-away")
+            exhibiting.release_exhibition(session, job, "w1", Failure("blobs-away"))
         return look(world, person, job.exhibition_id).info.state
 
     for _ in range(2 * world.settings.series_attempts):
@@ -393,11 +394,11 @@ def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
     person, job = begun(world)
     for _ in range(world.settings.series_attempts):
         with world.db.transaction() as session:
-            exhibiting.hand_back_exhibition(session, job)
+            exhibiting.release_exhibition(session, job, "w1", Failure(Cause.WORKER_STOPPED))
         assert swept(world) == [job.exhibition_id], "at once"
         job = claim(world, job.exhibition_id)
     with world.db.transaction() as session:
-        exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "KeyError")
+        exhibiting.release_exhibition(session, job, "w1", Failure("KeyError"))
     info = look(world, person, job.exhibition_id).info
     assert (info.state, info.voids, info.cause) == (ExhibitionState.QUEUED, 1, "KeyError")
     world.clock.turn(world.settings.retry_seconds)
@@ -411,7 +412,7 @@ def test_who_waits_in_vain_is_told_so(world: World) -> None:
     world.clock.turn(exhibiting.QUEUE_SECONDS + 1)
     assert swept(world) == []
     info = look(world, person, exhibition_id).info
-    assert (info.state, info.cause) == (ExhibitionState.ABANDONED, exhibiting.NO_WORKER)
+    assert (info.state, info.cause) == (ExhibitionState.ABANDONED, Cause.NO_WORKER)
 
 
 def test_an_unfit_machine_takes_none(world: World) -> None:
@@ -425,7 +426,7 @@ def test_an_unfit_machine_takes_none(world: World) -> None:
 def test_a_machine_that_cannot_even_try_is_given_no_more_until_it_has_been_checked(world: World) -> None:
     _, job = begun(world)
     with world.db.transaction() as session:
-        exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "no-engine", world.host)
+        exhibiting.release_exhibition(session, job, "w1", Failure("no-engine"), world.host)
         assert exhibiting.claim_exhibition(session, job.exhibition_id, "w1", world.host) is None
         record_check(session, world.host, {}, (), 60)
     assert claim(world, job.exhibition_id).attempt == 2
@@ -505,13 +506,13 @@ def test_a_void_attempt_is_told_and_asks_anew(world: World) -> None:
 
 def released(world: World, job: ExhibitionJob) -> ExhibitionJob:
     with world.db.transaction() as session:
-        exhibiting.release_exhibition(session, job.exhibition_id, job.attempt, "lease-expired")
+        exhibiting.release_exhibition(session, job, "w1", Failure("lease-expired"))
     return claim(world, job.exhibition_id)
 
 
 def handed_back(world: World, job: ExhibitionJob) -> ExhibitionJob:
     with world.db.transaction() as session:
-        exhibiting.hand_back_exhibition(session, job)
+        exhibiting.release_exhibition(session, job, "w1", Failure(Cause.WORKER_STOPPED))
     return claim(world, job.exhibition_id)
 
 
@@ -572,19 +573,19 @@ def test_who_leaves_while_we_have_failed_has_either_not_played_or_resigned(
     person, job = begun(world)
     bot_id = look(world, person, job.exhibition_id).info.bot_id
     with world.db.transaction() as session:
-        exhibiting.hand_back_exhibition(session, job)
+        exhibiting.release_exhibition(session, job, "w1", Failure(Cause.WORKER_STOPPED))
         exhibitions.resign(session, person, job.exhibition_id)
     left = look(world, person, job.exhibition_id).info
-    assert (left.state, left.cause) == (ExhibitionState.ABANDONED, exhibitions.RESIGNED)
+    assert (left.state, left.cause) == (ExhibitionState.ABANDONED, Cause.RESIGNED)
     waiting = sit(world, person, bot_id)
     with world.db.transaction() as session:
         exhibitions.resign(session, person, waiting)
-    assert look(world, person, waiting).info.cause == exhibitions.LEFT
+    assert look(world, person, waiting).info.cause == Cause.LEFT
     person, job = begun(world)
     with monkeypatch.context() as patch:
         patch.setattr(exhibitions, "abandon", lambda *_: False)  # it goes back to the queue at this very moment
         with world.db.transaction() as session:
-            exhibiting.hand_back_exhibition(session, job)
+            exhibiting.release_exhibition(session, job, "w1", Failure(Cause.WORKER_STOPPED))
             exhibitions.resign(session, person, job.exhibition_id)
     job = claim(world, job.exhibition_id)
     assert ask(world, job, READY)

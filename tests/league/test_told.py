@@ -9,30 +9,21 @@ from pathlib import Path
 import pytest
 from sqlmodel import select
 
+from league.causes import DROPPED, Cause, Trait, told, told_evidence, told_findings, told_reasons
 from league.jobs import AttemptRecord, Failure, MatchOutcome
 from league.service.bots.bots import build_log
-from league.service.ground.causes import (
-    HOST_UNFIT,
-    OUR_WORDS,
-    SENTENCES,
-    UNKNOWN,
-    told,
-    told_evidence,
-    told_findings,
-    told_reasons,
-)
 from league.service.jobs.builds import claim_build, release_build
-from league.service.jobs.sweep import LEASE_EXPIRED
-from league.service.series.carrying_out import BLAMELESS, release_series
+from league.service.series.carrying_out import release_series
 from league.service.series.hosts import hosts, record_check, unfit_reasons
 from league.service.views.matches import match_detail
-from league.service.views.uncounted import DROPPED
 from league.tables import Attempt, BotVersion
 from tests.league.world import World, settings
 
 ROOT = Path(__file__).resolve().parents[2]
 INNER = 'connection to server at "10.20.30.40", port 5432 failed: /var/lib/deadheat w3.example:41'
 FAILURES = {"SandboxError", "TransportError"}
+OF_PEOPLE = {Cause.NO_WORKER, Cause.LEFT, Cause.RESIGNED}
+"""Causes of people's matches, which stand in no ledger."""
 
 
 def raised() -> Iterator[tuple[str, ast.Call, frozenset[str]]]:
@@ -62,16 +53,17 @@ def test_no_detail_that_may_be_told_has_the_words_of_a_library_in_it() -> None:
         cause, detail = call.args[:2]
         names = {node.id for node in ast.walk(detail) if isinstance(node, ast.Name)}
         if handled & names and not isinstance(cause, ast.Attribute):  # else it passes another of our failures on
-            assert isinstance(cause, ast.Constant) and cause.value not in OUR_WORDS, place
+            assert isinstance(cause, ast.Constant) and Trait.TOLD not in Cause(str(cause.value)).traits, place
             looked += 1
     assert looked > 5
 
 
 def test_every_failure_of_ours_has_a_sentence_or_its_own_words() -> None:
-    causes = {call.args[0].value for _, call, _ in raised() if isinstance(call.args[0], ast.Constant)}
+    causes = {str(call.args[0].value) for _, call, _ in raised() if isinstance(call.args[0], ast.Constant)}
     assert len(causes) > 8
-    assert {str(cause) for cause in causes} | BLAMELESS | DROPPED | {LEASE_EXPIRED} <= OUR_WORDS | SENTENCES.keys()
-    assert DROPPED <= OUR_WORDS
+    assert causes <= set(Cause)
+    assert all(cause.sentence for cause in set(Cause) - Cause.having(Trait.TOLD) - OF_PEOPLE)
+    assert Cause.having(Trait.TOLD) >= DROPPED
 
 
 @pytest.mark.parametrize(
@@ -79,11 +71,11 @@ def test_every_failure_of_ours_has_a_sentence_or_its_own_words() -> None:
     [
         ("watch-ended", "seat 1 was kept from running for 7.0 ms", "seat 1 was kept from running for 7.0 ms"),
         ("host-starved", "seat 1 was kept from running for 7.0 ms", "seat 1 was kept from running for 7.0 ms"),
-        ("database-away", INNER, SENTENCES["database-away"]),
-        ("lease-expired", INNER, SENTENCES["lease-expired"]),
-        ("OperationalError", INNER, UNKNOWN),
-        ("thought-of-tomorrow", INNER, UNKNOWN),
-        ("host-unfit", f"It could not be checked: {INNER}", SENTENCES["host-unfit"]),
+        ("database-away", INNER, Cause("database-away").sentence),
+        ("lease-expired", INNER, Cause("lease-expired").sentence),
+        ("OperationalError", INNER, Cause.UNKNOWN.sentence),
+        ("thought-of-tomorrow", INNER, Cause.UNKNOWN.sentence),
+        ("host-unfit", f"It could not be checked: {INNER}", Cause("host-unfit").sentence),
         ("host-unfit", "The clock counts in ticks.", "The clock counts in ticks."),
     ],
 )
@@ -99,12 +91,12 @@ def test_an_attempt_is_told_without_inner_words_and_the_ledger_has_them(world: W
     match = job.matches[0].match_id
     void = AttemptRecord(1, 2, "engine", INNER, {"stolen_ns": 5})
     with world.db.transaction() as session:
-        tried = [MatchOutcome(match, None, None, (), (), (), (void,))]
+        tried = [MatchOutcome(match, None, None, attempts=(void,))]
         release_series(session, job, "w3.example:41", Failure("OperationalError", INNER), tried)
     with world.db.reading() as session:
         shown = match_detail(session, match).attempts
         kept = session.exec(select(Attempt.detail).where(Attempt.series_id == series)).all()
-    assert {attempt.detail for attempt in shown} == {UNKNOWN, SENTENCES["engine"]}
+    assert {attempt.detail for attempt in shown} == {Cause.UNKNOWN.sentence, Cause("engine").sentence}
     assert [attempt.evidence for attempt in shown if attempt.match_id] == [{"stolen_ns": 5}]
     assert set(kept) == {INNER}
 
@@ -130,15 +122,19 @@ def test_why_an_unfit_machine_judged_is_told_without_inner_words_and_the_ledger_
     with world.db.reading() as session:
         (shown,) = match_detail(session, job.matches[0].match_id).attempts
         kept = session.exec(select(Attempt.evidence).where(Attempt.match_id == job.matches[0].match_id)).one()
-    assert shown.evidence == {HOST_UNFIT: ["It could not be checked.", "No clock."]}
-    assert kept == {HOST_UNFIT: [f"It could not be checked: {INNER}", "No clock."]}
+    assert shown.evidence == {Cause.HOST_UNFIT: ["It could not be checked.", "No clock."]}
+    assert kept == {Cause.HOST_UNFIT: [f"It could not be checked: {INNER}", "No clock."]}
     assert told_evidence({"stolen_ns": 5}) == {"stolen_ns": 5}
     world.close()
 
 
 def test_findings_of_an_old_appeal_are_told_without_inner_words() -> None:
-    old = {"cause": "engine", "detail": INNER, "evidence": {HOST_UNFIT: [f"It could not be checked: {INNER}"]}}
-    new = {"cause": "engine", "detail": SENTENCES["engine"], "evidence": {HOST_UNFIT: ["It could not be checked."]}}
+    old = {"cause": "engine", "detail": INNER, "evidence": {Cause.HOST_UNFIT: [f"It could not be checked: {INNER}"]}}
+    new = {
+        "cause": "engine",
+        "detail": Cause("engine").sentence,
+        "evidence": {Cause.HOST_UNFIT: ["It could not be checked."]},
+    }
     for attempts in ([old], [new]):
         assert told_findings({"verified": True, "attempts": attempts}) == {"verified": True, "attempts": [new]}
     assert told_findings({"verified": True}) == {"verified": True}
@@ -150,9 +146,9 @@ def test_an_author_is_told_of_a_failed_build_without_inner_words(world: World) -
     with world.db.transaction() as session:
         job = claim_build(session, version_id, "w3.example:41")
         assert job is not None
-        release_build(session, job, "OperationalError", INNER)
+        release_build(session, job, "w1", Failure("OperationalError", INNER))
     with world.db.reading() as session:
         version = session.get_one(BotVersion, version_id)
         tries = build_log(session, owner, bot_id, version.number).tries
-    assert version.reason.endswith(UNKNOWN)
-    assert [tried.detail for tried in tries] == [UNKNOWN]
+    assert version.reason.endswith(Cause.UNKNOWN.sentence)
+    assert [tried.detail for tried in tries] == [Cause.UNKNOWN.sentence]

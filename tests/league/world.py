@@ -25,7 +25,6 @@ from league.database import Database
 from league.jobs import (
     AttemptRecord,
     BuildOutcome,
-    Ending,
     FaultRecord,
     Host,
     Latency,
@@ -46,6 +45,7 @@ from league.service.seasons.seasons import create_season
 from league.service.series.carrying_out import claim_series, finish_series
 from league.service.series.hosts import host_arrives, host_seen, record_check
 from league.states import Role, SeasonState
+from sandbox.box import Exit
 
 GAME = "yacht-auction"
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -256,9 +256,8 @@ def won(match: MatchJob, winner: int = 0) -> MatchOutcome:
         match_id=match.match_id,
         result=Result(ranks, points),
         transcript_sha256="c" * 64,
-        faults=(),
         latencies=tuple(Latency(seat, "ROLL", 500_000_000, 12, 60_000_000, 9_000_000) for seat in range(len(ranks))),
-        endings=tuple(Ending(seat, 0, None, False, f"stderr of seat {seat}", 5, 6) for seat in range(len(ranks))),
+        exits={seat: Exit(0, None, False, f"stderr of seat {seat}".encode(), 5, 6) for seat in range(len(ranks))},
         attempts=(attempt(),),
         rules_version=1,
     )
@@ -273,8 +272,6 @@ def forfeited(match: MatchJob, *seats: int) -> MatchOutcome:
         result=Result(ranks, None, dict.fromkeys(seats, Fault.TIMEOUT)),
         transcript_sha256="d" * 64,
         faults=faults,
-        latencies=(),
-        endings=(),
         attempts=(attempt("referee-late", late_ns=7), attempt()),
         rules_version=1,
     )
@@ -282,10 +279,10 @@ def forfeited(match: MatchJob, *seats: int) -> MatchOutcome:
 
 def void(match: MatchJob, cause: str = "host-memory", **evidence: object) -> MatchOutcome:
     """The attempt came to nothing."""
-    return MatchOutcome(match.match_id, None, None, (), (), (), (attempt(cause, **evidence),))
+    return MatchOutcome(match.match_id, None, None, attempts=(attempt(cause, **evidence),))
 
 
 def abandoned(match: MatchJob) -> MatchOutcome:
     """We fail at it so often that it is held, and an organiser leaves it unplayed (see `World.finish`)."""
     attempts = (attempt("host-unknown", stolen_ms=1.5, seat=0),) * 3
-    return MatchOutcome(match.match_id, None, None, (), (), (), attempts)
+    return MatchOutcome(match.match_id, None, None, attempts=attempts)

@@ -17,11 +17,11 @@ from sqlmodel import select
 
 from engine.core import Fault, Message, Reply, Result
 from engine.transcript import Exchange, Transcript, encode
+from league.causes import NOT_CHECKED, Cause
 from league.jobs import (
     AttemptRecord,
     BuildJob,
     BuildOutcome,
-    Ending,
     Failure,
     FaultRecord,
     MatchJob,
@@ -29,7 +29,6 @@ from league.jobs import (
     SeriesJob,
 )
 from league.service.course.schedule import go_on
-from league.service.ground.causes import HOST_UNFIT, NOT_CHECKED
 from league.service.jobs import exhibitions
 from league.service.jobs.builds import claim_build, finish_build, release_build
 from league.service.jobs.sweep import sweep
@@ -42,6 +41,7 @@ from league.service.series.carrying_out import release_series
 from league.service.series.hosts import host_seen, record_check
 from league.states import Role
 from league.tables import Exhibition, Match, Season, Token, User
+from sandbox.box import Exit
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
 from tests.api.test_matches import transcript
@@ -160,7 +160,7 @@ class PlantedLeague:
                     outcome = BuildOutcome(None, planted("reason", who), log, site.blobs.put(trial))
                     assert finish_build(session, job, outcome)
                 else:
-                    release_build(session, job, "no-engine", planted("try", who))
+                    release_build(session, job, "w1", Failure("no-engine", planted("try", who)))
 
     def _season(self) -> None:
         """One series is finished, one waits with its seeds."""
@@ -184,7 +184,7 @@ class PlantedLeague:
         job = site.world.claim(series)
         assert job is not None
         site.world.tick()
-        outcomes = [dataclasses.replace(won(match), endings=endings(job, match)) for match in job.matches]
+        outcomes = [dataclasses.replace(won(match), exits=exits(job, match)) for match in job.matches]
         outcomes[0] = dataclasses.replace(outcomes[0], transcript_sha256=site.blobs.put(transcript(job)))
         outcomes[1] = abandoned(job.matches[1])
         assert site.world.finish(job, outcomes)
@@ -208,9 +208,9 @@ class PlantedLeague:
         assert job is not None
         with world.db.transaction() as session:
             said = f'connection to server at "10.20.30.40" failed: {planted("words", "a failure")}'
-            unfit = {HOST_UNFIT: [f"{NOT_CHECKED}: {said}", "The clock counts in ticks."]}
+            unfit: dict[str, object] = {Cause.HOST_UNFIT: [f"{NOT_CHECKED}: {said}", "The clock counts in ticks."]}
             void = AttemptRecord(1, 2, "engine", said, unfit)
-            tried = [MatchOutcome(job.matches[0].match_id, None, None, (), (), (), (void,))]
+            tried = [MatchOutcome(job.matches[0].match_id, None, None, attempts=(void,))]
             release_series(session, job, worker, Failure("OperationalError", said), tried)
         assert world.claim(series_id, worker) is not None
         world.clock.turn(world.settings.lease_seconds + 1)
@@ -252,7 +252,7 @@ class PlantedLeague:
             forfeited(match, 0),
             transcript_sha256=sha256,
             faults=(said,),
-            endings=tuple(Ending(seat, 0, None, False, planted("stderr", "a deal"), 5, 6) for seat in range(3)),
+            exits={seat: Exit(0, None, False, planted("stderr", "a deal").encode(), 5, 6) for seat in range(3)},
         )
         assert world.finish(first, [outcome])
         self.named |= {"season of deals": season_id, "held": match.match_id}
@@ -293,10 +293,10 @@ class PlantedLeague:
         self.secrets["password hashes"] = "$argon2id$"
 
 
-def endings(job: SeriesJob, match: MatchJob) -> tuple[Ending, ...]:
+def exits(job: SeriesJob, match: MatchJob) -> dict[int, Exit]:
     """What each bot wrote to its stderr."""
     authors = ["ada" if "bot-of-ada" in job.programs[version].label else "bob" for version in match.seats]
-    return tuple(Ending(seat, 0, None, False, planted("stderr", who), 5, 6) for seat, who in enumerate(authors))
+    return {seat: Exit(0, None, False, planted("stderr", who).encode(), 5, 6) for seat, who in enumerate(authors)}
 
 
 def ask(

@@ -37,8 +37,8 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, col, exists, or_, select
 
 from league.blobs import Blobs
+from league.causes import Cause
 from league.jobs import Host
-from league.service.jobs.exhibitions import LEFT
 from league.service.rankings.standings import seasons_to_refit
 from league.service.series.hosts import due_check, host_seen, record_check
 from league.states import UNFINISHED, ExhibitionState, VersionState
@@ -49,7 +49,7 @@ from tests.simulation import people
 from tests.simulation.machines import REASONS, Arena, Builder, SimulatedContext, Source
 from tests.simulation.stage import HOSTS, Stage, StormyBlobs
 from tests.simulation.storm import CALM, Extent, Killed, Weather
-from workers import build, build_log, exhibitions, play, stopping, tasks
+from workers import build, build_log, exhibitions, holding, play, stopping, tasks
 
 CALM_SECONDS = 300
 LOOK_SECONDS = 8
@@ -307,7 +307,7 @@ class Simulator:
         found = session.exec(select(Attempt.cause, Attempt.detail).where(col(Attempt.cause).not_in(EXPLAINED)))
         yield from (f"an attempt failed by {cause}: {detail}" for cause, detail in found)
         given_up = select(Exhibition).where(Exhibition.state == ExhibitionState.ABANDONED)
-        for row in session.exec(given_up.where(col(Exhibition.cause).not_in([*EXPLAINED, LEFT]))):
+        for row in session.exec(given_up.where(col(Exhibition.cause).not_in([*EXPLAINED, Cause.LEFT]))):
             yield f"exhibition {row.id} was abandoned: {row.cause}"
 
     def misbuilt(self, session: Session) -> Iterator[str]:
@@ -365,6 +365,7 @@ class Simulator:
                     "play_canary_when_due": lambda *_: None,
                 },
             ),
+            (holding, {"time": self}),
             (build, {"Arena": arena, "build": Builder(self), "os": SimpleNamespace(urandom=self.stage.entropy)}),
             (build_log, {"time": self}),
             (exhibitions, {"Arena": arena, "time": self, "fetch_program": fetch_program, "LOOK_SECONDS": 3.0}),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from sqlmodel import Session
 
+from league.service.ground import life
+from league.service.ground.life import Life
 from league.service.ground.steps import move
-from league.service.jobs import builds
+from league.service.jobs.builds import BUILDS
+from league.service.jobs.exhibiting import EXHIBITIONS
 from league.service.series import carrying_out, outcomes
+from league.service.series.carrying_out import SERIES
 from league.tables import Attempt
 from tests.simulation.simulator import Simulator
 from tests.simulation.stage import Stage, StormyBlobs
@@ -52,45 +55,50 @@ def _silence() -> Iterator[None]:
 
 
 Plant = Callable[[pytest.MonkeyPatch], None]
-SWEEP = sys.modules["league.service.jobs.sweep"]  # the package has a function of that name
+expired = Life.expired
 write_results = outcomes._write_results
 
 
 def late_results_are_taken(bug: pytest.MonkeyPatch) -> None:
     """Whoever finishes need not be the one who was given the series last."""
-    bug.setattr(carrying_out, "move", lambda session, *what, **values: move(session, *what[:4], **values))
+    bug.setattr(life, "move", lambda session, *what, **values: move(session, *what[:4], **values))
 
 
 def attempts_are_not_counted(bug: pytest.MonkeyPatch) -> None:
     def forgetful(*what: Any, attempt: object = None, **values: Any) -> bool:
         return move(*what, **values)
 
-    bug.setattr(carrying_out, "move", forgetful)
+    bug.setattr(life, "move", forgetful)
 
 
 def the_state_is_not_looked_at(bug: pytest.MonkeyPatch) -> None:
     """Results are written whether the series was still there or not."""
-    bug.setattr(carrying_out, "move", lambda *what, **values: move(*what, **values) or True)
+    bug.setattr(life, "move", lambda *what, **values: move(*what, **values) or True)
+
+
+def nobody_is_missed(bug: pytest.MonkeyPatch, kind: Life) -> None:
+    """Expired leases of one kind of job are not found."""
+    bug.setattr(Life, "expired", lambda life, session: [] if life is kind else expired(life, session))
 
 
 def dead_workers_are_not_missed(bug: pytest.MonkeyPatch) -> None:
-    bug.setattr(SWEEP, "_take_back_series", lambda *_: None)
+    nobody_is_missed(bug, SERIES)
 
 
 def dead_builders_are_not_missed(bug: pytest.MonkeyPatch) -> None:
-    bug.setattr(SWEEP, "_take_back_builds", lambda *_: None)
+    nobody_is_missed(bug, BUILDS)
 
 
 def failed_builds_are_not_noted(bug: pytest.MonkeyPatch) -> None:
-    bug.setattr(builds, "Attempt", lambda **what: Attempt(**{**what, "version_id": None}))
+    bug.setattr(life, "Attempt", lambda **what: Attempt(**{**what, "version_id": None}))
 
 
 def guests_are_not_missed(bug: pytest.MonkeyPatch) -> None:
-    bug.setattr(SWEEP, "sweep_exhibitions", lambda *_: [])
+    nobody_is_missed(bug, EXHIBITIONS)
 
 
 def messages_are_sent_once(bug: pytest.MonkeyPatch) -> None:
-    bug.setattr(SWEEP, "_due", lambda *_: [])
+    bug.setattr(Life, "due", lambda *_: [])
 
 
 def results_come_in_a_second_transaction(bug: pytest.MonkeyPatch, stage: Stage) -> None:

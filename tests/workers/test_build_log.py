@@ -19,11 +19,11 @@ from league.states import VersionState
 from sandbox.languages import LANGUAGES
 from tests.league.world import GAME, settings
 from tests.workers.building import BuildingWorld
-from workers import build, build_log, play
+from workers import build, build_log, holding
 from workers.build import build_version
 from workers.build_log import BuildLog
 from workers.context import BOTS
-from workers.play import LeaseLost
+from workers.holding import LeaseLost
 
 RANDOM = (BOTS / GAME / "random" / "main.py").read_text()
 
@@ -141,7 +141,7 @@ def test_how_a_build_ended_is_said_when_the_database_comes_back(
 
     monkeypatch.setattr(build, "make", lambda *_: BuildOutcome(None, "it does not build", ""))
     monkeypatch.setattr(build, "finish_build", away)
-    monkeypatch.setattr(play, "RETRY_SECONDS", 0)
+    monkeypatch.setattr(holding, "RETRY_SECONDS", 0)
     build_version(world.context, version_id)
     version = world.version(version_id)
     assert (version.state, version.reason, version.attempt) == (VersionState.BROKEN, "it does not build", 1)

@@ -34,7 +34,7 @@ from sandbox.pipes import PipeTransport
 from tests.workers.conftest import PlayingWorld, packed
 from tests.workers.people import AtTheTable
 from workers import exhibitions as at_work
-from workers import play, stopping
+from workers import holding, stopping
 from workers.context import BOTS
 from workers.exhibitions import play_exhibition
 
@@ -42,7 +42,7 @@ from workers.exhibitions import play_exhibition
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(at_work, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(play, "VOID_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(at_work, "VOID_PAUSE_SECONDS", 0.0)
 
 
 def seated(world: PlayingWorld, game: str = "yacht-auction", opponents: int = 1, seat: int = 1) -> tuple[Person, int]:
@@ -335,7 +335,7 @@ def test_a_database_that_is_away_for_a_while_loses_nothing_of_a_match(
 ) -> None:
     """Each thing that is said to it is said three times before it is heard."""
     person, exhibition_id = seated(world)
-    monkeypatch.setattr(play, "RETRY_SECONDS", 0)
+    monkeypatch.setattr(holding, "RETRY_SECONDS", 0)
     failed: Counter[str] = Counter()
 
     def flaky(name: str) -> None:

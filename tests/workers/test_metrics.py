@@ -11,7 +11,7 @@ from engine.games import GAMES
 from engine.transcript import Transcript, decode
 from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host
 from workers import metrics
-from workers.play import fault_records, latencies
+from workers.outcomes import fault_records, latencies
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 CALM = decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())

@@ -35,7 +35,7 @@ from sandbox.slots import Slots
 from tests.league.world import GAME
 from tests.workers.conftest import PlayingWorld
 from tests.workers.victim import MOMENTS
-from workers import metrics, play, stopping
+from workers import holding, metrics, play, stopping
 from workers.context import BOTS, Context
 from workers.play import play_series
 
@@ -285,9 +285,9 @@ def test_results_are_handed_in_when_the_database_comes_back(
         return taken
 
     monkeypatch.setattr(play, "finish_series", away)
-    monkeypatch.setattr("workers.play.time.sleep", pauses.append)
+    monkeypatch.setattr("workers.holding.time.sleep", pauses.append)
     play_series(world.context, series_id)
-    assert (len(tries), pauses) == (4, [play.RETRY_SECONDS] * 3)
+    assert (len(tries), pauses) == (4, [holding.RETRY_SECONDS] * 3)
     assert series(world, series_id).attempt == 1
     assert_played_once(world, series_id)
 
@@ -398,10 +398,10 @@ def test_the_lease_is_renewed_while_playing_and_losing_it_stops_the_work(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     series_id = queued(world)
-    due = play.Heartbeat(world.context, lambda session: False)
+    due = holding.Heartbeat(world.context, lambda session: False)
     due()  # not due yet: nobody is asked
     due._due_at = 0
-    with pytest.raises(play.LeaseLost):
+    with pytest.raises(holding.LeaseLost):
         due()
     renewed = []
 

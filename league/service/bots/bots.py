@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, and_, or_
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
+from league.causes import told
 from sqlmodel import Session, col, func, select
 
 from engine.games import GAMES
@@ -20,7 +21,7 @@ from league.errors import BadUpload, NameTaken, NotFound, TooMany, UnknownGame, 
 from league.service.ground.audit import record
 from league.service.bots.quotas import check_quotas
 from league.service.people.teams import must_be_member, owned_by
-from league.service.ground.causes import told
+
 from league.service.people.person import Person
 from league.states import VersionState
 from league.tables import Attempt, Bot, BotVersion, Team, TeamMember, User

@@ -10,10 +10,10 @@ from itertools import combinations
 
 from sqlmodel import Session, col, func, select
 
+from league.causes import Cause
 from league.pairing import berger
 from league.records.seasons import FinalsProgress
 from league.service.ground.counting import counts, taking_part
-from league.service.seasons.absence import ENTRY_ABSENT
 from league.states import UNFINISHED, WITH_RESULT, Absence, FinalsFormat, MatchState, Purpose, Ranks
 from league.tables import AbsentEntry, Attempt, Entry, Match, Participant, Season, Series
 
@@ -60,7 +60,7 @@ def played(session: Session, season_id: int, field: Field) -> list[Played]:
     """Series of the finals in which one of these versions sits, but for those that were dropped when a bot was taken
     out: they were never played, and are due again if it comes back.
     """
-    dropped = select(Attempt.series_id).where(Attempt.season_id == season_id, Attempt.cause == ENTRY_ABSENT)
+    dropped = select(Attempt.series_id).where(Attempt.season_id == season_id, Attempt.cause == Cause.ENTRY_ABSENT)
     chosen = (Series.season_id == season_id, Series.purpose == Purpose.FINALS, col(Series.id).not_in(dropped))
     seats = (
         select(Series, Participant.version_id, Participant.bot_id)

@@ -26,6 +26,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
+from league.causes import Cause
 from league.database import now
 from league.errors import BadSetting, Unsettled, WrongState
 from league.records.seasons import Season as SeasonInfo
@@ -40,12 +41,6 @@ from league.service.series.dice import commit_to_dice
 from league.service.series.dropping import drop_held, drop_waiting
 from league.states import ENTERABLE, ON_LADDER, SEASON_STEPS, FinalsFormat, Purpose, SeasonState, allowed
 from league.tables import Match, Season, Series, VoidedMatch
-
-SEASON_CLOSED = "season-closed"
-"""Cause in the ledger of a series that nobody had begun when its season closed."""
-
-FINALS_BEGAN = "finals-began"
-"""The same, of a ladder series when the finals began."""
 
 
 def set_season_state(
@@ -95,9 +90,11 @@ def change_state(
         end_challenges(session, season_id, f"The season is {after.value}.")
     if after is SeasonState.FINALS:
         planned = (col(Series.purpose) == Purpose.LADDER, ~_ordered(season_id))
-        drop_waiting(session, season_id, FINALS_BEGAN, "The finals began before this series was played.", *planned)
+        drop_waiting(
+            session, season_id, Cause.FINALS_BEGAN, "The finals began before this series was played.", *planned
+        )
     if after is SeasonState.CLOSED:
-        drop_waiting(session, season_id, SEASON_CLOSED, "The season closed before this series was played.")
+        drop_waiting(session, season_id, Cause.SEASON_CLOSED, "The season closed before this series was played.")
         drop_held(session, season_id)
     if after not in ON_LADDER:
         touch_log(session, season_id)

@@ -6,9 +6,10 @@ import json
 
 from sqlmodel import Session, col, select
 
+from league.causes import told, told_evidence
 from league.records.matches import Uncounted
 from league.service.exports.pages import Page, Scope
-from league.service.ground.causes import machine_numbers, told, told_evidence
+from league.service.ground.machines import machine_numbers
 from league.service.series.deals import withheld
 from league.service.views.uncounted import bearings
 from league.states import MatchState

@@ -1,7 +1,6 @@
 """An exhibition on its way through a worker: claimed, asked and heard, finished once, or given back.
 
-As with series (`league.service.series.carrying_out`), a message is only a nudge, `attempt` fences off whoever comes
-late, and what nobody keeps alive is found by the sweep. What a person has answered stays in the row: whoever plays it
+It lives as any job does (`league.service.ground.life`). What a person has answered stays in the row: whoever plays it
 again begins with the same dice and gives the same answers for as long as the bot does as it did, the newest included,
 which no worker may have taken up yet.
 """
@@ -10,34 +9,33 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
-from sqlmodel import Session, and_, case, col, select, update
+from sqlmodel import Session, and_, case, col, select
 
 from engine.core import Result
 from engine.transcript import BadTranscript
 from engine.unfinished import Replies, read_replies, said, write_replies
+from league.causes import BLAMELESS, Cause, Trait
 from league.database import now, settings_of
-from league.jobs import ExhibitionJob, Host
-from league.service.ground.steps import move
+from league.jobs import ExhibitionJob, Failure, Host
+from league.service.ground.life import Life
 from league.service.ground.storable import storable_word
 from league.service.jobs.exhibitions import CLOSED, abandon, deadline
-from league.service.series.carrying_out import BLAMELESS, BROKEN_HOST, programs_of
+from league.service.series.carrying_out import programs_of
 from league.service.series.hosts import doubt_host, may_judge
 from league.states import ExhibitionState
 from league.tables import Exhibition, User
 
 log = logging.getLogger(__name__)
 
-SWEEP_LIMIT = 500
-"""Most rows that one sweep takes back, lest it hold its transaction for long; the next one follows in seconds."""
+EXHIBITIONS = Life(
+    "exhibition", Exhibition, ExhibitionState.QUEUED, ExhibitionState.RUNNING, longest_pause=timedelta(seconds=20)
+)
+"""A person waits for the next try, and there are few of them."""
 
 QUEUE_SECONDS = 600
 """For this long a person waits for a worker; then the place is given to somebody else."""
-
-NO_WORKER = "no-worker"
-"""The cause of an exhibition that no worker took in that time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +50,7 @@ class Heard:
 def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Host) -> ExhibitionJob | None:
     """Take one that waits; None: there is nothing to take, or not for this machine."""
     at = now(session)
-    taken = move(
-        session,
-        Exhibition,
-        exhibition_id,
-        ExhibitionState.QUEUED,
-        ExhibitionState.RUNNING,
-        may_judge(session, host),
-        attempt=Exhibition.attempt + 1,
-        worker=worker,
-        lease_until=at + timedelta(seconds=settings_of(session).lease_seconds),
-    )
-    if not taken:
+    if not EXHIBITIONS.claim(session, exhibition_id, worker, may_judge(session, host)):
         return None
     row = session.get_one(Exhibition, exhibition_id, populate_existing=True)
     # What it has waited for another worker since is none of the person's time.
@@ -95,8 +82,8 @@ def ask_person(session: Session, job: ExhibitionJob, replies: Replies) -> bool:
         return False
     asked = {"replies": write_replies(replies), "asked_at": now(session)}
     if row.turn and said(_replies(row)) == said(replies):
-        return _change(session, job, **asked)
-    return _change(session, job, **asked, turn=row.turn + 1, answer=None)
+        return EXHIBITIONS.change(session, job.exhibition_id, job.attempt, **asked)
+    return EXHIBITIONS.change(session, job.exhibition_id, job.attempt, **asked, turn=row.turn + 1, answer=None)
 
 
 def hear_person(session: Session, job: ExhibitionJob) -> Heard | None:
@@ -113,9 +100,7 @@ def renew_exhibition(session: Session, job: ExhibitionJob) -> bool:
     at = now(session)
     out = and_(col(Exhibition.lease_until) < at, col(Exhibition.asked_at).is_not(None))
     asked_at = case((out, at), else_=col(Exhibition.asked_at))
-    return _change(
-        session, job, lease_until=at + timedelta(seconds=settings_of(session).lease_seconds), asked_at=asked_at
-    )
+    return EXHIBITIONS.renew(session, job.exhibition_id, job.attempt, asked_at=asked_at)
 
 
 def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
@@ -124,111 +109,72 @@ def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
     """
     again = col(Exhibition.failures) + 1 < settings_of(session).match_attempts
     counted = {"voids": Exhibition.voids + 1, "failures": Exhibition.failures + 1}
-    return _change(session, job, again, cause=storable_word(cause), asked_at=None, **counted)
+    told = {"cause": storable_word(cause), "asked_at": None}
+    return EXHIBITIONS.change(session, job.exhibition_id, job.attempt, again, **told, **counted)
 
 
 def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, transcript_sha256: str) -> bool:
     """Write the result; False: too late, nothing was changed."""
-    return move(
+    return EXHIBITIONS.end(
         session,
-        Exhibition,
         job.exhibition_id,
-        ExhibitionState.RUNNING,
+        job.attempt,
         ExhibitionState.DONE,
-        col(Exhibition.attempt) == job.attempt,
         ranks=list(result.ranks),
         points=None if result.points is None else [str(value) for value in result.points],
         fault=result.faults.get(job.seat),
         transcript_sha256=transcript_sha256,
-        lease_until=None,
         finished_at=now(session),
         **CLOSED,
     )
 
 
 def release_exhibition(
-    session: Session, exhibition_id: int, attempt: int, cause: str, host: Host | None = None, *, void: bool = False
-) -> None:
-    """We failed: back to the queue, or abandoned after as many failures as a match of bots or too long; nothing where
-    it is lost.
+    session: Session, job: ExhibitionJob, worker: str, failure: Failure, host: Host | None = None, *, void: bool = False
+) -> bool:
+    """Give the match back because we failed at it; False: it is lost, and nothing was changed.
 
     `void`: it had been begun, so that its person waited for nothing, and it counts whatever the cause. `host`: where it
     failed; one that could not even try is given nothing until it has been checked, as with series.
     """
-    if host is not None and cause in BROKEN_HOST:
+    if host is not None and Trait.MACHINE in Cause(failure.cause).traits:
         doubt_host(session, host)
-    settings = settings_of(session)
-    mine = col(Exhibition.attempt) == attempt
-    row = session.exec(select(Exhibition).where(Exhibition.id == exhibition_id, mine)).first()
+    return give_back_exhibition(session, job.exhibition_id, job.attempt, worker, failure, void=void)
+
+
+def give_back_exhibition(
+    session: Session, exhibition_id: int, attempt: int, _worker: str | None, failure: Failure, *, void: bool = False
+) -> bool:
+    """Have it played again after a pause, or give it up after as many failures as a match of bots, or too long; False:
+    too late, nothing was changed. What is handed back in order is no failure: the person's answers are given again.
+    """
+    if failure.cause == Cause.WORKER_STOPPED:
+        return EXHIBITIONS.give_back(session, exhibition_id, attempt, 0, asked_at=None)
+    row = session.exec(select(Exhibition).where(*EXHIBITIONS.is_held(exhibition_id, attempt))).first()
     if row is None:
-        return
-    at, failures = now(session), row.failures + (void or cause not in BLAMELESS)
-    if failures >= settings.match_attempts or at > row.created_at + timedelta(seconds=settings.exhibition_seconds):
-        if abandon(session, exhibition_id, ExhibitionState.RUNNING, storable_word(cause), mine):
-            log.error("exhibition %d abandoned after %d attempts: %s", exhibition_id, attempt, cause)
-        return
-    move(
-        session,
-        Exhibition,
-        exhibition_id,
-        ExhibitionState.RUNNING,
-        ExhibitionState.QUEUED,
-        mine,
-        lease_until=None,
-        worker=None,
-        queued_at=at,
-        nudge_at=at + timedelta(seconds=settings.retry_seconds * max(1, failures)),
-        failures=failures,
-        voids=Exhibition.voids + 1,
-        cause=storable_word(cause),
-        asked_at=None,
-    )
+        return False
+    settings, cause = settings_of(session), storable_word(failure.cause)
+    failures = row.failures + (void or failure.cause not in BLAMELESS)
+    late = now(session) > row.created_at + timedelta(seconds=settings.exhibition_seconds)
+    if late or failures >= settings.match_attempts:
+        mine = col(Exhibition.attempt) == attempt
+        log.error("exhibition %d is abandoned after %d attempts: %s", exhibition_id, attempt, cause)
+        return abandon(session, exhibition_id, ExhibitionState.RUNNING, cause, mine)
+    told = {"failures": failures, "voids": Exhibition.voids + 1, "cause": cause, "asked_at": None}
+    return EXHIBITIONS.give_back(session, exhibition_id, attempt, max(1, failures), **told)
 
 
-def hand_back_exhibition(session: Session, job: ExhibitionJob) -> None:
-    """The worker is to end: another one goes on at once, and the person's answers are given again. No failure."""
-    at = now(session)
-    free = {"worker": None, "lease_until": None, "queued_at": at, "nudge_at": at, "asked_at": None}
-    held = col(Exhibition.attempt) == job.attempt
-    move(session, Exhibition, job.exhibition_id, ExhibitionState.RUNNING, ExhibitionState.QUEUED, held, **free)
-
-
-def sweep_exhibitions(session: Session) -> list[int]:
-    """Take expired leases back, give up what nobody took; those that wait and must be enqueued (again)."""
-    at = now(session)
-    expired = (Exhibition.state == ExhibitionState.RUNNING, col(Exhibition.lease_until) < at)
-    for row in session.exec(select(Exhibition).where(*expired).limit(SWEEP_LIMIT)).all():
-        release_exhibition(session, row.id, row.attempt, "lease-expired")
-    waiting = col(Exhibition.state) == ExhibitionState.QUEUED
-    old = (waiting, col(Exhibition.queued_at) < at - timedelta(seconds=QUEUE_SECONDS))
+def give_up_waiting(session: Session) -> None:
+    """Give the places of people whose match no worker took to others."""
+    since = now(session) - timedelta(seconds=QUEUE_SECONDS)
+    old = (Exhibition.state == ExhibitionState.QUEUED, col(Exhibition.queued_at) < since)
     for exhibition_id in session.exec(select(Exhibition.id).where(*old)).all():
-        abandon(session, exhibition_id, ExhibitionState.QUEUED, NO_WORKER)
-    return _due(session, waiting, at)
-
-
-def _due(session: Session, waiting: Any, at: datetime) -> list[int]:
-    ids = list(session.exec(select(Exhibition.id).where(waiting, col(Exhibition.nudge_at) <= at)).all())
-    if ids:
-        again = at + timedelta(seconds=settings_of(session).requeue_seconds)
-        session.exec(update(Exhibition).where(col(Exhibition.id).in_(ids), waiting).values(nudge_at=again))
-    return ids
-
-
-def _held(job: ExhibitionJob) -> tuple[Any, ...]:
-    return (
-        col(Exhibition.id) == job.exhibition_id,
-        col(Exhibition.attempt) == job.attempt,
-        col(Exhibition.state) == ExhibitionState.RUNNING,
-    )
+        abandon(session, exhibition_id, ExhibitionState.QUEUED, Cause.NO_WORKER)
 
 
 def _row(session: Session, job: ExhibitionJob) -> Exhibition | None:
-    return session.exec(select(Exhibition).where(*_held(job)).execution_options(populate_existing=True)).first()
-
-
-def _change(session: Session, job: ExhibitionJob, *conditions: Any, **values: Any) -> bool:
-    statement = update(Exhibition).where(*_held(job), *conditions).values(**values)
-    return session.exec(statement.execution_options(synchronize_session=False)).rowcount == 1
+    held = select(Exhibition).where(*EXHIBITIONS.is_held(job.exhibition_id, job.attempt))
+    return session.exec(held.execution_options(populate_existing=True)).first()
 
 
 def _replies(row: Exhibition) -> Replies:

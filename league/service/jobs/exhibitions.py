@@ -39,6 +39,7 @@ from engine.core import MAX_LINE_BYTES, Fault, Seat
 from engine.games import GAMES
 from engine.transcript import BadTranscript
 from engine.unfinished import Unfinished, objection, read_replies, unfinished
+from league.causes import Cause
 from league.database import now, settings_of, surroundings
 from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
 from league.service.bots.bots import must_be_active
@@ -53,9 +54,6 @@ PER_HOUR = 20
 """Seats that one person may take in an hour. Opening a bot's boxes takes a slot of the league's for a second, so
 sitting down and leaving again and again must not pay.
 """
-
-LEFT, RESIGNED = "left", "resigned"
-"""Causes of an exhibition whose person left while no worker had it: before it began, and after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +296,7 @@ def resign(session: Session, person: Person, exhibition_id: int) -> None:
     Who leaves before a worker took it has not played at all. What a worker plays it plays to its end, for the record.
     """
     row = _own(session, person, exhibition_id)
-    cause = LEFT if row.started_at is None else RESIGNED
+    cause = Cause.LEFT if row.started_at is None else Cause.RESIGNED
     if abandon(session, exhibition_id, ExhibitionState.QUEUED, cause):
         return
     sits = (col(Exhibition.id) == exhibition_id, col(Exhibition.state).in_(OPEN), ~col(Exhibition.resigned))

@@ -8,28 +8,26 @@ there is nothing to do, and one statement says so.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from enum import StrEnum
 from functools import cache
-from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam
+from sqlalchemy import Select, bindparam
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, exists, or_, select, update
+from sqlmodel import Session
 
-from league.database import now, settings_of
+from league.causes import Cause
+from league.database import now
 from league.jobs import Failure
-from league.service.jobs.builds import give_back_build
-from league.service.jobs.exhibiting import SWEEP_LIMIT, sweep_exhibitions
-from league.service.series.carrying_out import give_back_series
-from league.states import ExhibitionState, SeriesState, VersionState
-from league.tables import BotVersion, Exhibition, Series, UtcDateTime
+from league.service.ground.life import Life
+from league.service.jobs.builds import BUILDS, give_back_build
+from league.service.jobs.exhibiting import EXHIBITIONS, give_back_exhibition, give_up_waiting
+from league.service.series.carrying_out import SERIES, give_back_series
+from league.tables import UtcDateTime
 
 log = logging.getLogger(__name__)
 
-LEASE_EXPIRED = "lease-expired"
-"""Cause in the ledger of an attempt whose worker fell silent."""
+GiveBack = Callable[[Session, int, int, str | None, Failure], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +41,13 @@ class Swept:
 
 def sweep(session: Session) -> Swept:
     """Take expired leases back and say what to enqueue, after the commit. Doubled messages harm nothing."""
-    at = now(session)
-    builds, series, exhibitions = session.execute(_lost(), {"at": at}).one()
-    if builds:
-        _take_back_builds(session, at)
-    if series:
-        _take_back_series(session, at)
+    builds, series, exhibitions = session.execute(_lost(), {"at": now(session)}).one()
+    if exhibitions:
+        give_up_waiting(session)
     return Swept(
-        build_ids=_due(session, BotVersion, VersionState.UPLOADED, at) if builds else [],
-        series_ids=_due(session, Series, SeriesState.QUEUED, at) if series else [],
-        exhibition_ids=sweep_exhibitions(session) if exhibitions else [],
+        build_ids=_swept(session, BUILDS, give_back_build) if builds else [],
+        series_ids=_swept(session, SERIES, give_back_series) if series else [],
+        exhibition_ids=_swept(session, EXHIBITIONS, give_back_exhibition) if exhibitions else [],
     )
 
 
@@ -62,55 +57,13 @@ def _lost() -> Select[bool, bool, bool]:
     took a person's match for too long, its row is one that waits.)
     """
     at = bindparam("at", type_=UtcDateTime)
-
-    def lost(table: type[BotVersion | Series | Exhibition], waiting: StrEnum, held: StrEnum) -> ColumnElement[bool]:
-        due = exists().where(col(table.state) == waiting, col(table.nudge_at) <= at)
-        return or_(due, exists().where(col(table.state) == held, col(table.lease_until) < at))
-
-    return columns(
-        lost(BotVersion, VersionState.UPLOADED, VersionState.BUILDING),
-        lost(Series, SeriesState.QUEUED, SeriesState.RUNNING),
-        lost(Exhibition, ExhibitionState.QUEUED, ExhibitionState.RUNNING),
-    )
+    return columns(BUILDS.lost(at), SERIES.lost(at), EXHIBITIONS.lost(at))
 
 
-def _take_back_series(session: Session, at: datetime) -> None:
-    expired = (
-        select(Series.id, Series.attempt, Series.worker)
-        .where(Series.state == SeriesState.RUNNING, col(Series.lease_until) < at)
-        .order_by(col(Series.lease_until))
-        .limit(SWEEP_LIMIT)
-    )
-    for series_id, attempt, worker in session.exec(expired).all():
+def _swept(session: Session, life: Life, give_back: GiveBack) -> list[int]:
+    """Take back what silent workers hold of one kind; those that must be enqueued."""
+    for row_id, attempt, worker in life.expired(session):
         detail = f"worker {worker} did not renew its lease in time"
-        if give_back_series(session, series_id, attempt, worker, Failure(LEASE_EXPIRED, detail)):
-            log.warning("series %d taken back: %s", series_id, detail)
-
-
-def _take_back_builds(session: Session, at: datetime) -> None:
-    expired = (
-        select(BotVersion.id, BotVersion.attempt, BotVersion.worker)
-        .where(BotVersion.state == VersionState.BUILDING, col(BotVersion.lease_until) < at)
-        .order_by(col(BotVersion.lease_until))
-        .limit(SWEEP_LIMIT)
-    )
-    for version_id, attempt, worker in session.exec(expired).all():
-        detail = f"worker {worker} did not renew its lease in time"
-        if give_back_build(session, version_id, attempt, LEASE_EXPIRED, detail, {}):
-            log.warning("build of version %d taken back: %s", version_id, detail)
-
-
-def _due(session: Session, table: type[BotVersion] | type[Series], waiting: Any, at: datetime) -> list[int]:
-    due = (
-        select(table.id)
-        .where(col(table.state) == waiting, col(table.nudge_at) <= at)
-        .order_by(col(table.nudge_at))
-        .limit(SWEEP_LIMIT)
-    )
-    ids = list(session.exec(due).all())
-    if ids:
-        # Whatever was claimed in this moment may be changed too: who gives it back sets this anew. (With the state as a
-        # condition, SQLite reads all that waits instead of these rows.)
-        again = at + timedelta(seconds=settings_of(session).requeue_seconds)
-        session.exec(update(table).where(col(table.id).in_(ids)).values(nudge_at=again))
-    return ids
+        if give_back(session, row_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):
+            log.warning("%s %d taken back: %s", life.queue, row_id, detail)
+    return life.due(session)

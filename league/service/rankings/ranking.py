@@ -17,6 +17,7 @@ from typing import Any
 from sqlmodel import Session, case, col, func, select
 
 from engine.core import Fault
+from league.causes import Cause
 from league.database import now
 from league.ratings import Log, Prior, Rating, RatingConfig, RatingTable, rate
 from league.ratings.quality import PAIR_TABLE_PLAYERS
@@ -27,7 +28,6 @@ from league.service.rankings.lineage import priors_of
 from league.service.rankings.places import Field, fields_of, set_apart, with_places_before
 from league.service.rankings.results import season_log
 from league.service.seasons.seasons import season_progress
-from league.service.series.outcomes import PLAYED
 from league.service.series.rules_played import rules_played
 from league.states import FinalsLog, Purpose
 from league.tables import Attempt, Bot, BotVersion, Match, Participant, RatingSnapshot, Season, User
@@ -235,7 +235,7 @@ def _totals(session: Session, season_id: int, rated: int) -> dict[str, Any]:
     """Counts over the season. `causes`: of void attempts at matches, why."""
     progress = season_progress(session, season_id)
     faults = _faults(session, season_id).values()
-    void = (Attempt.season_id == season_id, Attempt.cause != PLAYED, col(Attempt.match_id).is_not(None))
+    void = (Attempt.season_id == season_id, Attempt.cause != Cause.PLAYED, col(Attempt.match_id).is_not(None))
     causes = select(Attempt.cause, func.count()).where(*void).group_by(Attempt.cause).order_by(Attempt.cause)
     return {
         "rated": rated,

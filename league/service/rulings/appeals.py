@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, func, select, update
 
+from league.causes import told_findings
 from league.database import now
 from league.errors import NotFound, TooMany, WrongState
 from league.records.rulings import Appeal as AppealInfo
 from league.service.ground.audit import record
-from league.service.ground.causes import told_findings
 from league.service.ground.steps import lock_season
 from league.service.ground.storable import evidence_json, storable
 from league.service.people.person import Person

@@ -16,6 +16,7 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from engine.chance import commitment
+from league.causes import DROPPED
 from league.database import now
 from league.errors import NotFound, WrongState
 from league.service.ground.audit import record
@@ -23,7 +24,6 @@ from league.service.ground.steps import insert_rows, move, touch_log
 from league.service.people.person import Person
 from league.service.rulings.impartiality import judging
 from league.service.series.dice import deal_dice
-from league.service.views.uncounted import DROPPED
 from league.states import IN_PLAY, WITH_RESULT, MatchState
 from league.tables import Attempt, Match, Participant, Season, Series, VoidedMatch
 

@@ -21,6 +21,7 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, select
 
+from league.causes import Cause
 from league.database import now, settings_of
 from league.errors import NotFound, TooSoon, WrongState
 from league.service.bots.bots import must_be_active, own_bot
@@ -30,9 +31,6 @@ from league.service.people.person import Person
 from league.service.series.dropping import drop_waiting
 from league.states import ENTERABLE, GOING_ON, Absence, SeasonState
 from league.tables import AbsentEntry, Entry, Match, Participant, Season, Series
-
-ENTRY_ABSENT = "entry-absent"
-"""Cause in the ledger of a series that nobody had begun when one of its bots was taken out."""
 
 FROM_THE_FREEZE = "from the freeze on only organisers decide who takes part"
 
@@ -154,7 +152,9 @@ def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, 
     theirs = select(Series.id).join(Match, col(Match.series_id) == Series.id)
     theirs = theirs.join(Participant, col(Participant.match_id) == Match.id)
     theirs = theirs.where(Series.season_id == season_id, Participant.bot_id == bot_id).distinct()
-    drop_waiting(session, season_id, ENTRY_ABSENT, "A bot of this series was taken out.", col(Series.id).in_(theirs))
+    drop_waiting(
+        session, season_id, Cause.ENTRY_ABSENT, "A bot of this series was taken out.", col(Series.id).in_(theirs)
+    )
 
 
 def _leave(session: Session, who: Person, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:

@@ -30,6 +30,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 from engine.figures import counted
 from engine.games import GAMES
 from league import sprt
+from league.causes import Cause
 from league.database import now
 from league.errors import BadSetting, NotFound
 from league.records.entries import Challenge as ChallengeInfo
@@ -47,9 +48,6 @@ log = logging.getLogger(__name__)
 
 OPEN_CHALLENGES = 4
 """Series of one season at promotion gates that wait or run at a time: a gate must not keep the season from playing."""
-
-CHALLENGE_OVER = "challenge-over"
-"""Cause in the ledger of a series that nobody had begun when its challenge ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +262,7 @@ def _end(session: Session, challenge_id: int, state: ChallengeState, reason: str
         return False
     row = session.get_one(Challenge, challenge_id, populate_existing=True)
     detail = "The challenge ended before this series was played."
-    drop_waiting(session, row.season_id, CHALLENGE_OVER, detail, col(Series.challenge_id) == challenge_id)
+    drop_waiting(session, row.season_id, Cause.CHALLENGE_OVER, detail, col(Series.challenge_id) == challenge_id)
     bot_id = session.exec(select(Entry.bot_id).where(Entry.id == row.entry_id)).one()
     data = {
         "bot": bot_id,

@@ -2,16 +2,10 @@
 
 Theory of operation
 -------------------
-The queue's messages may be lost, doubled or late; nothing here trusts them. A message says that something waits,
-`league.service.series.turns` which series is next, and
-
-* `claim_series` turns `queued` into `running` by compare-and-set, raises `attempt` and takes a lease. A second
-  delivery finds the row running and gets None. So does a machine that may not judge: that it may is a condition of
-  the same statement (see `league.service.series.hosts`).
-* The worker renews the lease while it plays. When it dies, `league.service.jobs.sweep` finds the lease expired and puts
-  the row back; whoever claims it next has a higher attempt.
-* `finish_series` first closes the row by compare-and-set on id, state *and attempt*, in the same transaction that
-  writes every result. A worker that was paused and comes late has an old attempt number: it changes nothing.
+A series lives as any job does (`league.service.ground.life`). A message says that something waits, and
+`league.service.series.turns` which series is next. That a machine may judge is a condition of the very statement that
+claims the series (see `league.service.series.hosts`), and `finish_series` closes the row in the same transaction that
+writes every result.
 
 A match at which we fail ends the attempt at its series. What was played before it counts, for nobody may undo lost
 matches by having a later one fail; the others go back to the queue, for new boxes and, where there is one, another
@@ -29,16 +23,15 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
-from sqlmodel import Session, col, func, select, update
+from sqlmodel import Session, col, select, update
 
+from league.causes import BLAMELESS, Cause, Trait
 from league.database import now, settings_of
 from league.jobs import Failure, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from league.service.ground.audit import SYSTEM, record
-from league.service.ground.causes import HOST_UNFIT
-from league.service.ground.steps import move, touch_log
-from league.service.ground.storable import evidence_json, storable, storable_word
+from league.service.ground.life import Life, failures_before, note
+from league.service.ground.steps import touch_log
 from league.service.series.hosts import (
     condemn_host,
     count_series,
@@ -50,32 +43,18 @@ from league.service.series.hosts import (
     welcome,
 )
 from league.service.series.live import forget
-from league.service.series.outcomes import PLAYED, next_seed, write_outcomes
+from league.service.series.outcomes import next_seed, write_outcomes
 from league.states import MatchState, SeriesState, allowed
 from league.tables import Attempt, Bot, BotVersion, Match, Participant, Season, Series, User
 from league.verification.agreement import player
 
 log = logging.getLogger(__name__)
 
-BROKEN_HOST = frozenset({"engine", "no-engine", "no-image", "no-runtime"})
-"""Causes that say of a machine that nothing can be played there at present."""
-
-HANDED_BACK = "worker-stopped"
-"""The cause of a series whose worker was told to end (see `workers.stopping`); others may play it at once."""
-
-BLAMELESS = BROKEN_HOST | {HANDED_BACK, HOST_UNFIT, "blobs-away", "database-away"}
-"""Causes that say nothing about the series: the next one would have failed as well. It waits until they have passed,
-however long that takes; whatever else goes wrong may be its own doing, and it is given up after some attempts."""
-
-WATCH_ENDED = "watch-ended"
-"""The cause of an attempt in which a bot was given so little time that nobody can say what it would have done: the
-machine has failed, and is unfit until its own check passes."""
-
 SAME_SEAT = 2
 """Void attempts at one match, all while the same seat was to answer, that an organiser must see."""
 
-LONGEST_PAUSE = timedelta(minutes=1)
-"""Between two tries at a series that we fail: what made us fail may be over at any time."""
+SERIES = Life("play", Series, SeriesState.QUEUED, SeriesState.RUNNING, longest_pause=timedelta(minutes=1))
+"""What made us fail at a series may be over at any time, so it is tried at least once a minute."""
 
 
 def claim_series(session: Session, series_id: int, worker: str, host: Host) -> SeriesJob | None:
@@ -83,31 +62,14 @@ def claim_series(session: Session, series_id: int, worker: str, host: Host) -> S
     machine may not judge.
     """
     at = now(session)
-    taken = move(
-        session,
-        Series,
-        series_id,
-        SeriesState.QUEUED,
-        SeriesState.RUNNING,
-        may_judge(session, host),
-        welcome(session, host),
-        attempt=Series.attempt + 1,
-        worker=worker,
-        lease_until=at + timedelta(seconds=settings_of(session).lease_seconds),
-        started_at=at,
-    )
+    able = (may_judge(session, host), welcome(session, host))
+    taken = SERIES.claim(session, series_id, worker, *able, started_at=at)
     return _job(session, series_id, host, at) if taken else None
 
 
 def renew_series(session: Session, job: SeriesJob) -> bool:
     """Prolong the lease; False: it is lost, and the worker should stop."""
-    held = (
-        col(Series.id) == job.series_id,
-        col(Series.attempt) == job.attempt,
-        col(Series.state) == SeriesState.RUNNING,
-    )
-    until = now(session) + timedelta(seconds=settings_of(session).lease_seconds)
-    return session.exec(update(Series).where(*held).values(lease_until=until)).rowcount == 1
+    return SERIES.renew(session, job.series_id, job.attempt)
 
 
 def finish_series(
@@ -127,7 +89,10 @@ def finish_series(
     assert {outcome.match_id for outcome in outcomes} <= wanted and len(outcomes) <= len(wanted)
     reasons = found_unfit(session, job)
     if reasons:
-        failure, outcomes = Failure(HOST_UNFIT, " ".join(reasons)), [out for out in outcomes if out.result is None]
+        failure, outcomes = (
+            Failure(Cause.HOST_UNFIT, " ".join(reasons)),
+            [out for out in outcomes if out.result is None],
+        )
     _blame_host(session, job.host, outcomes, failure)
     held = [out.match_id for out in outcomes if out.result is None and _must_be_seen(session, out)]
     left = wanted - {out.match_id for out in outcomes if out.result is not None} - set(held)
@@ -142,7 +107,9 @@ def finish_series(
     if failure is not None:
         _note_failure(session, job.series_id, job.attempt, worker, failure, after, at)
     if outcomes:
-        count_series(session, job.host, sum(attempt.cause != PLAYED for out in outcomes for attempt in out.attempts))
+        count_series(
+            session, job.host, sum(attempt.cause != Cause.PLAYED for out in outcomes for attempt in out.attempts)
+        )
         touch_log(session, season_id)
     return not reasons
 
@@ -170,36 +137,33 @@ def _close(
     """End an attempt at a series that is under way: it is done, goes back to the queue, or is given up after too many
     failures that it may have brought about itself. `host`: where it was, if something is left of it. None: too late.
     """
-    settings = settings_of(session)
-    values: dict[str, Any] = {"finished_at": at}
-    after = SeriesState.DONE
-    if failure is not None and _spoiled(session, series_id, failure) >= settings.series_attempts:
+    failures, spoiled = _failures(session, series_id, failure)
+    if spoiled >= settings_of(session).series_attempts:
         after = SeriesState.ABANDONED
-    elif host is not None:
-        after = SeriesState.QUEUED
-        seconds = settings.retry_seconds * (1 if failure is None else attempt)
-        if failure is None and others_judge(session, host):
-            seconds = 0  # one of them takes it
-        if failure is not None and failure.cause == HANDED_BACK:
-            seconds, host = 0, None
-        pause = min(timedelta(seconds=seconds), LONGEST_PAUSE)
-        values = {"queued_at": at, "nudge_at": at + pause, "worker": None, "avoid_host": host}
-    mine = col(Series.attempt) == attempt
-    if not move(session, Series, series_id, SeriesState.RUNNING, after, mine, lease_until=None, **values):
+    else:
+        after = SeriesState.DONE if host is None else SeriesState.QUEUED
+    if after is SeriesState.QUEUED:
+        if failure is None and not others_judge(session, host or ""):
+            failures = 1  # a match was void, and no other machine takes the rest at once
+        avoided = None if failure is not None and failure.cause == Cause.WORKER_STOPPED else host
+        taken = SERIES.give_back(session, series_id, attempt, failures, avoid_host=avoided)
+    else:
+        taken = SERIES.end(session, series_id, attempt, after, finished_at=at)
+    if not taken:
         return None
     forget(session, series_id)
     return after
 
 
-def _spoiled(session: Session, series_id: int, failure: Failure) -> int:
-    """Attempts at the series, this one included, that failed as a whole by a cause that may be its own; 0 where this
-    one did not.
+def _failures(session: Session, series_id: int, failure: Failure | None) -> tuple[int, int]:
+    """How many attempts at the series failed as a whole, this one included, and how many of them by a cause that may be
+    its own; 0 where this one did not.
     """
-    if failure.cause in BLAMELESS:
-        return 0
-    of_series = (Attempt.series_id == series_id, col(Attempt.match_id).is_(None))
-    counted = select(func.count()).select_from(Attempt).where(*of_series, col(Attempt.cause).not_in(BLAMELESS))
-    return session.exec(counted).one() + 1
+    if failure is None or failure.cause == Cause.WORKER_STOPPED:
+        return 0, 0
+    before = failures_before(session, col(Attempt.series_id) == series_id, col(Attempt.match_id).is_(None))
+    spoiled = sum(count for cause, count in before.items() if cause not in BLAMELESS) + 1
+    return before.total() + 1, 0 if failure.cause in BLAMELESS else spoiled
 
 
 def _note_failure(
@@ -213,18 +177,8 @@ def _note_failure(
 ) -> None:
     """The ledger's line on a series that failed as a whole; its matches get other dice, or are held with it."""
     series = session.get_one(Series, series_id, populate_existing=True)
-    note = Attempt(
-        season_id=series.season_id,
-        series_id=series_id,
-        attempt=attempt,
-        worker=worker,
-        cause=storable_word(failure.cause),
-        detail=storable(failure.detail),
-        evidence=evidence_json(failure.evidence),
-        started_at=series.started_at,
-        finished_at=at,
-    )
-    session.add(note)
+    about = {"season_id": series.season_id, "series_id": series_id, "started_at": series.started_at}
+    note(session, attempt, failure, at, worker=worker, **about)
     left = (col(Match.series_id) == series_id, col(Match.state) == MatchState.SCHEDULED)
     next_seed(session, 1, *left)
     if after is SeriesState.ABANDONED:
@@ -239,7 +193,9 @@ def _must_be_seen(session: Session, outcome: MatchOutcome) -> bool:
     """Whether an organiser must look at a match before it is played once more: too many attempts at it were void, or
     two of them while the same seat was to answer. Who brings that about gains nothing by it, and is seen.
     """
-    before = session.exec(select(Attempt.evidence).where(Attempt.match_id == outcome.match_id, Attempt.cause != PLAYED))
+    before = session.exec(
+        select(Attempt.evidence).where(Attempt.match_id == outcome.match_id, Attempt.cause != Cause.PLAYED)
+    )
     evidence = [*before, *(attempt.evidence for attempt in outcome.attempts)]
     seats = Counter(found["seat"] for found in evidence if found.get("seat") is not None)
     return len(evidence) >= settings_of(session).match_attempts or max(seats.values(), default=0) >= SAME_SEAT
@@ -258,10 +214,10 @@ def _hold(session: Session, match_ids: Sequence[int]) -> None:
 
 def _blame_host(session: Session, host: Host, outcomes: Sequence[MatchOutcome], failure: Failure | None) -> None:
     """A machine that could not even try, or on which a watch came to its end, is given nothing until it was checked."""
-    if failure is not None and failure.cause in BROKEN_HOST:
+    if failure is not None and Trait.MACHINE in Cause(failure.cause).traits:
         doubt_host(session, host)
     for attempt in (attempt for outcome in outcomes for attempt in outcome.attempts):
-        if attempt.cause == WATCH_ENDED:
+        if attempt.cause == Cause.WATCH_ENDED:
             condemn_host(session, host, f"A watch came to its end there: {attempt.detail}")
 
 

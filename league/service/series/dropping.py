@@ -10,10 +10,12 @@ from typing import Any
 from sqlmodel import Session, col, select, update
 
 from league.database import now
+from league.jobs import Failure
 from league.service.ground.audit import SYSTEM, record
+from league.service.ground.life import note
 from league.service.ground.steps import move
 from league.states import WITH_RESULT, MatchState, Purpose, SeriesState
-from league.tables import Attempt, Match, Pair, Participant, Series, VoidedMatch
+from league.tables import Match, Pair, Participant, Series, VoidedMatch
 
 
 def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *conditions: Any) -> None:
@@ -26,16 +28,7 @@ def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *con
         if series.purpose is not Purpose.CHALLENGE:
             _uncount(session, series)
         _abandon_matches(session, series.id, at)
-        session.add(
-            Attempt(
-                season_id=season_id,
-                series_id=series.id,
-                attempt=series.attempt,
-                cause=cause,
-                detail=detail,
-                finished_at=at,
-            )
-        )
+        note(session, series.attempt, Failure(cause, detail), at, season_id=season_id, series_id=series.id)
 
 
 def _uncount(session: Session, series: Series) -> None:

@@ -6,24 +6,22 @@ It is part of the transaction that closes the attempt at the series
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement
-from sqlmodel import Session, col, select, update
+from sqlmodel import Session, SQLModel, col, select, update
 
 from engine.core import NS_PER_S, STDERR_KEPT_BYTES, Points
-from league.jobs import MatchOutcome, SeriesJob
-from league.service.ground.causes import HOST_UNFIT
+from league.causes import Cause
+from league.jobs import Latency, MatchOutcome, SeriesJob
 from league.service.ground.steps import insert_rows
 from league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
 from league.service.series.response_times import add_response_times
 from league.service.series.rules_played import note_rules
 from league.states import MatchState, Purpose
 from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
-
-PLAYED = "played"
-"""The cause of the one attempt at a match that became its result."""
+from sandbox.box import Exit
 
 
 def write_outcomes(
@@ -86,26 +84,18 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
     endings = [
         {
             "match_id": outcome.match_id,
-            "seat": ending.seat,
-            "exit_code": ending.exit_code,
-            "signal": ending.signal,
-            "lingered": ending.lingered,
-            "stderr": storable_tail(ending.stderr, STDERR_KEPT_BYTES),
-            "cpu_ns": ending.cpu_ns,
-            "peak_memory_bytes": ending.peak_memory_bytes,
+            "seat": seat,
+            **_columns(Ending, end),
+            "stderr": _tail(end.stderr, STDERR_KEPT_BYTES),
         }
         for outcome in outcomes
-        for ending in outcome.endings
+        for seat, end in outcome.exits.items()
     ]
     latencies = [
         {
             "match_id": outcome.match_id,
-            "seat": latency.seat,
+            **_columns(LatencySummary, latency),
             "command": storable_word(latency.command),
-            "limit_ns": latency.limit_ns,
-            "prompts": latency.prompts,
-            "total_ns": latency.total_ns,
-            "worst_ns": latency.worst_ns,
         }
         for outcome in outcomes
         for latency in outcome.latencies
@@ -114,11 +104,21 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
     insert_rows(session, LatencySummary, latencies)
 
 
+def _columns(table: type[SQLModel], measured: Exit | Latency) -> dict[str, object]:
+    """The fields of a measured value that a table has columns for, under the same names."""
+    known = table.model_fields
+    return {name: getattr(measured, name) for name in measured.__slots__ if name in known}
+
+
+def _tail(stderr: bytes, limit_bytes: int) -> str:
+    return storable_tail(stderr.decode("utf-8", "replace"), limit_bytes)
+
+
 def _write_ledger(
     session: Session, job: SeriesJob, worker: str, season_id: int, outcomes: Sequence[MatchOutcome]
 ) -> None:
     """The attempts at matches, each with the number of its seed; after a void one a match has the next."""
-    judge = {HOST_UNFIT: list(job.unfit)} if job.unfit else {}
+    judge: Mapping[str, object] = {Cause.HOST_UNFIT: list(job.unfit)} if job.unfit else {}
     seeds = {match.match_id: match.attempt for match in job.matches}
     ledger = [
         {
@@ -139,7 +139,7 @@ def _write_ledger(
     ]
     insert_rows(session, Attempt, ledger)
     for outcome in outcomes:
-        if voids := sum(attempt.cause != PLAYED for attempt in outcome.attempts):
+        if voids := sum(attempt.cause != Cause.PLAYED for attempt in outcome.attempts):
             next_seed(session, voids, col(Match.id) == outcome.match_id)
 
 

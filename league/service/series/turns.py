@@ -8,8 +8,6 @@ is next here. So a newcomer's first match does not wait behind all that was plan
 Next is the series that has waited longest, after a head start has been added to its waiting: an hour for series that
 place a version, half an hour for others of new versions, none for the rest. So whatever comes, nothing that waits is
 overtaken by what comes more than an hour later, and nobody starves.
-
-What we failed at before is played by its own message alone, for its pause is in when that is sent.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from datetime import datetime, timedelta
 from sqlmodel import Session, col, select
 
 from league.jobs import Host, SeriesJob
-from league.service.series.carrying_out import claim_series
+from league.service.series.carrying_out import SERIES, claim_series
 from league.states import Precedence, SeriesState
 from league.tables import Series
 
@@ -29,9 +27,6 @@ HEAD_STARTS = {
     Precedence.ORDINARY: timedelta(0),
 }
 """Longer than a season's queue takes as a rule: sixteen series are open at a time (`open_series_limit`)."""
-
-MOST_RACES = 20
-"""How often a claim looks again when other workers were quicker, before it leaves the rest to them."""
 
 
 def turn(series: Series) -> tuple[datetime, int]:
@@ -43,19 +38,9 @@ def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host)
     """Take what should be played next, now that a message speaks of `nudged_id`; None: nothing waits that this machine
     may play.
     """
-    waits = (Series.id == nudged_id, Series.state == SeriesState.QUEUED)
-    if session.exec(select(Series.id).where(*waits, Series.attempt > 0)).first() is not None:
-        return claim_series(session, nudged_id, worker, host)
-    tried: set[int] = set()
-    while len(tried) < MOST_RACES:
-        next_id = _next_in_turn(session)
-        if next_id is None or next_id in tried:  # nothing waits, or this machine may not judge
-            return None
-        job = claim_series(session, next_id, worker, host)
-        if job is not None:
-            return job
-        tried.add(next_id)
-    return None
+    return SERIES.claim_next(
+        session, nudged_id, _next_in_turn, lambda chosen: claim_series(session, chosen, worker, host)
+    )
 
 
 def _next_in_turn(session: Session) -> int | None:

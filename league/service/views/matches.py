@@ -10,10 +10,11 @@ from sqlalchemy import ColumnElement, exists, or_
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
+from league.causes import told, told_evidence
 from league.errors import BadCursor, NotFound, WrongState
 from league.records.matches import AttemptView, EndingView, FaultView, LatencyView, MatchDetail, SeatView
 from league.records.matches import Match as MatchInfo
-from league.service.ground.causes import machine_numbers, told, told_evidence
+from league.service.ground.machines import machine_numbers
 from league.service.people.person import Person
 from league.service.people.teams import owned_by
 from league.service.series.deals import withheld

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -10,13 +10,16 @@ from enum import StrEnum
 from sqlmodel import Session, col, func, select
 
 from engine.core import Fault
+from league.causes import Cause
 from league.database import now
 from league.service.course.schedule import has_unplayed
-from league.service.jobs.exhibiting import NO_WORKER
-from league.service.jobs.exhibitions import LEFT
+from league.service.ground.life import Life
+from league.service.jobs.builds import BUILDS
+from league.service.jobs.exhibiting import EXHIBITIONS
+from league.service.series.carrying_out import SERIES
 from league.service.series.hosts import judging_slots
 from league.states import IN_PLAY, ON_LADDER, ExhibitionState, SeriesState, VersionState
-from league.tables import BotVersion, Exhibition, RatingSnapshot, Season, Series
+from league.tables import Exhibition, RatingSnapshot, Season
 
 ENDED_WITHIN = timedelta(days=1)
 """Matches of people that ended are told of for so long."""
@@ -66,16 +69,10 @@ def queues(session: Session) -> Queues:
         ages[season.id] = (at - created_at).total_seconds()
         if season.log_serial != season.rated_serial:
             behind.add(season.id)
-    builds = (VersionState.UPLOADED, VersionState.BUILDING)
-    series = (SeriesState.QUEUED, SeriesState.RUNNING, SeriesState.ABANDONED)
-    exhibitions = (ExhibitionState.QUEUED, ExhibitionState.RUNNING)
-    queued = (
-        _queue(session, "build", BotVersion, builds, at),
-        _queue(session, "play", Series, series, at),
-        _queue(session, "exhibition", Exhibition, exhibitions, at),
-    )
+    kinds = ((BUILDS, ()), (SERIES, (SeriesState.ABANDONED,)), (EXHIBITIONS, ()))
+    queued = [_queue(session, life, more, at) for life, more in kinds]
     slots = judging_slots(session)
-    return Queues(queued, slots, _idle(session, slots, queued), ages, frozenset(behind), _ended(session, at))
+    return Queues(tuple(queued), slots, _idle(session, slots, queued), ages, frozenset(behind), _ended(session, at))
 
 
 def _idle(session: Session, slots: int, queued: Sequence[QueueInfo]) -> int:
@@ -93,24 +90,19 @@ def _ended(session: Session, at: datetime) -> dict[str, int]:
     lately = col(Exhibition.finished_at) > at - ENDED_WITHIN
     counted = select(Exhibition.state, Exhibition.fault, Exhibition.cause, func.count()).where(lately)
     by = (col(Exhibition.state), col(Exhibition.fault), col(Exhibition.cause))
-    ended = dict.fromkeys((*ENDS.values(), LEFT, NO_WORKER), 0)
+    ended = dict.fromkeys((*ENDS.values(), Cause.LEFT, Cause.NO_WORKER), 0)
     for state, fault, cause, count in session.exec(counted.group_by(*by)):
         end = ENDS.get(fault, str(fault)) if state is ExhibitionState.DONE else cause
         ended[end] = ended.get(end, 0) + count
     return ended
 
 
-def _queue(
-    session: Session,
-    name: str,
-    table: type[BotVersion] | type[Series] | type[Exhibition],
-    counted: tuple[StrEnum, ...],
-    at: datetime,
-) -> QueueInfo:
-    waiting = counted[0]
+def _queue(session: Session, life: Life, more: Collection[StrEnum], at: datetime) -> QueueInfo:
+    """How a kind of job stands; `more`: states that are counted besides waiting and held."""
+    table = life.table
     rows = {}
-    for state in counted:
+    for state in (life.waiting, life.held, *more):
         rows[state.value] = session.exec(select(func.count()).select_from(table).where(col(table.state) == state)).one()
-    oldest = select(table.queued_at).where(col(table.state) == waiting).order_by(col(table.queued_at)).limit(1)
+    oldest = select(table.queued_at).where(col(table.state) == life.waiting).order_by(col(table.queued_at)).limit(1)
     queued_at = session.exec(oldest).first()
-    return QueueInfo(name, rows, (at - queued_at).total_seconds() if queued_at is not None else 0.0)
+    return QueueInfo(life.queue, rows, (at - queued_at).total_seconds() if queued_at is not None else 0.0)

@@ -7,16 +7,11 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
+from league.causes import DROPPED
 from league.records.matches import Uncounted
-from league.service.course.states import FINALS_BEGAN, SEASON_CLOSED
-from league.service.seasons.absence import ENTRY_ABSENT
-from league.service.seasons.gates import CHALLENGE_OVER
 from league.states import WITH_RESULT, Absence, Purpose
 from league.tables import AbsentEntry, Bot, Match, Participant, Series, VoidedMatch
 from league.words import Uncounting
-
-DROPPED = frozenset({ENTRY_ABSENT, CHALLENGE_OVER, FINALS_BEGAN, SEASON_CLOSED})
-"""Causes in the ledger of series that were not played because nobody wanted them any more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,10 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
+from league.causes import BLAMELESS, Cause, Trait
 from league.records.rulings import VersionVoids
-from league.service.ground.causes import machine_numbers
+from league.service.ground.machines import machine_numbers
 from league.service.people.person import Person
-from league.service.series.carrying_out import BLAMELESS
-from league.service.series.outcomes import PLAYED
 from league.tables import Attempt, Bot, BotVersion, Match, Participant
 
 LEAST_VOIDS = 3
@@ -42,8 +41,8 @@ NEWEST = 30_000
 """Attempts of the whole league that are looked at. Counting all of a season of a million matches took seconds, and
 what a bot does now is what an organiser must see."""
 
-NO_BOTS_DOING = BLAMELESS - {"engine"}
-"""Causes of a failed series that no bot can bring about; what the engine fails at it may."""
+NO_BOTS_DOING = BLAMELESS - Cause.having(Trait.BY_BOTS)
+"""Causes of a failed series that no bot can bring about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +169,7 @@ def _recent(season_id: int) -> _Recent:
 def _void_matches(session: Session, recent: _Recent) -> list[_Failure]:
     """Each to the version that was to answer."""
     attempt = recent.attempt
-    failed = recent.where(col(attempt.cause) != PLAYED, col(attempt.match_id).is_not(None))
+    failed = recent.where(col(attempt.cause) != Cause.PLAYED, col(attempt.match_id).is_not(None))
     voids = session.exec(select(attempt).where(*failed).order_by(col(attempt.id))).all()
     of_matches = select(Participant).where(col(Participant.match_id).in_({void.match_id for void in voids}))
     seated = {(seat.match_id, seat.seat): seat.version_id for seat in session.exec(of_matches)} if voids else {}

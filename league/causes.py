@@ -1,0 +1,143 @@
+"""Why an attempt came to nothing: every cause, and what follows from it.
+
+The ledger keeps the whole truth about a failure of ours, for whoever runs the league: what a library said, with
+addresses, paths and the names of machines in it. Whatever leaves the league is looked at here. Details are told only of
+causes for which we write them ourselves, about what was measured or decided (`Cause.told`); for all others, and for
+those that nobody has thought of yet, a fixed sentence stands in. Measurements (`evidence`) are public as they are,
+except a machine's reasons not to judge, which may stand among them.
+
+A row keeps its cause as a word. `Cause(word)` reads any word: one that is not listed here, such as the class of an
+exception or a cause of another version of Deadheat, is `Cause.UNKNOWN`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from enum import Flag, StrEnum, auto
+from typing import Any, Self
+
+
+class Trait(Flag):
+    """What may be said of a cause."""
+
+    TOLD = auto()  # its details are our own words, and public
+    BLAMELESS = auto()  # the job would have succeeded elsewhere or later, so the attempt is not counted against it
+    MACHINE = auto()  # nothing can be played on that machine at present, so it gets nothing until it is checked
+    BY_BOTS = auto()  # a bot may have brought it about, although it counts against no series
+
+
+class Cause(StrEnum):
+    """One stable word for why an attempt ended, its traits, and a sentence that replaces details that are not told."""
+
+    traits: Trait
+    sentence: str
+
+    def __new__(cls, word: str, traits: Trait = Trait(0), sentence: str = "") -> Self:  # noqa: B008  immutable
+        """A member, whose value is the word."""
+        cause = str.__new__(cls, word)
+        cause._value_ = word
+        cause.traits, cause.sentence = traits, sentence
+        return cause
+
+    # The attempt became the result.
+    PLAYED = "played", Trait.TOLD
+
+    # The machine on which it was played failed.
+    HOST_MEMORY = "host-memory", Trait.TOLD
+    HOST_UNKNOWN = "host-unknown", Trait.TOLD
+    WATCH_ENDED = "watch-ended", Trait.TOLD  # it gave a bot so little time that it is unfit until its check passes
+    HOST_STARVED = "host-starved", Trait.TOLD  # until 2026-11
+    REFEREE_LATE = "referee-late", Trait.TOLD  # until 2026-11
+    HOST_UNFIT = (  # also the key, in the evidence of a match, of why its machine should not have judged it
+        "host-unfit",
+        Trait.TOLD | Trait.BLAMELESS,
+        "A machine was found unfit to judge: it could not be checked.",
+    )
+
+    # The container engine, or one of its containers, failed.
+    ENGINE = "engine", Trait.BLAMELESS | Trait.MACHINE | Trait.BY_BOTS, "The container engine of a machine failed."
+    NO_ENGINE = "no-engine", Trait.BLAMELESS | Trait.MACHINE, "A machine's container engine did not answer."
+    NO_IMAGE = "no-image", Trait.BLAMELESS | Trait.MACHINE, "A machine had no image to open boxes with."
+    NO_RUNTIME = "no-runtime", Trait.BLAMELESS | Trait.MACHINE, "A machine's container engine had no fit runtime."
+    CONTAINER_DIED = "container-died", Trait.TOLD
+    CONTAINER_STUCK = "container-stuck", Trait(0), "A container took no more orders."
+    DIRTY_BOX = "dirty-box", Trait.TOLD
+    NO_START = "no-start", Trait(0), "A program could not be started."
+
+    # A bot of our own made a mistake.
+    HOUSE_BOT = "house-bot", Trait.TOLD
+    REFERENCE_BOT = "reference-bot", Trait.TOLD
+
+    # Something else of the service was away.
+    BLOBS_AWAY = "blobs-away", Trait.BLAMELESS, "Nothing could be stored or fetched."
+    BLOB_DAMAGED = "BlobDamaged", Trait(0), "What the store has of a program is damaged."
+    BLOB_MISSING = "BlobMissing", Trait(0), "The store does not have a program."
+    DATABASE_AWAY = "database-away", Trait.BLAMELESS, "The database was away."
+    LEASE_EXPIRED = "lease-expired", Trait(0), "The worker was not heard of in time."
+    WORKER_STOPPED = "worker-stopped", Trait.TOLD | Trait.BLAMELESS  # in order: the job was handed back
+
+    # Nobody wanted it any more: not a failure.
+    ENTRY_ABSENT = "entry-absent", Trait.TOLD
+    CHALLENGE_OVER = "challenge-over", Trait.TOLD
+    FINALS_BEGAN = "finals-began", Trait.TOLD
+    SEASON_CLOSED = "season-closed", Trait.TOLD
+
+    # A person's match was not played to its end.
+    NO_WORKER = "no-worker"  # no worker took it in time
+    LEFT = "left"  # the person left before it began
+    RESIGNED = "resigned"  # the person left after that, while no worker had it
+
+    UNKNOWN = "unknown", Trait(0), "Something of ours failed; what it was is in the service's log."
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:  # noqa: ARG003  enum's own signature
+        return cls.UNKNOWN
+
+    @classmethod
+    def having(cls, trait: Trait) -> frozenset[Self]:
+        """All causes with this trait."""
+        return frozenset(cause for cause in cls if trait in cause.traits)
+
+
+BLAMELESS = Cause.having(Trait.BLAMELESS)
+"""Causes that say nothing about the job. It waits until they have passed, however long that takes; whatever else goes
+wrong may be its own doing, and it is given up after some attempts."""
+
+DROPPED = frozenset({Cause.ENTRY_ABSENT, Cause.CHALLENGE_OVER, Cause.FINALS_BEGAN, Cause.SEASON_CLOSED})
+"""Causes of series that were not played because nobody wanted them any more."""
+
+NOT_CHECKED = "It could not be checked"
+"""How a machine's reason not to judge begins where its check itself failed; what follows are an engine's words."""
+
+
+def told(word: str, detail: str) -> str:
+    """The public detail of an attempt whose row in the ledger has this cause and detail."""
+    cause = Cause(word)
+    if Trait.TOLD in cause.traits and NOT_CHECKED not in detail:
+        return detail
+    return cause.sentence or Cause.UNKNOWN.sentence
+
+
+def told_reasons(reasons: Collection[str]) -> tuple[str, ...]:
+    """The public reasons why a machine should not judge."""
+    return tuple(f"{NOT_CHECKED}." if reason.startswith(NOT_CHECKED) else reason for reason in reasons)
+
+
+def told_evidence(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """The public evidence of an attempt whose row in the ledger has this evidence."""
+    if Cause.HOST_UNFIT not in evidence:
+        return dict(evidence)
+    return {**evidence, Cause.HOST_UNFIT: list(told_reasons(evidence[Cause.HOST_UNFIT]))}
+
+
+def told_findings(findings: Mapping[str, Any]) -> dict[str, Any]:
+    """What an appeal's author may read of its findings (see `league.verification.review`), which copied the ledger
+    until 2026-11.
+    """
+    if "attempts" not in findings:
+        return dict(findings)
+    attempts = [
+        {**row, "detail": told(row["cause"], row["detail"]), "evidence": told_evidence(row["evidence"])}
+        for row in findings["attempts"]
+    ]
+    return {**findings, "attempts": attempts}

@@ -1,0 +1,190 @@
+"""The one life of a job: waiting, held by a worker, given back or ended.
+
+Theory of operation
+-------------------
+A build, a series and a person's match are carried out by workers in the same way. Each is a row with a state, an
+`attempt`, a lease, and the instant at which somebody is to be told of it (`nudge_at`). The queue's messages may be
+lost, doubled or late; nothing here trusts them.
+
+* `claim` turns the row from waiting into held by compare-and-set, raises `attempt` and takes a lease. A second delivery
+  of the message finds the row held, and gets nothing.
+* The worker renews the lease while it works. When it dies, the sweep (`league.service.jobs.sweep`) finds the lease
+  expired and gives the row back; whoever claims it next has a higher attempt.
+* Everything else that a worker says names its attempt, and changes the row only while that attempt holds it: `change`,
+  `end` and `give_back`. A worker that was paused and comes late changes nothing.
+* A row that was given back waits for a pause that doubles with each failure of ours (`pause`). What is handed back
+  because its worker is told to end is no failure, and waits for nothing.
+
+A kind of job is one `Life`, which declares what differs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col, exists, func, or_, select, update
+
+from league.causes import Cause
+from league.database import now, settings_of
+from league.jobs import Failure
+from league.service.ground.steps import move
+from league.service.ground.storable import evidence_json, storable, storable_word
+from league.tables import Attempt, BotVersion, Exhibition, Series
+
+Job = TypeVar("Job")
+
+SWEEP_LIMIT = 500
+"""Most rows of a kind that one sweep takes, lest it hold its transaction for long; the next one follows in seconds."""
+
+MOST_RACES = 20
+"""How often a claim looks again when other workers were quicker, before it leaves the rest to them."""
+
+MOST_DOUBLINGS = 20
+"""Of a pause: far more than any longest pause needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """How the jobs of one kind live. `queue` names the kind to operators, and `longest_pause` bounds the time between
+    two tries at a job at which we fail again and again.
+    """
+
+    queue: str
+    table: type[BotVersion] | type[Series] | type[Exhibition]
+    waiting: StrEnum
+    held: StrEnum
+    longest_pause: timedelta
+
+    def claim(
+        self, session: Session, row_id: int, worker: str, *conditions: ColumnElement[bool], **values: object
+    ) -> bool:
+        """Give a waiting row to a worker. False: it does not exist, does not wait or meet the conditions, or another
+        worker was quicker.
+        """
+        held = {"attempt": self.table.attempt + 1, "worker": worker, "lease_until": _lease_until(session)}
+        return move(session, self.table, row_id, self.waiting, self.held, *conditions, **held, **values)
+
+    def is_held(self, row_id: int, attempt: int) -> tuple[ColumnElement[bool], ...]:
+        """The conditions under which an attempt still holds its row."""
+        return col(self.table.id) == row_id, col(self.table.attempt) == attempt, col(self.table.state) == self.held
+
+    def change(
+        self, session: Session, row_id: int, attempt: int, *conditions: ColumnElement[bool], **values: object
+    ) -> bool:
+        """Set values while the attempt holds the row. False: it is lost, and nothing was changed."""
+        statement = update(self.table).where(*self.is_held(row_id, attempt), *conditions).values(**values)
+        return session.exec(statement.execution_options(synchronize_session=False)).rowcount == 1
+
+    def renew(self, session: Session, row_id: int, attempt: int, **values: object) -> bool:
+        """Prolong the lease. False: it is lost, and the worker should stop."""
+        return self.change(session, row_id, attempt, lease_until=_lease_until(session), **values)
+
+    def end(self, session: Session, row_id: int, attempt: int, after: StrEnum, **values: object) -> bool:
+        """Move the row on from its attempt, for good or back to waiting. False: too late, nothing was changed."""
+        mine = col(self.table.attempt) == attempt
+        return move(session, self.table, row_id, self.held, after, mine, lease_until=None, **values)
+
+    def give_back(self, session: Session, row_id: int, attempt: int, failures: int, /, **values: object) -> bool:
+        """Let the row wait again, for a pause that follows from the number of our failures so far, this one included.
+        False: too late, nothing was changed.
+        """
+        at = now(session)
+        again = {"worker": None, "queued_at": at, "nudge_at": at + self.pause(session, failures)}
+        return self.end(session, row_id, attempt, self.waiting, **again, **values)
+
+    def pause(self, session: Session, failures: int) -> timedelta:
+        """How long a job waits after so many failures; 0 after none."""
+        if failures == 0:
+            return timedelta(0)
+        doubled: int = 2 ** min(failures - 1, MOST_DOUBLINGS)
+        return min(timedelta(seconds=settings_of(session).retry_seconds) * doubled, self.longest_pause)
+
+    def lost(self, at: ColumnElement[datetime]) -> ColumnElement[bool]:
+        """Whether any row is due to be told of, or lies under an expired lease."""
+        due = exists().where(col(self.table.state) == self.waiting, col(self.table.nudge_at) <= at)
+        return or_(due, exists().where(col(self.table.state) == self.held, col(self.table.lease_until) < at))
+
+    def expired(self, session: Session) -> list[tuple[int, int, str | None]]:
+        """Id, attempt and worker of rows whose lease nobody renewed, as many as one sweep takes."""
+        rows = (
+            select(self.table.id, self.table.attempt, self.table.worker)
+            .where(col(self.table.state) == self.held, col(self.table.lease_until) < now(session))
+            .order_by(col(self.table.lease_until))
+        )
+        return list(session.exec(rows.limit(SWEEP_LIMIT)).all())
+
+    def due(self, session: Session) -> list[int]:
+        """Rows that somebody is to be told of now, as many as one sweep takes; each is due again after a while."""
+        at, settings = now(session), settings_of(session)
+        due = (
+            select(self.table.id)
+            .where(col(self.table.state) == self.waiting, col(self.table.nudge_at) <= at)
+            .order_by(col(self.table.nudge_at))
+        )
+        ids = list(session.exec(due.limit(SWEEP_LIMIT)).all())
+        if ids:
+            # Whatever was claimed in this moment may be changed too: who gives it back sets this anew. (With the state
+            # as a condition, SQLite reads all that waits instead of these rows.)
+            again = at + timedelta(seconds=settings.requeue_seconds)
+            session.exec(update(self.table).where(col(self.table.id).in_(ids)).values(nudge_at=again))
+        return ids
+
+    def claim_next(
+        self,
+        session: Session,
+        nudged_id: int,
+        next_id: Callable[[Session], int | None],
+        claim: Callable[[int], Job | None],
+    ) -> Job | None:
+        """Claim what comes next, now that a message speaks of `nudged_id`. None: nothing waits, or not for this worker.
+
+        What we failed at before is claimed by its own message alone, for its pause is over when that is sent.
+        """
+        again = (col(self.table.id) == nudged_id, col(self.table.state) == self.waiting, col(self.table.attempt) > 0)
+        if session.exec(select(self.table.id).where(*again)).first() is not None:
+            return claim(nudged_id)
+        tried: set[int] = set()
+        while len(tried) < MOST_RACES:
+            row_id = next_id(session)
+            if row_id is None or row_id in tried:  # nothing waits, or this worker may not have it
+                return None
+            job = claim(row_id)
+            if job is not None:
+                return job
+            tried.add(row_id)
+        return None
+
+
+def _lease_until(session: Session) -> datetime:
+    return now(session) + timedelta(seconds=settings_of(session).lease_seconds)
+
+
+def note(session: Session, attempt: int, failure: Failure, at: datetime, **about: Any) -> None:
+    """Add a line on a whole attempt, and why it came to nothing, to the ledger."""
+    line = Attempt(
+        attempt=attempt,
+        cause=storable_word(failure.cause),
+        detail=storable(failure.detail),
+        evidence=evidence_json(failure.evidence),
+        finished_at=at,
+        **about,
+    )
+    session.add(line)
+
+
+def failures_before(session: Session, *which: ColumnElement[bool]) -> Counter[Cause]:
+    """How many attempts came to nothing, by cause, in those lines of the ledger; attempts that were handed back count
+    as none.
+    """
+    counted = select(Attempt.cause, func.count()).where(*which).group_by(col(Attempt.cause))
+    causes: Counter[Cause] = Counter()
+    for word, count in session.exec(counted):
+        causes[Cause(word)] += count
+    del causes[Cause.WORKER_STOPPED]
+    return causes

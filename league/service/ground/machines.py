@@ -1,0 +1,19 @@
+"""What everybody knows a machine by: a number in the place of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlmodel import Session, col, select
+
+from league.tables import Machine
+
+
+def machine_numbers(session: Session, workers: Collection[str | None]) -> dict[str | None, int]:
+    """The public number of the machine of each worker's process, by how it signs its work (`NAME:PID`); of those that
+    have none nothing.
+    """
+    names = {worker: worker.rpartition(":")[0] for worker in workers if worker}
+    known = select(Machine.name, Machine.id).where(col(Machine.name).in_(set(names.values())))
+    numbers = dict(session.exec(known).all())
+    return {worker: numbers[name] for worker, name in names.items() if name in numbers}

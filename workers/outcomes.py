@@ -1,0 +1,38 @@
+"""What a match's transcript tells the database: faults and response times."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from engine.core import NS_PER_MS
+from engine.transcript import Transcript
+from league.jobs import FaultRecord, Latency
+from league.time_buckets import bucket
+
+
+def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
+    """Where each fault was committed, after how much own time, and the game's own words for it."""
+    reasons = {event["seat"]: str(event["why"]) for event in transcript.events() if event.get("type") == "fault"}
+    records = []
+    for seat, fault in sorted(transcript.result.faults.items()):
+        prompt = transcript.last_prompt(seat)
+        command = prompt.message.command if prompt else ""
+        elapsed_ms = prompt.reply.own_ns / NS_PER_MS if prompt else 0.0
+        records.append(FaultRecord(seat, fault, command, elapsed_ms, reasons.get(seat, "")))
+    return tuple(records)
+
+
+def latencies(transcript: Transcript) -> tuple[Latency, ...]:
+    """Response times by seat and command: own time, which is what limits bound."""
+    times: dict[tuple[int, str], list[int]] = {}
+    limits: dict[tuple[int, str], int] = {}
+    counts: dict[tuple[int, str], Counter[int]] = {}
+    for prompt in transcript.prompts():
+        key = (prompt.message.seat, prompt.message.command)
+        times.setdefault(key, []).append(prompt.reply.own_ns)
+        limits[key] = max(limits.get(key, 0), prompt.limit_ns)
+        counts.setdefault(key, Counter())[bucket(prompt.reply.own_ns, prompt.limit_ns)] += 1
+    return tuple(
+        Latency(*key, limits[key], len(taken), sum(taken), max(taken), counts[key])
+        for key, taken in sorted(times.items())
+    )
