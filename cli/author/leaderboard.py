@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import typer
 from rich import box
-from rich.console import JustifyMethod
+from rich.console import JustifyMethod, RenderableType
 from rich.table import Table
 
-from cli.console import fail, out, plain
+from cli.console import USAGE, fail, out, plain
+from cli.output import AsJson, Output, show
 from cli.server.api_client import Client
 from cli.server.api_models import Entry, Leaderboard, Standing
-from cli.server.client import USAGE, AsJson, Server, Token, own_name, print_json, visit
+from cli.server.client import Server, Token, own_name, visit
 from league.beside import tally
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command()(leaderboard)
 
 
 def leaderboard(
@@ -34,17 +30,14 @@ def leaderboard(
     """Show a season's ranking."""
     if season and named and season != named:
         fail("name one season, not two", USAGE)
-    season = season or named
     with visit(server) as client:
-        season = season or newest_with_results(client, own_name(server, token))
-        board = client.leaderboard(season)
-        out_of_it = [] if as_json else absent(client.entries(season), board)
-    if as_json:
-        print_json(board)
-        return
-    out.print(standings_table(board))
-    for line in out_of_it:
-        out.print(plain(line), soft_wrap=True)
+        board = client.leaderboard(season or named or newest_with_results(client, own_name(server, token)))
+        show(Output(board, _shown(client, board)), as_json)
+
+
+def _shown(client: Client, board: Leaderboard) -> Iterator[RenderableType]:
+    yield standings_table(board)
+    yield from absent(client.entries(board.season_id), board)
 
 
 def newest_with_results(client: Client, author: str) -> int:

@@ -7,16 +7,17 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from cli.console import command, err, fail, out, plain, quoted
+from cli.console import USAGE, cannot, command, err, fail, note, quoted, say
 from cli.local.bots import IGNORED
+from cli.output import print_json
 from cli.server.api_client import Client
 from cli.server.api_models import Match, Version, Waiting
-from cli.server.client import REFUSED, USAGE, AsJson, Server, Token, connect, print_json
+from cli.server.client import asks
 from cli.server.follow import (
     DEFAULT_TIMEOUT_S,
     LONGEST_AGO,
@@ -24,10 +25,10 @@ from cli.server.follow import (
     News,
     Patience,
     Timeout,
+    ending_line,
     looks,
     own_seats,
     state_line,
-    tell,
 )
 from engine.figures import counted
 
@@ -44,12 +45,9 @@ MAX_READ_BYTES = 256 * 1024 * 1024
 """Of a bot's folder; far above what any server takes, and far below what would fill this machine's memory."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command()(submit)
-
-
+@asks
 def submit(
+    client: Client,
     bot: Annotated[Path, typer.Argument(help="A source file, a zip, or a folder (it is zipped).")],
     game: Annotated[str, typer.Option(help="The game it plays.")],
     name: Annotated[
@@ -66,10 +64,8 @@ def submit(
     ] = None,
     matches: Annotated[int, typer.Option(min=1, max=1000, help="How many matches --wait is for.")] = 3,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+    as_json: bool = False,
+) -> tuple[()]:
     """Upload a bot and wait until it is built and has played its trial match.
 
     Exit code 1: it is broken, or (with --wait) one of the first matches ended by its fault. To lose is no fault.
@@ -79,18 +75,18 @@ def submit(
     if wait is False and season:
         fail("a bot enters a season when it is ready: leave --no-wait out", USAGE)
     filename, content = read_bot(bot)
-    with connect(server, token) as client:
-        visit = Submission(client, game, name, quiet=as_json)
-        visit.upload(filename, content)
-        if wait is not False:
-            visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
-        if visit.version.state == "ready" and season:
-            client.enter(season, visit.version.bot_id)
-            visit.say(f"Entered into season {season}: {client.server}/seasons/{season}")
-            if wait:
-                visit.tell_company(season)
-                visit.follow_matches(season, matches, Patience(timeout, "its first matches have not ended"))
-    visit.end(as_json, wait is not False)
+    visit = Submission(client, game, name, quiet=as_json)
+    visit.upload(filename, content)
+    if wait is not False:
+        visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
+    if visit.version.state == "ready" and season:
+        client.enter(season, visit.version.bot_id)
+        visit.say(f"Entered into season {season}: {client.server}/seasons/{season}")
+        if wait:
+            visit.tell_company(season)
+            visit.follow_matches(season, matches, Patience(timeout, "its first matches have not ended"))
+    visit.end(wait is not False)
+    return ()
 
 
 @dataclass
@@ -160,7 +156,7 @@ class Submission:
                 if own_seats(match, self.version.bot_id, self.version.number) and len(self.matches) < count:
                     self.matches.append(match)
                     if not self.quiet:
-                        tell(match, self.version.bot_id, as_json=False, version=self.version.number)
+                        say(ending_line(match, self.version.bot_id, self.version.number))
             if len(self.matches) >= count:
                 return
             if now.over:
@@ -171,17 +167,14 @@ class Submission:
     def say(self, sentence: str) -> None:
         """To whoever looks."""
         if not self.quiet:
-            out.print(plain(sentence), soft_wrap=True)
+            say(sentence)
 
-    def end(self, as_json: bool, built: bool) -> None:
-        """The JSON, and the exit code."""
+    def end(self, built: bool) -> None:
+        """Print the JSON, and end with an error where the version is broken or failed in its first matches."""
         version, label = self.version, f"{self.name} version {self.version.number}"
-        if as_json:
-            more: dict[str, Any] = {
-                "log": self.log,
-                "matches": [match.model_dump(mode="json") for match in self.matches],
-            }
-            print_json(version.model_dump(mode="json") | more)
+        if self.quiet:
+            found = [match.model_dump(mode="json") for match in self.matches]
+            print_json({**version.model_dump(mode="json"), "log": self.log, "matches": found})
         if not built:
             self.say(f"It is built next: `{command('watch', self.name)}` shows how it fares.")
         elif version.state == "broken":
@@ -190,7 +183,7 @@ class Submission:
         faults = [seat.fault for seat in seats if seat.fault]
         if faults:
             own = "faults of its own" if len(faults) > 1 else "a fault of its own"
-            fail(f"{label} ended {len(faults)} of {len(self.matches)} matches by {own}: {faults[0].why}", REFUSED)
+            fail(f"{label} ended {len(faults)} of {len(self.matches)} matches by {own}: {faults[0].why}")
 
     @property
     def _no_bars(self) -> bool:
@@ -210,7 +203,7 @@ class Place:
         if self._found is None or self._looks % PLACE_LOOKS == 0:
             found = self._client.waiting(self._season, self._version.bot_id, self._version.number)
             if not self._hidden and not found.over and (self._found is None or found.sentence != self._found.sentence):
-                err.print(plain(found.sentence), soft_wrap=True)
+                note(found.sentence)
             self._found = found
         self._looks += 1
         return self._found
@@ -242,7 +235,7 @@ class BuildProgress:
         done = STEPS.index(version.state) if version.state in STEPS else len(STEPS)
         self._progress.update(self._task, description=line[:DESCRIBED], completed=done)
         if not (self._quiet or version.ended) and (self._hidden or version.reason):
-            err.print(line, soft_wrap=True)
+            note(line)
 
     def show(self, lines: Sequence[str]) -> None:
         """Lines of the log, above the bar."""
@@ -265,7 +258,7 @@ def read_bot(path: Path) -> tuple[str, bytes]:
             for file in files:
                 archive.write(file, file.relative_to(path))
     except OSError as error:
-        fail(f"cannot read {error.filename or path}: {error.strerror}", USAGE)
+        cannot(f"read {error.filename or path}", error, USAGE)
     return "bot.zip", buffer.getvalue()
 
 

@@ -18,8 +18,9 @@ from rich.table import Table
 from cli.author.entering import find_entry
 from cli.author.leaderboard import standings_table
 from cli.console import err, fail, out, plain
+from cli.output import AsJson, print_json, print_json_lines
 from cli.server.api_models import Division, Entry, Season, SeasonDetail
-from cli.server.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
+from cli.server.client import Server, Token, connect, visit
 from engine.figures import counted
 
 Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]

@@ -9,26 +9,22 @@ now, so that the same may succeed later; 130 Ctrl-C.
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from ipaddress import ip_address
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import httpx
 import typer
 
-from cli.console import ROOT, err, fail, out
+from cli.console import INTERRUPTED, NO_ANSWER, REFUSED, ROOT, USAGE, fail, note, say
+from cli.output import Command, Verb, says
 from cli.server import profiles
 from cli.server.api_client import API, Client, Refused
-from cli.server.api_models import Answer
 
 LOCAL_SERVER = "http://127.0.0.1:8080"
-
-REFUSED, USAGE, NO_ANSWER, INTERRUPTED = 1, 2, 3, 130
-"""Exit codes; 130 is a shell's for a command that Ctrl-C stopped."""
 
 Server = Annotated[
     str,
@@ -37,21 +33,14 @@ Server = Annotated[
 Token = Annotated[
     str, typer.Option(envvar="DEADHEAT_TOKEN", help="Access token; better in the environment, or by `deadheat login`.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON: one object, or one a line.")]
-
 
 _profile = ContextVar("profile", default=profiles.DEFAULT_PROFILE)
-
-
-def register(app: typer.Typer) -> None:
-    """Add what all verbs have."""
-    app.callback()(profile)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
         release = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-        out.print(f"deadheat {release} (version {API} of the API)")
+        say(f"deadheat {release} (version {API} of the API)")
         raise typer.Exit
 
 
@@ -130,7 +119,7 @@ def connect(server: str, token: str = "") -> Iterator[Client]:
     except Refused as error:
         refuse(error)
     except KeyboardInterrupt:
-        err.print("[magenta]stopped[/]")
+        note("stopped")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -140,6 +129,16 @@ def visit(server: str) -> Iterator[Client]:
     server, _ = resolved(server, "-")
     with connect(server, "") as client:
         yield client
+
+
+def asks(verb: Verb) -> Command:
+    """Make a function of a client a command with --server, --token and --json."""
+    return says(verb, {"server": (Server, ""), "token": (Token, "")}, connect)
+
+
+def visits(verb: Verb) -> Command:
+    """Make a function of a client a command with --server and --json, for what everyone may see."""
+    return says(verb, {"server": (Server, "")}, visit)
 
 
 def own_name(server: str, token: str) -> str:
@@ -164,14 +163,3 @@ def refuse(error: Refused) -> NoReturn:
     if error.retry_after_seconds and f" {error.retry_after_seconds} s" not in message:
         message += f" Try again in {error.retry_after_seconds} s."
     fail(message, NO_ANSWER if error.passing else REFUSED)
-
-
-def print_json(value: Answer | Mapping[str, Any]) -> None:
-    """One line of JSON, ASCII only: a terminal that it ends up in is not painted by anybody's name."""
-    print(json.dumps(value.model_dump(mode="json") if isinstance(value, Answer) else value), flush=True)
-
-
-def print_json_lines(values: Iterable[Answer]) -> None:
-    """One line for each."""
-    for value in values:
-        print_json(value)

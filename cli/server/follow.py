@@ -19,12 +19,14 @@ from os.path import commonprefix
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from cli.author.entering import find_bot
-from cli.console import fail, out, plain
+from cli.console import NO_ANSWER, fail, harmless, number_in
+from cli.output import Output
 from cli.server.api_client import PAGE, Client
 from cli.server.api_models import Match, SeatView, Version
-from cli.server.client import NO_ANSWER, AsJson, Server, Token, connect, print_json
+from cli.server.client import asks
 from engine.figures import points
 
 POLL_SECONDS = 0.5
@@ -40,11 +42,6 @@ OVERLAP = timedelta(seconds=60)
 DEFAULT_TIMEOUT_S = 1800
 
 Timeout = Annotated[int, typer.Option("--timeout", min=1, max=30 * 86_400, help="Seconds after which to give up.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command()(watch)
 
 
 class Patience:
@@ -63,41 +60,31 @@ class Patience:
         time.sleep(min(POLL_SECONDS * pages, left))
 
 
+@asks
 def watch(
+    client: Client,
     bot: Annotated[str, typer.Argument(help="A bot of yours by name, or anyone's by number; none: all bots.")] = "",
     season: Annotated[int, typer.Option(min=0, help="Only matches of this season; 0: of any.")] = 0,
     matches: Annotated[int, typer.Option(min=0, help="End after so many; 0: not before Ctrl-C.")] = 0,
     timeout: Timeout = 86_400,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[Output]:
     """Show matches as they end, and first what becomes of a version of yours that is being built."""
     patience = Patience(timeout, "not all matches have ended" if matches else "Ctrl-C did not come")
-    with connect(server, token) as client:
-        bot_id = find_bot(client, bot) if bot else 0
-        news = News(client, bot_id, season, newest_end(client))
-        news.look()  # what ended before is no news
-        if bot and not bot.isdigit():
-            _newest_build(client, bot_id, patience, as_json)
-        shown = 0
-        while not matches or shown < matches:
-            for match in news.look()[: matches - shown if matches else None]:
-                shown += 1
-                tell(match, bot_id, as_json)
-            if not matches or shown < matches:
-                patience.pause(news.pages)
-
-
-def _newest_build(client: Client, bot_id: int, patience: Patience, as_json: bool) -> None:
-    versions = client.versions(bot_id)
-    if not versions or versions[0].ended:
-        return
-    for version in states(client, versions[0], patience):
-        if as_json:
-            print_json({"event": "version", **version.model_dump(mode="json")})
-        else:
-            out.print(state_line(version))
+    bot_id = find_bot(client, bot)
+    news = News(client, bot_id, season, newest_end(client))
+    news.look()  # what ended before is no news
+    newest = client.versions(bot_id)[:1] if bot and number_in(bot) is None else []
+    for version in newest if newest and not newest[0].ended else ():
+        for seen in states(client, version, patience):
+            yield Output({"event": "version", **seen.model_dump(mode="json")}, state_line(seen))
+    shown = 0
+    while True:
+        for match in news.look():
+            yield Output({"event": "match", **match.model_dump(mode="json")}, ending_line(match, bot_id))
+            shown += 1
+            if shown == matches:
+                return
+        patience.pause(news.pages)
 
 
 def looks(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
@@ -161,7 +148,7 @@ def state_line(version: Version) -> str:
     words = {"uploaded": "waits to be built", "building": "is built and tried", "ready": "is ready"}
     again = f", attempt {version.attempt}" if version.attempt > 1 and not version.ended else ""
     reason = f": {version.reason}" if version.reason else ""
-    return plain(f"Version {version.number} {words.get(version.state, f'is {version.state}')}{again}{reason}")
+    return f"Version {version.number} {words.get(version.state, f'is {version.state}')}{again}{reason}"
 
 
 def newest_end(client: Client) -> datetime:
@@ -197,14 +184,11 @@ class News:
         return [match for _, _, match in sorted(found, key=lambda one: one[:2])]
 
 
-def tell(match: Match, bot_id: int, as_json: bool, version: int | None = None) -> None:
-    """One match that ended, to stdout, as it was for that bot (or that version of it)."""
-    if as_json:
-        print_json({"event": "match", **match.model_dump(mode="json")})
-    else:
-        word = verdict(match, bot_id, version)
-        colour = {"won": "green", "lost": "red"}.get(word, "magenta")
-        out.print(f"Match {match.id} [{colour}]{plain(word)}[/]: {plain(result(match))}", soft_wrap=True)
+def ending_line(match: Match, bot_id: int, version: int | None = None) -> Text:
+    """One match that ended, as it was for that bot (or that version of it)."""
+    word = verdict(match, bot_id, version)
+    shown = harmless(word, {"won": "green", "lost": "red"}.get(word, "magenta"))
+    return Text.assemble(f"Match {match.id} ", shown, ": ", harmless(result(match)))
 
 
 def own_seats(match: Match, bot_id: int, version: int | None = None) -> list[SeatView]:
