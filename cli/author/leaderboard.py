@@ -48,7 +48,7 @@ def newest_with_results(client: Client, author: str) -> int:
 
 
 def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
-    """Who has entered and is not in the ranking any more, and why, a line for each reason."""
+    """List who has entered and is no longer in the ranking, in a line for each reason."""
     ranked = {row.bot_id for row in board.rows}
     names: dict[str, list[str]] = {}
     for entry in entries:

@@ -21,7 +21,7 @@ STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp"
 
 
 class Language(StrEnum):
-    """As sandbox.languages calls them."""
+    """The languages of starters, as `sandbox.languages` calls them."""
 
     PYTHON = "python"
     C = "c"

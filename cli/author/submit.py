@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from cli.console import USAGE, cannot, command, err, fail, note, quoted, say
 from cli.local.bots import IGNORED
@@ -31,12 +29,6 @@ from cli.server.follow import (
     state_line,
 )
 from engine.figures import counted
-
-STEPS = ("uploaded", "building")
-"""What a version goes through; after that it is ready or broken."""
-
-DESCRIBED = 44
-"""Characters of a state beside its bar, in a terminal of eighty."""
 
 PLACE_LOOKS = 60
 """Looks for matches between two at the place in the queue: half a minute or more."""
@@ -102,25 +94,24 @@ class Submission:
     matches: list[Match] = field(default_factory=list)
 
     def upload(self, filename: str, content: bytes) -> None:
-        """Send it, with a bar where somebody looks."""
+        """Send the bot's file, for a bot that is made if it is new."""
         bot = self.client.own_bot(self.game, self.name)
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-        with Progress(*columns, console=err, transient=True, disable=self._no_bars) as progress:
-            task = progress.add_task("upload", total=len(content))
-            self.version = self.client.upload(
-                bot.id, filename, content, lambda done, total: progress.update(task, completed=done, total=total)
-            )
+        self.version = self.client.upload(bot.id, filename, content)
         self.say(f"{self.name} version {self.version.number} is uploaded ({len(content)} bytes).")
 
     def follow_build(self, patience: Patience, log: bool) -> None:
-        """Until it is ready or broken; with `log`, what the build says is shown as it says it."""
+        """Wait until the version is ready or broken; with `log`, what the build says is shown as it says it."""
         reader = LogReader(self.client, self.version.bot_id, self.version.number)
-        with BuildProgress(hidden=self._no_bars, quiet=self.quiet) as progress:
-            for version in looks(self.client, self.version, patience):
-                self.version = version
-                progress.tell(version)
-                if log and not self.quiet:
-                    progress.show(reader.look(last=version.ended))
+        line = ""
+        for version in looks(self.client, self.version, patience):
+            self.version = version
+            if self.quiet:
+                continue
+            if not version.ended and state_line(version) != line:
+                line = state_line(version)
+                note(line)
+            if log and (added := reader.look(last=version.ended)):
+                err.print(quoted("\n".join(added)), soft_wrap=True)
         if not log or self.quiet:
             lines = reader.look(last=True)
             if self.version.state == "broken" and not self.quiet:
@@ -146,7 +137,7 @@ class Submission:
         )
 
     def follow_matches(self, season: int, count: int, patience: Patience) -> None:
-        """Until so many of this version have ended."""
+        """Show matches of this version until so many have ended."""
         news = News(self.client, self.version.bot_id, season, self.version.built_at or LONGEST_AGO)
         self.say(f"Its first {count} matches:" if count > 1 else "Its first match:")
         place = Place(self.client, season, self.version, hidden=self.quiet)
@@ -165,7 +156,7 @@ class Submission:
             patience.pause(news.pages)
 
     def say(self, sentence: str) -> None:
-        """To whoever looks."""
+        """Print a sentence, unless JSON is wanted."""
         if not self.quiet:
             say(sentence)
 
@@ -185,13 +176,9 @@ class Submission:
             own = "faults of its own" if len(faults) > 1 else "a fault of its own"
             fail(f"{label} ended {len(faults)} of {len(self.matches)} matches by {own}: {faults[0].why}")
 
-    @property
-    def _no_bars(self) -> bool:
-        return self.quiet or not err.is_terminal
-
 
 class Place:
-    """What its next result waits for: asked of the server now and then, and shown where it has changed."""
+    """What the next result of a version waits for: asked of the server now and then, and shown where it has changed."""
 
     def __init__(self, client: Client, season: int, version: Version, hidden: bool) -> None:
         self._client, self._season, self._version, self._hidden = client, season, version, hidden
@@ -199,7 +186,7 @@ class Place:
         self._found: Waiting | None = None
 
     def look(self) -> Waiting:
-        """How things stood at the last of every `PLACE_LOOKS` looks."""
+        """Ask the server at each `PLACE_LOOKS`-th look; in between return what it said last."""
         if self._found is None or self._looks % PLACE_LOOKS == 0:
             found = self._client.waiting(self._season, self._version.bot_id, self._version.number)
             if not self._hidden and not found.over and (self._found is None or found.sentence != self._found.sentence):
@@ -207,40 +194,6 @@ class Place:
             self._found = found
         self._looks += 1
         return self._found
-
-
-class BuildProgress:
-    """Where a version is: a bar with its steps where somebody looks, else a line for each."""
-
-    def __init__(self, hidden: bool, quiet: bool) -> None:
-        self._hidden, self._quiet = hidden, quiet
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn())
-        self._progress = Progress(*columns, console=err, transient=True, disable=hidden)
-        self._task = self._progress.add_task("", total=len(STEPS))
-        self._line = ""
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def tell(self, version: Version) -> None:
-        """What becomes of it now."""
-        line = state_line(version)
-        if line == self._line:
-            return
-        self._line = line
-        done = STEPS.index(version.state) if version.state in STEPS else len(STEPS)
-        self._progress.update(self._task, description=line[:DESCRIBED], completed=done)
-        if not (self._quiet or version.ended) and (self._hidden or version.reason):
-            note(line)
-
-    def show(self, lines: Sequence[str]) -> None:
-        """Lines of the log, above the bar."""
-        if lines:
-            err.print(quoted("\n".join(lines)), soft_wrap=True)
 
 
 def read_bot(path: Path) -> tuple[str, bytes]:

@@ -45,7 +45,7 @@ STDERR_LINES = 8  # of a bot that did not get past READY
 
 
 class Backend(StrEnum):
-    """Where bots run."""
+    """Where the bots of a match run."""
 
     DOCKER = "docker"
     LOCAL = "local"
@@ -101,7 +101,7 @@ def play(
 
 @dataclass
 class Run:
-    """One call of `play`: what it was asked for, and what came of it so far."""
+    """One call of `play`: what was asked for, and what came of it so far."""
 
     game: Game
     bots: Sequence[str]
@@ -188,7 +188,7 @@ class Run:
                 self.telling = path, faulted or 0
 
     def summary(self) -> dict[str, Any]:
-        """The count and the response times as a JSON object."""
+        """Return the count and the response times as a JSON object."""
         summary = self.score.summary(self.bots)
         for seat, bot in enumerate(summary["bots"]):
             bot["times"] = self.clock.as_dict(seat)
@@ -229,7 +229,7 @@ class _Redraw:
 
 
 def seeds(text: str, count: int) -> Iterator[bytes]:
-    """One seed a match. A text of 32 hexadecimal digits is the first match's own seed."""
+    """Yield a seed for each match. A text of 32 hexadecimal digits is the first match's own seed."""
     text = text or secrets.token_hex(SEED_BYTES)
     try:
         first = bytes.fromhex(text)

@@ -26,7 +26,7 @@ NAME_WIDTH = 22
 
 
 def running(score: Score) -> str:
-    """The count so far as short as it can be said, for a progress bar."""
+    """Return the count so far in few words, for a progress bar."""
     counts = " : ".join(map(str, score.firsts))
     drawn = f", {score.draws} drawn" if score.draws else ""
     first = score.share(0)
@@ -40,12 +40,12 @@ def running(score: Score) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    """The 95 % interval in whole percent."""
+    """Return the 95 % interval in whole percent."""
     return f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f}"
 
 
 def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: Clock) -> None:
-    """The whole report."""
+    """Print the whole report of a run."""
     parts = [counted(score.played, "match", "matches"), f"{score.draws} drawn"]
     if score.unrated:
         parts.append(f"{score.unrated} without a winner (all at fault)")

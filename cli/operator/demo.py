@@ -97,12 +97,12 @@ class Broken(Exception):
 
 
 def log_file(settings: Settings) -> Path:
-    """Where the server's own words go."""
+    """Return where the server's log goes."""
     return settings.data_dir.absolute() / "logs" / "serve.log"
 
 
 def start_server(settings: Settings) -> subprocess.Popen[bytes]:
-    """`deadheat serve` as a child."""
+    """Start `deadheat serve` as a child process."""
     err.print(f"==> Starting the server (log: {log_file(settings)})", soft_wrap=True)
     log_file(settings).parent.mkdir(parents=True, exist_ok=True)
     with log_file(settings).open("ab") as log:
@@ -117,7 +117,7 @@ def start_server(settings: Settings) -> subprocess.Popen[bytes]:
 
 
 def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settings) -> None:
-    """Until /readyz says so, for as long as the server lives: a slow machine may take minutes."""
+    """Wait until /readyz answers, as long as the server lives: a slow machine may take minutes."""
     began_at = told_at = time.monotonic()
     with Client(url) as client:
         while True:
@@ -141,7 +141,7 @@ def last_word(settings: Settings) -> str:
 
 
 def play_season(url: str, settings: Settings, matches: int) -> int:
-    """Authors, uploads, builds, a season, its matches; the season's number."""
+    """Play a season: authors, uploads, builds, matches. Returns its number."""
     organiser_token = (settings.data_dir / "organiser.token").read_text().strip()
     with ExitStack() as people:
         organiser = people.enter_context(Client(url, organiser_token))
@@ -167,7 +167,7 @@ def games_of_a_pair(matches: int, pairs: int) -> int:
 
 
 def open_season(organiser: Client, games_per_pair: int) -> int:
-    """A further season, open; its number."""
+    """Create and open a further season; returns its number."""
     season = {
         "game": GAME,
         "name": f"Demo {len(organiser.seasons()) + 1}",
@@ -180,7 +180,7 @@ def open_season(organiser: Client, games_per_pair: int) -> int:
 
 
 def signed_in(url: str, author: str) -> Client:
-    """The author's client; signed up the first time."""
+    """Return the author's client; the first time, sign the author up."""
     with Client(url) as client:
         try:
             client.sign_up(author, PASSWORD)
@@ -207,7 +207,7 @@ def ready_bot(client: Client, entrant: Entrant) -> int:
 
 
 def follow(client: Client, season_id: int, total: int) -> None:
-    """A progress bar until every match is done and ranked."""
+    """Show a progress bar until every match is done and ranked."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("matches", total=total)
@@ -237,13 +237,13 @@ def why_not_judged(client: Client) -> str:
 
 
 def ranked(board: Leaderboard, finished: int) -> bool:
-    """Whether the ranking has heard of every match."""
+    """Whether the ranking covers every match."""
     totals = board.totals
     return totals is not None and totals.matches + totals.abandoned >= finished
 
 
 def show(url: str, season_id: int) -> Leaderboard:
-    """Print what everybody came for."""
+    """Print the leaderboard and what was played."""
     with Client(url) as client:
         board = client.leaderboard(season_id)
     totals = board.totals
@@ -261,7 +261,7 @@ def show(url: str, season_id: int) -> Leaderboard:
 
 
 def summary(board: Leaderboard, url: str, seconds: float) -> dict[str, Any]:
-    """The run as one JSON object."""
+    """Return the run as one JSON object."""
     assert board.totals is not None
     return {
         "matches": board.totals.matches,

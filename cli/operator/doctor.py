@@ -24,7 +24,7 @@ COLOURS = {"good": "green", "remark": "magenta", "unfit": "red", "wrong": "red"}
 
 
 def finding_lines(verdict: str, text: str, cure: str) -> Iterator[Text]:
-    """How something was found, and how to mend it."""
+    """Say how something was found, and how to mend it."""
     yield Text.assemble((f"{verdict:>6}", COLOURS[verdict]), f"  {text}")
     if cure and verdict != Verdict.GOOD:
         yield Text(f"        mend: {cure}")

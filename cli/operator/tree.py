@@ -38,7 +38,7 @@ _libc = ctypes.CDLL(None)
 
 @dataclass
 class Child:
-    """One process of the tree."""
+    """One process of a tree, running or not."""
 
     name: str
     arguments: list[str]

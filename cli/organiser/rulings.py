@@ -142,7 +142,7 @@ def announce(
 def take_down(
     client: Client, announcement: Annotated[int, typer.Argument(help="The announcement's number.", min=1)]
 ) -> Output:
-    """Remove an announcement."""
+    """Take an announcement down again."""
     client.take_down(announcement)
     return Output({"id": announcement}, f"Announcement {announcement} is gone.")
 
@@ -183,6 +183,6 @@ def rule(
     uphold: Annotated[bool, typer.Option("--uphold/--reject", help="Whether the author is right.")],
     remedy: Annotated[Remedy, typer.Option(help="What becomes of the match if it is upheld.")] = Remedy.NONE,
 ) -> Output:
-    """Decide an appeal."""
+    """Decide an author's appeal about a match."""
     made = client.rule(appeal, {"uphold": uphold, "ruling": reason, "remedy": remedy.value})
     return Output(made, f"Appeal {appeal} about match {made.match_id} is {made.state}.")

@@ -16,9 +16,8 @@ What is believed. The server is not: an answer must have the form that the clien
 
 from __future__ import annotations
 
-import io
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
@@ -41,8 +40,6 @@ PAGE = 100
 
 Shape = TypeVar("Shape")
 Body = Mapping[str, Any]
-Progress = Callable[[int, int], None]
-"""Called with the bytes that are through, and all of them."""
 
 
 class Refused(Exception):
@@ -81,11 +78,11 @@ class Client:
     # --- Oneself.
 
     def sign_up(self, name: str, password: str, code: str = "") -> models.User:
-        """A new author; `code`: the invitation, where one is needed."""
+        """Make an account; `code` is the invitation, where one is needed."""
         return self._ask(models.User, "POST", "/v1/users", json={"name": name, "password": password, "code": code})
 
     def issue_token(self, name: str, password: str, label: str = "token") -> models.NewToken:
-        """A new access token."""
+        """Get a new access token by name and password."""
         body = {"name": name, "password": password, "label": label}
         return self._ask(models.NewToken, "POST", "/v1/tokens", json=body)
 
@@ -94,17 +91,17 @@ class Client:
         self.call("DELETE", f"/v1/tokens/{token_id}")
 
     def me(self) -> models.User:
-        """Whose token this is."""
+        """Return the user whose token this is."""
         return self._ask(models.User, "GET", "/v1/users/me")
 
     # --- Bots and their versions.
 
     def bots(self) -> list[models.Bot]:
-        """One's own bots and those of one's teams."""
+        """List one's own bots and those of one's teams."""
         return self._items(models.Bot, "/v1/bots")
 
     def own_bot(self, game: str, name: str) -> models.Bot:
-        """One's bot of that name, made if it is new."""
+        """Return one's bot of that name, which is made if it is new."""
         for bot in self.bots():
             if bot.game == game and bot.name.lower() == name.lower():
                 return bot
@@ -114,53 +111,52 @@ class Client:
         """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: its maker's)."""
         return self._ask(models.Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
 
-    def upload(self, bot_id: int, filename: str, content: bytes, progress: Progress | None = None) -> models.Version:
-        """A new version, to be built."""
-        file = _Counted(content, progress)
-        return self._ask(models.Version, "POST", f"/v1/bots/{bot_id}/versions", files={"file": (filename, file)})
+    def upload(self, bot_id: int, filename: str, content: bytes) -> models.Version:
+        """Upload a new version, which is then built."""
+        return self._ask(models.Version, "POST", f"/v1/bots/{bot_id}/versions", files={"file": (filename, content)})
 
     def versions(self, bot_id: int) -> list[models.Version]:
-        """The newest hundred, the newest first."""
+        """List the newest hundred versions, the newest first."""
         return self._items(models.Version, f"/v1/bots/{bot_id}/versions")
 
     def version(self, bot_id: int, number: int) -> models.Version:
-        """One version as it is now."""
+        """Return one version as it is now."""
         return self._ask(models.Version, "GET", f"/v1/bots/{bot_id}/versions/{number}")
 
     def build_log(self, bot_id: int, number: int) -> models.BuildLog:
-        """What the build and the trial match printed."""
+        """Return what the build and the trial match printed."""
         return self._ask(models.BuildLog, "GET", f"/v1/bots/{bot_id}/versions/{number}/log")
 
     def source(self, bot_id: int, number: int) -> bytes:
-        """What was uploaded, byte for byte."""
+        """Download what was uploaded, byte for byte."""
         return self.download(f"/v1/bots/{bot_id}/versions/{number}/source")
 
     def trial(self, bot_id: int, number: int) -> bytes:
-        """The transcript of the match by which a version qualified, or did not; JSON Lines."""
+        """Download the transcript of a version's trial match, JSON Lines."""
         return self.download(f"/v1/bots/{bot_id}/versions/{number}/trial")
 
     # --- Seasons and entries.
 
     def seasons(self, author: str = "", results: bool = False) -> list[models.Season]:
-        """The newest first: all, those that an author has entered, those in which a match has ended."""
+        """List seasons, the newest first: all, those that an author entered, those in which a match has ended."""
         chosen = {"author": author, "results": "true" if results else ""}
         query = str(httpx.QueryParams({name: value for name, value in chosen.items() if value}))
         return self._items(models.Season, f"/v1/seasons?{query}" if query else "/v1/seasons")
 
     def season(self, season_id: int) -> models.SeasonDetail:
-        """One season with its progress."""
+        """Return one season with its progress."""
         return self._ask(models.SeasonDetail, "GET", f"/v1/seasons/{season_id}")
 
     def create_season(self, body: Body) -> models.Season:
-        """A scheduled season; organisers only."""
+        """Create a scheduled season; organisers only."""
         return self._ask(models.Season, "POST", "/v1/seasons", json=body)
 
     def change_season(self, season_id: int, body: Body) -> models.Season:
-        """Settings, state or both; organisers only."""
+        """Change a season's settings, its state or both; organisers only."""
         return self._ask(models.Season, "PATCH", f"/v1/seasons/{season_id}", json=body)
 
     def invited(self, season_id: int) -> list[str]:
-        """Who may enter a season that is for invited authors; organisers only."""
+        """List who may enter a season that is for invited authors; organisers only."""
         return self._items(str, f"/v1/seasons/{season_id}/invitations")
 
     def invite_to_season(self, season_id: int, author: str) -> None:
@@ -168,11 +164,11 @@ class Client:
         self.call("PUT", f"/v1/seasons/{season_id}/invitations/{author}")
 
     def uninvite_from_season(self, season_id: int, author: str) -> None:
-        """Take an author off it."""
+        """Take an author off that list."""
         self.call("DELETE", f"/v1/seasons/{season_id}/invitations/{author}")
 
     def leaderboard(self, season_id: int) -> models.Leaderboard:
-        """The newest ranking."""
+        """Return the newest ranking of a season."""
         return self._ask(models.Leaderboard, "GET", f"/v1/seasons/{season_id}/leaderboard")
 
     def enter(self, season_id: int, bot_id: int, body: Body | None = None) -> models.Entry:
@@ -180,7 +176,7 @@ class Client:
         return self._ask(models.Entry, "PUT", f"/v1/seasons/{season_id}/entries/{bot_id}", json=body or {})
 
     def entries(self, season_id: int) -> Iterator[models.Entry]:
-        """Who takes part, and who is out, by bot."""
+        """List who takes part and who is out, by bot."""
         yield from self._pages(models.Entry, f"/v1/seasons/{season_id}/entries", {"limit": PAGE}, None)
 
     def assign_division(self, season_id: int, bot_id: int, division: int) -> models.Entry:
@@ -189,11 +185,11 @@ class Client:
         return self._ask(models.Entry, "PATCH", f"/v1/seasons/{season_id}/entries/{bot_id}", json=body)
 
     def challenges(self, season_id: int, bot_id: int) -> list[models.Challenge]:
-        """Versions at the entry's gate, the newest first."""
+        """List the versions at an entry's gate, the newest first."""
         return self._items(models.Challenge, f"/v1/seasons/{season_id}/entries/{bot_id}/challenges")
 
     def waiting(self, season_id: int, bot_id: int, version: int) -> models.Waiting:
-        """How long a version waits for its next result in a season, and why nothing more comes where it does not."""
+        """Return how long a version waits for its next result in a season, or why none comes."""
         path = f"/v1/seasons/{season_id}/entries/{bot_id}/waiting"
         return self._ask(models.Waiting, "GET", path, params={"version": version})
 
@@ -202,7 +198,7 @@ class Client:
         self.call("POST", f"/v1/seasons/{season_id}/entries/{bot_id}/{verb}", **({"json": body} if body else {}))
 
     def export(self, season_id: int, table: str, form: str) -> Iterator[bytes]:
-        """A season's table as a file, in pieces. `form`: jsonl or csv."""
+        """Download a season's table in pieces; `form` is jsonl or csv."""
         yield from self._pieces("GET", f"/v1/seasons/{season_id}/export/{table}.{form}")
 
     # --- Matches.
@@ -222,19 +218,19 @@ class Client:
         yield from self._pages(models.Match, "/v1/matches", chosen, limit)
 
     def match(self, match_id: int) -> models.MatchDetail:
-        """One match with its attempts and response times."""
+        """Return one match with its attempts and response times."""
         return self._ask(models.MatchDetail, "GET", f"/v1/matches/{match_id}")
 
     def transcript(self, match_id: int) -> bytes:
-        """The record of a match that is done, JSON Lines."""
+        """Download the transcript of a match that is done, JSON Lines."""
         return self.download(f"/v1/matches/{match_id}/transcript")
 
     def endings(self, match_id: int) -> list[models.EndingView]:
-        """How one's own bots ended in a match, with their stderr."""
+        """List how one's own bots ended in a match, with their stderr."""
         return self._items(models.EndingView, f"/v1/matches/{match_id}/logs")
 
     def rule_on_match(self, match_id: int, verb: str, reason: str) -> models.RuledOn:
-        """`verb`: void or restore; organisers only."""
+        """Void or restore a match (`verb`); organisers only."""
         return self._ask(models.RuledOn, "POST", f"/v1/matches/{match_id}/{verb}", json={"reason": reason})
 
     def rejudge(self, match_id: int, reason: str) -> models.Rejudged:
@@ -242,15 +238,15 @@ class Client:
         return self._ask(models.Rejudged, "POST", f"/v1/matches/{match_id}/rejudge", json={"reason": reason})
 
     def held(self) -> models.HeldMatches:
-        """Matches that wait for an organiser; organisers only."""
+        """List the matches that wait for an organiser; organisers only."""
         return self._ask(models.HeldMatches, "GET", "/v1/held-matches")
 
     def decide(self, match_id: int, seat: int, reason: str) -> None:
-        """A held match is lost by a seat; organisers only."""
+        """Let a seat lose a held match; organisers only."""
         self._send("POST", f"/v1/matches/{match_id}/decide", json={"seat": seat, "reason": reason})
 
     def leave(self, match_id: int, reason: str) -> None:
-        """A held match is not played; organisers only."""
+        """Leave a held match unplayed; organisers only."""
         self._send("POST", f"/v1/matches/{match_id}/leave", json={"reason": reason})
 
     # --- Appeals, announcements, the audit log.
@@ -260,7 +256,7 @@ class Client:
         return self._ask(models.Appeal, "POST", f"/v1/matches/{match_id}/appeals", json={"text": text})
 
     def appeals(self, *, season: int = 0, state: str = "") -> Iterator[models.Appeal]:
-        """The newest first; an author's own, an organiser's all."""
+        """List appeals, the newest first: an author's own; an organiser gets all."""
         yield from self._pages(models.Appeal, "/v1/appeals", {"season": season, "state": state, "limit": PAGE}, None)
 
     def rule(self, appeal_id: int, body: Body) -> models.Appeal:
@@ -268,7 +264,7 @@ class Client:
         return self._ask(models.Appeal, "POST", f"/v1/appeals/{appeal_id}/ruling", json=body)
 
     def announce(self, body: Body) -> models.Announcement:
-        """Tell everyone; organisers only."""
+        """Publish an announcement; organisers only."""
         return self._ask(models.Announcement, "POST", "/v1/announcements", json=body)
 
     def take_down(self, announcement_id: int) -> None:
@@ -278,18 +274,18 @@ class Client:
     def audit(
         self, subject: str = "", *, oldest_first: bool = False, limit: int | None = None
     ) -> Iterator[models.AuditRecord]:
-        """Who decided what and why."""
+        """List who decided what and why."""
         chosen = {"subject": subject, "oldest_first": "true" if oldest_first else "", "limit": min(limit or PAGE, PAGE)}
         yield from self._pages(models.AuditRecord, "/v1/audit", chosen, limit)
 
     # --- Teams, and the machines that play.
 
     def teams(self) -> list[models.Team]:
-        """Those that one is in or invited to."""
+        """List the teams that one is in or invited to."""
         return self._items(models.Team, "/v1/teams")
 
     def create_team(self, name: str) -> models.Team:
-        """A team with oneself as captain."""
+        """Make a team with oneself as captain."""
         return self._ask(models.Team, "POST", "/v1/teams", json={"name": name})
 
     def invite_to_team(self, team_id: int, name: str) -> models.Team:
@@ -297,7 +293,7 @@ class Client:
         return self._ask(models.Team, "POST", f"/v1/teams/{team_id}/invitations", json={"name": name})
 
     def join_team(self, team_id: int) -> models.Team:
-        """Accept an invitation."""
+        """Accept an invitation to a team."""
         return self._ask(models.Team, "POST", f"/v1/teams/{team_id}/join")
 
     def leave_team(self, team_id: int, name: str) -> models.Team:
@@ -309,18 +305,18 @@ class Client:
         return self._ask(models.Team, "PATCH", f"/v1/teams/{team_id}", json={"captain": captain})
 
     def workers(self) -> models.Workers:
-        """The machines that play; organisers only."""
+        """List the machines that play; organisers only."""
         return self._ask(models.Workers, "GET", "/v1/workers")
 
     # --- How it is asked.
 
     def call(self, method: str, path: str, **arguments: Any) -> Any:
-        """One request of any kind; the JSON of the answer, None where it has no body."""
+        """Make one request of any kind; returns the JSON of the answer, None where it has no body."""
         content = self.download(path, method, **arguments)
         return _json(content) if content else None
 
     def download(self, path: str, method: str = "GET", **arguments: Any) -> bytes:
-        """The body of an answer, at most `MAX_ANSWER_BYTES`."""
+        """Return the body of an answer, at most `MAX_ANSWER_BYTES`."""
         found = bytearray()
         for piece in self._pieces(method, path, **arguments):
             found += piece
@@ -387,20 +383,6 @@ class Client:
 
     def _no_answer(self, error: Exception) -> Refused:
         return Refused(0, "no-answer", f"{self.server} does not answer: {str(error) or type(error).__name__}")
-
-
-class _Counted(io.BytesIO):
-    """Bytes that tell how many of them were taken."""
-
-    def __init__(self, content: bytes, progress: Progress | None) -> None:
-        super().__init__(content)
-        self._total, self._progress = len(content), progress
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        piece = super().read(size)
-        if self._progress is not None:
-            self._progress(self.tell(), self._total)
-        return piece
 
 
 def _may_ask_again(method: str, error: Exception) -> bool:

@@ -57,12 +57,12 @@ def profile(
 
 
 def profile_name() -> str:
-    """The profile in use."""
+    """Return the name of the profile in use."""
     return _profile.get()
 
 
 def logins() -> Mapping[str, profiles.Profile]:
-    """What is remembered; ends the command where that cannot be read."""
+    """Return the logins by profile; ends the command where they cannot be read."""
     try:
         return profiles.load()
     except profiles.BadProfiles as error:
@@ -78,7 +78,7 @@ def logged_in() -> bool:
 
 
 def resolved(server: str, token: str) -> tuple[str, str]:
-    """Whom to ask, and with which token ("": none)."""
+    """Return which server to ask, and with which token ("": none)."""
     login = None if server and token else logins().get(profile_name())
     server = normal(server or (login.server if login else LOCAL_SERVER))
     if not token and login and login.server == server:
@@ -125,7 +125,7 @@ def connect(server: str, token: str = "") -> Iterator[Client]:
 
 @contextmanager
 def visit(server: str) -> Iterator[Client]:
-    """As `connect`, for what everyone may see: no token is sent, even if there is one."""
+    """Connect for what everyone may see: no token is sent, even if there is one."""
     server, _ = resolved(server, "-")
     with connect(server, "") as client:
         yield client

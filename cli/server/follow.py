@@ -53,7 +53,7 @@ class Patience:
         self.standing = ""
 
     def pause(self, pages: int = 1) -> None:
-        """Until the next look; `pages`: what the last one asked for."""
+        """Wait for the next look; `pages` is how many the last one read."""
         left = self._until - time.monotonic()
         if left <= 0:
             fail(f"{self._sentence}. {self.standing}" if self.standing else self._sentence, NO_ANSWER)
@@ -88,7 +88,7 @@ def watch(
 
 
 def looks(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
-    """The version now and at each look, until it is ready or broken."""
+    """Yield the version now and at each look, until it is ready or broken."""
     yield version
     while not version.ended:
         patience.pause()
@@ -97,7 +97,7 @@ def looks(client: Client, version: Version, patience: Patience) -> Iterator[Vers
 
 
 def states(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
-    """The version now and whenever its state changes, until it is ready or broken."""
+    """Yield the version now and whenever its state changes, until it is ready or broken."""
     told = None
     for seen in looks(client, version, patience):
         if told is None or (seen.state, seen.attempt, seen.reason) != (told.state, told.attempt, told.reason):
@@ -106,7 +106,7 @@ def states(client: Client, version: Version, patience: Patience) -> Iterator[Ver
 
 
 def wait_for_build(client: Client, version: Version) -> Version:
-    """The version once it is ready or broken."""
+    """Return the version once it is ready or broken."""
     for seen in looks(client, version, Patience(DEFAULT_TIMEOUT_S, f"version {version.number} is not built")):
         version = seen
     return version
@@ -133,7 +133,7 @@ RECOGNISED = 200
 
 
 def grown(before: str, now: str) -> str:
-    """What has been added to a text of which the middle, or the beginning, may have been left out meanwhile."""
+    """Return what was added to a text whose beginning or middle may have been left out meanwhile."""
     if now.startswith(before):
         return now[len(before) :]
     end = before[-RECOGNISED:]
@@ -144,7 +144,7 @@ def grown(before: str, now: str) -> str:
 
 
 def state_line(version: Version) -> str:
-    """What becomes of a version, in a line."""
+    """Say in a line what becomes of a version."""
     words = {"uploaded": "waits to be built", "building": "is built and tried", "ready": "is ready"}
     again = f", attempt {version.attempt}" if version.attempt > 1 and not version.ended else ""
     reason = f": {version.reason}" if version.reason else ""
@@ -172,7 +172,7 @@ class News:
     pages: int = 1
 
     def look(self) -> list[Match]:
-        """In the order in which they ended."""
+        """Return the matches in the order in which they ended."""
         from_here = self.since - OVERLAP
         listed = list(self.client.matches(season=self.season_id, bot=self.bot_id, finished_since=from_here))
         self.pages = max(1, math.ceil(len(listed) / PAGE))

@@ -118,7 +118,7 @@ def _rated(log: Log, config: RatingConfig) -> RatingTable:
 
 
 def report(table: RatingTable) -> dict[str, Any]:
-    """A table as JSON has it."""
+    """Return a table of ratings as JSON has it."""
     from league.ratings.quality import PAIR_TABLE_PLAYERS
 
     first = [entry.player for entry in table.entries[:PAIR_TABLE_PLAYERS]]
