@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -80,12 +80,12 @@ def _text(file: Path, transcript: Transcript, facts: Mapping[str, Any], exchange
     seat, fault = facts["seat"], facts["fault"]
     if not facts["verified"]:
         note(f"{facts['problem']}. What follows is what the file claims.", "Not verified:", "red")
-    yield _verdict(transcript, seat)
+    yield Group(_verdict(transcript, seat))  # in a group prose is broken into lines
     if fault is not None:
         yield ""
         for key, lead in DETAILS.items():
             if facts[key]:
-                yield Text.assemble((f"{lead:15}", "bold"), visible(facts[key]).removesuffix("."), ".")
+                yield Group(Text.assemble((f"{lead:15}", "bold"), visible(facts[key]).removesuffix("."), "."))
     else:
         view = VIEWS.get(transcript.game)
         if facts["verified"] and view is not None and view.account is not None:
