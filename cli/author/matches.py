@@ -21,7 +21,6 @@ from cli.output import Column, Columns, Output, listed, table, tabled
 from cli.server.api_client import Client, Refused
 from cli.server.api_models import (
     AttemptView,
-    BuildLog,
     EndingView,
     LatencyView,
     Match,
@@ -141,15 +140,10 @@ def logs(
     if follow:
         _follow_log(client, client.version(bot_id, version), timeout, as_json)
     log = client.build_log(bot_id, version)
-    answer = {"bot_id": bot_id, "version": version, **log.model_dump(mode="json")}
-    return Output(answer, _log_lines(log, followed=follow))
-
-
-def _log_lines(log: BuildLog, followed: bool) -> Iterator[str]:
     for attempt in log.tries:
         note(f"{attempt.cause}: {attempt.detail}", "our failure:")
-    if not followed:
-        yield log.log
+    answer = {"bot_id": bot_id, "version": version, **log.model_dump(mode="json")}
+    return Output(answer, () if follow else log.log)
 
 
 def _follow_log(client: Client, version: Version, timeout_s: int, quiet: bool) -> None:

@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from cli.author.leaderboard import standings_table
 from cli.author.submit import read_bot
-from cli.console import err, out, plain
+from cli.console import err, note, say
 from cli.server.api_client import Client, Refused
 from cli.server.api_models import Leaderboard
 from cli.server.follow import wait_for_build
@@ -78,13 +78,13 @@ def main() -> int:
         if arguments.json:
             print(json.dumps(summary(board, f"{url}/seasons/{season_id}", time.monotonic() - started_at)), flush=True)
         if not arguments.once:
-            err.print("The server stays up; Ctrl-C stops it.")
+            note("The server stays up; Ctrl-C stops it.")
             server.wait()
     except Refused as error:
-        err.print(f"[red]error:[/] {error}")
+        note(str(error), "error:", "red")
         return 1
     except (Broken, KeyboardInterrupt) as error:
-        err.print(f"[red]stopped:[/] {error}  The server's log is {log_file(settings)}")
+        note(f"{error}  The server's log is {log_file(settings)}", "stopped:", "red")
         return 1
     finally:
         server.send_signal(signal.SIGTERM)
@@ -103,7 +103,7 @@ def log_file(settings: Settings) -> Path:
 
 def start_server(settings: Settings) -> subprocess.Popen[bytes]:
     """Start `deadheat serve` as a child process."""
-    err.print(f"==> Starting the server (log: {log_file(settings)})", soft_wrap=True)
+    note(f"==> Starting the server (log: {log_file(settings)})")
     log_file(settings).parent.mkdir(parents=True, exist_ok=True)
     with log_file(settings).open("ab") as log:
         return subprocess.Popen(
@@ -131,7 +131,7 @@ def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settin
                 if now - told_at > PATIENCE_SECONDS:
                     told_at = now
                     waited = f"    The server is not ready after {now - began_at:.0f} s; its last word:"
-                    err.print(f"{waited} {plain(last_word(settings))}", soft_wrap=True)
+                    note(f"{waited} {last_word(settings)}")
             time.sleep(0.2)
 
 
@@ -148,14 +148,14 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
         clients = {entrant.author: signed_in(url, entrant.author) for entrant in ENTRANTS}
         for client in clients.values():
             people.enter_context(client)
-        err.print(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots", soft_wrap=True)
+        note(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots")
         bots = [ready_bot(clients[entrant.author], entrant) for entrant in ENTRANTS]
         pairs = len(bots) * (len(bots) - 1) // 2
         games_per_pair = games_of_a_pair(matches, pairs)
         season_id = open_season(organiser, games_per_pair)
         for entrant, bot_id in zip(ENTRANTS, bots, strict=True):
             clients[entrant.author].enter(season_id, bot_id)
-        err.print(f"==> Season {season_id} is open: {url}/seasons/{season_id}", soft_wrap=True)
+        note(f"==> Season {season_id} is open: {url}/seasons/{season_id}")
         follow(organiser, season_id, pairs * games_per_pair)
     return season_id
 
@@ -202,7 +202,7 @@ def ready_bot(client: Client, entrant: Entrant) -> int:
     if version.state != "ready":
         log = client.build_log(bot_id, version.number).log
         raise Broken(f"{entrant.bot} is broken: {version.reason}\n{log}")
-    err.print(f"    {entrant.bot} by {entrant.author}: version {version.number} is ready ({version.language})")
+    note(f"    {entrant.bot} by {entrant.author}: version {version.number} is ready ({version.language})")
     return bot_id
 
 
@@ -219,7 +219,7 @@ def follow(client: Client, season_id: int, total: int) -> None:
             elif time.monotonic() - moved_at > STALL_SECONDS:
                 raise Broken(f"nothing was finished for {STALL_SECONDS} s. {told}")
             elif time.monotonic() - moved_at > PATIENCE_SECONDS and not told and (told := why_not_judged(client)):
-                err.print(f"[red]{told}[/]", soft_wrap=True)
+                note(told)
             progress.update(task, completed=finished)
             time.sleep(0.5)
 
@@ -231,7 +231,7 @@ def why_not_judged(client: Client) -> str:
         return ""
     reasons = " ".join(reason for worker in workers for reason in worker.reasons)
     return (
-        f"Matches wait: this machine is not fit to judge. {plain(reasons)} `deadheat check-host` says how to mend it; "
+        f"Matches wait: this machine is not fit to judge. {reasons} `deadheat check-host` says how to mend it; "
         "DEADHEAT_JUDGE_UNFIT=true lets it judge all the same."
     )
 
@@ -248,15 +248,14 @@ def show(url: str, season_id: int) -> Leaderboard:
         board = client.leaderboard(season_id)
     totals = board.totals
     assert totals is not None, "every match is ranked"
-    out.print(standings_table(board))
     seats = 2 * totals.matches
     rate = 100 * totals.timeouts / seats if seats else 0.0
-    out.print(
+    say(
+        standings_table(board),
         f"{totals.matches} matches; timeouts {totals.timeouts} of {seats} seats ({rate:.2f} %), "
         f"other faults {totals.other_faults}; {totals.voids} attempts void, {totals.abandoned} abandoned.",
-        soft_wrap=True,
+        f"The page: {url}/seasons/{season_id}   Metrics: {url}/metrics",
     )
-    out.print(f"The page: {url}/seasons/{season_id}   Metrics: {url}/metrics", soft_wrap=True)
     return board
 
 
