@@ -56,7 +56,7 @@ def restore(client: Client, match: Match, reason: Why) -> Output:
 @group.command()
 @asks
 def rejudge(client: Client, match: Match, reason: Why) -> Output:
-    """Play a match again with the same versions and seats and other dice. The old one is void."""
+    """Play a match again: same versions and seats, other dice. One that was played is then void."""
     made = client.rejudge(match, reason)
     return Output(made, f"Match {match} does not count; match {made.match_id} is played in its place.")
 
