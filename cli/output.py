@@ -57,7 +57,7 @@ Columns = tuple[Column[Row], ...]
 
 
 def table(rows: Iterable[Row], columns: Columns[Row]) -> Table:
-    """A table with a line for each row. Cells that are no `Text` may be anybody's, and are shown without markup."""
+    """Make a table, a line for each row. Cells that are no `Text` may be anybody's, and are shown without markup."""
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         justify = "right" if column.right else "left"
@@ -69,7 +69,7 @@ def table(rows: Iterable[Row], columns: Columns[Row]) -> Table:
 
 
 def tabled(rows: Iterable[Row], columns: Columns[Row], nothing: str) -> Output:
-    """Answers as a table; `nothing` is the sentence where there are none."""
+    """Show answers as a table; `nothing` is the sentence where there are none."""
 
     def text() -> Iterator[RenderableType]:
         made = table(rows, columns)
@@ -79,7 +79,7 @@ def tabled(rows: Iterable[Row], columns: Columns[Row], nothing: str) -> Output:
 
 
 def listed(rows: Iterable[Row], lines: Callable[[Row], Lines], nothing: str) -> Output:
-    """Answers as some lines each; `nothing` is the sentence where there are none."""
+    """Show answers as some lines each; `nothing` is the sentence where there are none."""
 
     def text() -> Iterator[RenderableType]:
         empty = True
@@ -96,15 +96,20 @@ def _parts(lines: Lines) -> Iterable[RenderableType]:
     return lines if isinstance(lines, Iterable) and not isinstance(lines, str) else (lines,)
 
 
-def print_json(value: Answer) -> None:
-    """One line of JSON, ASCII only: a terminal that it ends up in is not painted by anybody's name."""
-    print(json.dumps(value.model_dump(mode="json") if isinstance(value, BaseModel) else value), flush=True)
+def as_object(answer: Answer) -> Mapping[str, Any]:
+    """Return an answer as a JSON object, with the fields that this client does not know."""
+    return answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer
 
 
-def print_json_lines(values: Iterable[Answer]) -> None:
-    """One line of JSON for each value."""
-    for value in values:
-        print_json(value)
+def print_json(answer: Answer) -> None:
+    """Print one line of JSON, ASCII only: a terminal that it ends up in is not painted by anybody's name."""
+    print(json.dumps(as_object(answer)), flush=True)
+
+
+def print_json_lines(answers: Iterable[Answer]) -> None:
+    """Print one line of JSON for each answer."""
+    for answer in answers:
+        print_json(answer)
 
 
 def show(returned: Returned, as_json: bool) -> None:
@@ -130,7 +135,7 @@ def says(
     options: Mapping[str, tuple[Any, Any]] | None = None,
     opened: Callable[..., AbstractContextManager[Any]] | None = None,
 ) -> Command:
-    """The command that a function is: with --json, and with further `options` (annotation and default by name).
+    """Make a command of a function, with --json and with further `options` (annotation and default by name).
 
     `opened`, called with these options, gives what the function gets first. A function that has to know while it runs
     whether JSON is wanted has a parameter `as_json`.

@@ -17,7 +17,7 @@ from rich.text import Text
 from cli.author.entering import find_bot
 from cli.console import USAGE, cannot, err, fail, harmless, make_folder, note, number_in, quoted, say
 from cli.local.transcripts import load, note_killed, parsed, stderr_path
-from cli.output import Column, Columns, Output, listed, table, tabled
+from cli.output import Column, Columns, Output, as_object, listed, table, tabled
 from cli.server.api_client import Client, Refused
 from cli.server.api_models import (
     AttemptView,
@@ -142,7 +142,7 @@ def logs(
     log = client.build_log(bot_id, version)
     for attempt in log.tries:
         note(f"{attempt.cause}: {attempt.detail}", "our failure:")
-    answer = {"bot_id": bot_id, "version": version, **log.model_dump(mode="json")}
+    answer = {"bot_id": bot_id, "version": version, **as_object(log)}
     return Output(answer, () if follow else log.log)
 
 

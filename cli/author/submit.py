@@ -12,7 +12,7 @@ import typer
 
 from cli.console import USAGE, cannot, command, err, fail, note, quoted, say
 from cli.local.bots import IGNORED
-from cli.output import print_json
+from cli.output import as_object, print_json
 from cli.server.api_client import Client
 from cli.server.api_models import Match, Version, Waiting
 from cli.server.client import asks
@@ -164,8 +164,7 @@ class Submission:
         """Print the JSON, and end with an error where the version is broken or failed in its first matches."""
         version, label = self.version, f"{self.name} version {self.version.number}"
         if self.quiet:
-            found = [match.model_dump(mode="json") for match in self.matches]
-            print_json({**version.model_dump(mode="json"), "log": self.log, "matches": found})
+            print_json({**as_object(version), "log": self.log, "matches": list(map(as_object, self.matches))})
         if not built:
             self.say(f"It is built next: `{command('watch', self.name)}` shows how it fares.")
         elif version.state == "broken":

@@ -23,6 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from cli.author.leaderboard import standings_table
 from cli.author.submit import read_bot
 from cli.console import err, note, say
+from cli.output import as_object
 from cli.server.api_client import Client, Refused
 from cli.server.api_models import Leaderboard
 from cli.server.follow import wait_for_build
@@ -265,7 +266,7 @@ def summary(board: Leaderboard, url: str, seconds: float) -> dict[str, Any]:
     return {
         "matches": board.totals.matches,
         "voids": board.totals.voids,
-        "leaderboard": [row.model_dump(mode="json") for row in board.rows],
+        "leaderboard": list(map(as_object, board.rows)),
         "url": url,
         "seconds": round(seconds, 1),
     }

@@ -23,7 +23,7 @@ from rich.text import Text
 
 from cli.author.entering import find_bot
 from cli.console import NO_ANSWER, fail, harmless, number_in
-from cli.output import Output
+from cli.output import Output, as_object
 from cli.server.api_client import PAGE, Client
 from cli.server.api_models import Match, SeatView, Version
 from cli.server.client import asks
@@ -76,11 +76,11 @@ def watch(
     newest = client.versions(bot_id)[:1] if bot and number_in(bot) is None else []
     for version in newest if newest and not newest[0].ended else ():
         for seen in states(client, version, patience):
-            yield Output({"event": "version", **seen.model_dump(mode="json")}, state_line(seen))
+            yield Output({"event": "version", **as_object(seen)}, state_line(seen))
     shown = 0
     while True:
         for match in news.look():
-            yield Output({"event": "match", **match.model_dump(mode="json")}, ending_line(match, bot_id))
+            yield Output({"event": "match", **as_object(match)}, ending_line(match, bot_id))
             shown += 1
             if shown == matches:
                 return

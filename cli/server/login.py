@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cli.console import NO_ANSWER, USAGE, fail, note
-from cli.output import Output, says
+from cli.output import Output, as_object, says
 from cli.server import profiles
 from cli.server.api_client import Client, Refused
 from cli.server.client import (
@@ -75,7 +75,7 @@ def logout() -> Output:
 def whoami(client: Client) -> Output:
     """Show whom the server takes you for."""
     person = client.me()
-    answer = {"server": client.server, **person.model_dump(mode="json")}
+    answer = {"server": client.server, **as_object(person)}
     return Output(answer, f"{person.name} ({person.role}) at {client.server}")
 
 
