@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.text import Text
 
@@ -27,25 +27,57 @@ err = Console(stderr=True, highlight=False, emoji=False)
 
 ROOT = Path(__file__).resolve().parent.parent
 
+REFUSED, USAGE, NO_ANSWER, INTERRUPTED = 1, 2, 3, 130
+"""Exit codes (docs/client.md); 130 is a shell's code for a command that Ctrl-C stopped."""
 
-def fail(message: str, code: int = 1) -> NoReturn:
+
+def say(*parts: RenderableType) -> None:
+    """Print each part to stdout; a string may be anybody's, for it is shown without markup and control characters."""
+    for part in parts:
+        out.print(harmless(part) if isinstance(part, str) else part, soft_wrap=isinstance(part, str | Text))
+
+
+def note(text: str, lead: str = "", colour: str = "magenta") -> None:
+    """Print a sentence to stderr; `lead` are its first words, in a colour. The text may be anybody's."""
+    err.print(Text.assemble((lead, colour), " " if lead and text else "", harmless(text)), soft_wrap=True)
+
+
+def fail(message: str, code: int = REFUSED) -> NoReturn:
     """End the command with one sentence and a non-zero exit code."""
-    err.print(f"[red]error:[/] {plain(message)}", soft_wrap=True)
+    note(message, "error:", "red")
     raise typer.Exit(code)
 
 
+def cannot(what: str, error: OSError, code: int = REFUSED) -> NoReturn:
+    """End the command because the system refused to do something with a file."""
+    fail(f"cannot {what}: {error.strerror}", code)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, unless it is there; ends the command where that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        cannot(f"make the folder {folder}", error, USAGE)
+
+
 def visible(text: str) -> str:
-    """One line of somebody else's text; what is not printed (controls, directions, no width) is spelled out by the
-    site's rule, and as the site spells it.
+    """One line of somebody else's text. What cannot be printed (controls, directions, marks without a width) is spelled
+    out, as the site spells it.
     """
     return "".join(
         mark if mark.isprintable() or mark == "\t" else mark.encode("unicode_escape").decode() for mark in text
     )
 
 
+def harmless(text: str, style: str = "") -> Text:
+    """Somebody else's text as a terminal may show it."""
+    return Text("\n".join(visible(line) for line in text.split("\n")), style=style)
+
+
 def plain(text: str) -> str:
     """Somebody else's text, harmless in a terminal and inside markup."""
-    return escape("\n".join(visible(line) for line in text.split("\n")))
+    return escape(harmless(text).plain)
 
 
 def short(text: str, width: int) -> str:
@@ -65,6 +97,11 @@ def last_lines(stderr: bytes, count: int) -> str:
     lines = stderr.decode("utf-8", "replace").splitlines()
     told = [line for line in lines if line.strip() and not line.startswith("Traceback (most recent call last)")]
     return "\n".join(told[-count:])
+
+
+def number_in(text: str) -> int | None:
+    """The number that a text is, or None if it is something else."""
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def command(*words: str) -> str:

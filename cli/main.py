@@ -4,57 +4,46 @@ from __future__ import annotations
 
 import typer
 
-from cli.author import bots, entering, leaderboard, matches, submit
-from cli.local import kit
+from cli.author import bots, entering, explain, leaderboard, matches, new, records, submit, teams
+from cli.local import play, watch
 from cli.operator import backup, deployment, doctor, users, workers
 from cli.organiser import rulings, season
 from cli.server import client, follow, login
-from cli.statistics.rate import rate
-from cli.statistics.sprt import sprt
+from cli.statistics import rate, sprt
+
+PANELS = {
+    "On this machine": (new.new, play.play, watch.replay, explain.explain, watch.verify, rate.rate, sprt.sprt),
+    "Your bots at a server": (
+        *(login.login, login.logout, login.whoami, submit.submit, ("bot", bots.group), bots.trial, matches.logs),
+        *(entering.enter, entering.gate, entering.withdraw, entering.rejoin, entering.appeal, bots.people),
+        ("team", teams.group),
+    ),
+    "Looking on": (
+        *(follow.watch, matches.matches, leaderboard.leaderboard, matches.download, records.export, records.audit),
+    ),
+    "For organisers": (("season", season.group), ("organise", rulings.group), workers.workers),
+    "Running a server": (
+        *(deployment.serve, deployment.api, deployment.worker, deployment.scheduler, deployment.migrate),
+        *(backup.upgrade, backup.backup, backup.restore, doctor.doctor, doctor.check_host, ("user", users.group)),
+    ),
+}
+"""Every command and group of commands, in the panels of the help: by who types what."""
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     help="Deadheat: a league for bots under hard deadlines.",
+    callback=client.profile,
 )
-for verbs in (
-    client,
-    kit,
-    login,
-    submit,
-    follow,
-    matches,
-    leaderboard,
-    entering,
-    bots,
-    season,
-    rulings,
-    workers,
-    deployment,
-):
-    verbs.register(app)
-backup.register(app)
-doctor.register(app)
-users.register(app)
-app.command()(rate)
-app.command()(sprt)
-
-PANELS = {
-    "On this machine": "new play replay explain verify rate sprt",
-    "Your bots at a server": "login logout whoami submit bot trial logs enter gate withdraw rejoin appeal people team",
-    "Looking on": "watch matches leaderboard download export audit",
-    "For organisers": "season organise workers",
-    "Running a server": "serve api worker scheduler migrate upgrade backup restore doctor check-host user",
-}
-"""The help's panels, by who types what."""
-
-_panel = {verb: name for name, verbs_ in PANELS.items() for verb in verbs_.split()}
-for _command in app.registered_commands:
-    if not _command.hidden and _command.callback is not None:
-        _command.rich_help_panel = _panel[_command.name or _command.callback.__name__]
-for _group in app.registered_groups:
-    _group.rich_help_panel = _panel[str(_group.name)]
+for _panel, _verbs in PANELS.items():
+    for _verb in _verbs:
+        if isinstance(_verb, tuple):
+            app.add_typer(_verb[1], name=_verb[0], rich_help_panel=_panel)
+        else:
+            app.command(rich_help_panel=_panel)(_verb)
+for _part in (deployment.jobs, deployment.keeper):
+    app.command(hidden=True)(_part)
 
 if __name__ == "__main__":
     app(prog_name="deadheat")

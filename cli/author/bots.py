@@ -1,4 +1,4 @@
-"""`deadheat bot`: what an author has submitted, and what may be changed of it."""
+"""`deadheat bot`, `people`, `trial`: what an author has submitted, and what may be changed of it."""
 
 from __future__ import annotations
 
@@ -6,130 +6,126 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.table import Table
 
-from cli.author.entering import Bot, find_bot, write_file
-from cli.console import command, fail, out, plain
-from cli.server.client import USAGE, AsJson, Server, Token, connect, print_json, print_json_lines
+from cli.author.entering import Bot, find_bot
+from cli.console import USAGE, command, fail
+from cli.output import Column, Columns, Output, listed, tabled
+from cli.server.api_client import Client
+from cli.server.client import asks
 from cli.server.follow import state_line
 from engine.figures import counted
 from league.records.bots import Bot as BotAnswer
+from league.records.bots import Version
+
+Number = Annotated[int, typer.Argument(metavar="VERSION", help="The version's number.", min=1)]
 
 group = typer.Typer(no_args_is_help=True, help="Bots that you have submitted: list, fetch, rename, describe, retire.")
 
-
-def register(app: typer.Typer) -> None:
-    """Add the verbs."""
-    app.add_typer(group, name="bot")
+BOTS: Columns[BotAnswer] = (
+    Column("bot", lambda bot: bot.id, right=True),
+    Column("name", lambda bot: f"{bot.name}{' (retired)' if bot.retired_at else ''}"),
+    Column("game", lambda bot: bot.game),
+    Column("team", lambda bot: bot.team or "-"),
+    Column("versions", lambda bot: bot.versions, right=True),
+)
 
 
 @group.command(name="list")
-def list_bots(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Your bots, and those of your teams."""
-    with connect(server, token) as client:
-        found = client.bots()
-    if as_json:
-        print_json_lines(found)
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("bot", justify="right")
-    for heading in ("name", "game", "team", "versions"):
-        table.add_column(heading, overflow="fold", justify="right" if heading == "versions" else "left")
-    for bot in found:
-        name = f"{plain(bot.name)}{' (retired)' if bot.retired_at else ''}"
-        table.add_row(str(bot.id), name, plain(bot.game), plain(bot.team or "-"), str(bot.versions))
-    out.print(table if found else "You have no bot yet.")
+@asks
+def list_bots(client: Client) -> Output:
+    """List your bots, and those of your teams."""
+    return tabled(client.bots(), BOTS, "You have no bot yet.")
 
 
 @group.command()
-def versions(bot: Bot, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """The newest hundred versions of a bot, and what became of each."""
-    with connect(server, token) as client:
-        found = client.versions(find_bot(client, bot))
-    if as_json:
-        print_json_lines(found)
-        return
-    for version in found:
-        sent = f"{plain(version.filename)}, {counted(version.size_bytes, 'byte')}, {plain(version.language)}"
-        out.print(f"{state_line(version)} ({sent})", soft_wrap=True)
-    if not found:
-        out.print("It has no version yet.")
+@asks
+def versions(client: Client, bot: Bot) -> Output:
+    """List the newest hundred versions of a bot, and what became of each."""
+
+    def line(version: Version) -> str:
+        return f"{state_line(version)} ({version.filename}, {counted(version.size_bytes, 'byte')}, {version.language})"
+
+    return listed(client.versions(find_bot(client, bot)), line, "It has no version yet.")
 
 
 @group.command()
+@asks
 def source(
+    client: Client,
     bot: Bot,
-    version: Annotated[int, typer.Argument(help="Its number.", min=1)],
+    version: Number,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A file; else BOT-VERSION and its ending.")
     ] = None,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Output:
     """Fetch what was uploaded as a version, byte for byte. Only a file named by --output is overwritten."""
-    with connect(server, token) as client:
-        bot_id = find_bot(client, bot)
-        path = output or Path(f"{bot}-{version}{Path(client.version(bot_id, version).filename).suffix}")
-        if output is None and path.exists():
-            fail(f"{path} exists already; name a file by --output", USAGE)
-        content = client.source(bot_id, version)
-    write_file(path, content, as_json)
+    bot_id = find_bot(client, bot)
+    path = output or Path(f"{bot}-{version}{Path(client.version(bot_id, version).filename).suffix}")
+    if output is None and path.exists():
+        fail(f"{path} exists already; name a file by --output", USAGE)
+    return _written(path, client.source(bot_id, version))
 
 
 @group.command()
+@asks
 def rename(
-    bot: Bot,
-    name: Annotated[str, typer.Argument(help="At most 32 letters, digits, - and _.")],
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+    client: Client, bot: Bot, name: Annotated[str, typer.Argument(help="At most 32 letters, digits, - and _.")]
+) -> Output:
     """Give a bot another name. Rankings that are made already keep the old one."""
-    found = _change(bot, server, token, as_json, name=name)
-    _say(f"It is called {plain(found.name)} now.", as_json)
+    found = client.change_bot(find_bot(client, bot), name=name)
+    return Output(found, f"It is called {found.name} now.")
 
 
 @group.command()
+@asks
 def describe(
-    bot: Bot,
-    text: Annotated[str, typer.Argument(help="At most 500 characters; '' for none.")],
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+    client: Client, bot: Bot, text: Annotated[str, typer.Argument(help="At most 500 characters; '' for none.")]
+) -> Output:
     """Say something about a bot on its page, which everyone sees."""
-    found = _change(bot, server, token, as_json, description=text)
-    _say(f"{plain(found.name)}: {plain(found.description) or 'no description'}", as_json)
+    found = client.change_bot(find_bot(client, bot), description=text)
+    return Output(found, f"{found.name}: {found.description or 'no description'}")
 
 
 @group.command()
+@asks
 def retire(
-    bot: Bot,
-    undo: Annotated[bool, typer.Option("--undo", help="Bring it back instead.")] = False,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+    client: Client, bot: Bot, undo: Annotated[bool, typer.Option("--undo", help="Bring it back instead.")] = False
+) -> Output:
     """Withdraw a bot from its seasons and from the lists that others choose from. Its results stay.
 
     Where a season is frozen or in its finals it plays on to the end.
     """
-    found = _change(bot, server, token, as_json, retired=not undo)
-    back = command("bot", "retire", bot, "--undo")
-    again = f"{plain(found.name)} is back; `{command('rejoin', bot, '--season', 'NUMBER')}` takes a withdrawal back."
-    _say(again if undo else f"{plain(found.name)} is retired. `{back}` brings it back.", as_json)
+    found = client.change_bot(find_bot(client, bot), retired=not undo)
+    if undo:
+        rejoin = command("rejoin", bot, "--season", "NUMBER")
+        return Output(found, f"{found.name} is back; `{rejoin}` takes a withdrawal back.")
+    return Output(found, f"{found.name} is retired. `{command('bot', 'retire', bot, '--undo')}` brings it back.")
 
 
-def _change(bot: str, server: str, token: str, as_json: bool, **change: str | bool) -> BotAnswer:
-    with connect(server, token) as client:
-        found = client.change_bot(find_bot(client, bot), **change)
-    if as_json:
-        print_json(found)
-    return found
+@asks
+def people(
+    client: Client, bot: Bot, may: Annotated[bool, typer.Option("--on/--off", help="Whether they may.")]
+) -> Output:
+    """Let people play against your bot on the site, or do not."""
+    changed = client.change_bot(find_bot(client, bot), plays_people=may)
+    return Output(changed, f"People {'may' if changed.plays_people else 'cannot'} play against {changed.name}.")
 
 
-def _say(sentence: str, as_json: bool) -> None:
-    if not as_json:
-        out.print(sentence, soft_wrap=True)
+@asks
+def trial(
+    client: Client,
+    bot: Bot,
+    version: Number,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else BOT-VERSION-trial.jsonl.")] = None,
+) -> Output:
+    """Fetch the transcript of the match by which a version qualified, or did not; `deadheat replay` shows it."""
+    path = output or Path(f"{bot}-{version}-trial.jsonl")
+    return _written(path, client.trial(find_bot(client, bot), version), f": {command('replay', str(path))}")
+
+
+def _written(path: Path, content: bytes, then: str = "") -> Output:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        fail(f"{path}: {error.strerror}")
+    return Output({"file": str(path), "bytes": len(content)}, f"Written to {path}{then}")

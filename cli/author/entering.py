@@ -1,39 +1,28 @@
-"""What an author does with a bot on a server, beside uploading it: enter seasons, watch its gate, share it in teams."""
+"""What an author does with a bot in seasons: enter it, watch its gate, withdraw it, doubt a match of it."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
-from cli.console import command, fail, out, plain
+from cli.console import USAGE, command, fail, harmless, number_in
+from cli.output import Output, listed
 from cli.server.api_client import Client
-from cli.server.client import AsJson, Server, Token, connect, print_json, print_json_lines
-from engine.figures import counted
-from league.records.entries import Entry
-from league.records.people import Team
+from cli.server.client import asks
+from engine.figures import counted, seat_number
+from league.records.entries import Challenge, Entry
+from league.records.rulings import Appeal
 
 Bot = Annotated[str, typer.Argument(metavar="BOT", help="A bot of yours, by name or number.")]
 Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]
-TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="A team of yours, by name or number.")]
-Who = Annotated[str, typer.Argument(metavar="NAME", help="An author's name.")]
-
-group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs."""
-    app.command()(enter)
-    app.command()(withdraw)
-    app.command()(rejoin)
-    app.command()(gate)
-    app.command()(people)
-    app.command()(trial)
-    app.add_typer(group, name="team")
-
-
+@asks
 def enter(
+    client: Client,
     bot: Bot,
     season: Season,
     version: Annotated[int, typer.Option(help="This version and no other; 0: follow the newest.", min=0)] = 0,
@@ -41,180 +30,100 @@ def enter(
         str,
         typer.Option(help="Promotion gate, ELO0,ELO1[,GAMES]: newer versions must pass a test first. `none`: no gate."),
     ] = "",
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Output:
     """Enter a bot into a season, or choose which of its versions plays there."""
     body: dict[str, Any] = {"version": version or None}
     if gate:
         body["gate"] = None if gate.lower() == "none" else gate_terms(gate)
-    with connect(server, token) as client:
-        bot_id = find_bot(client, bot, client.season(season).game)
-        entry = client.enter(season, bot_id, body)
-        tried = client.challenges(season, bot_id)[:1] if entry.gated and entry.follows else []
-    if as_json:
-        print_json(entry)
-        return
+    bot_id = find_bot(client, bot, client.season(season).game)
+    entry = client.enter(season, bot_id, body)
+    return Output(entry, _entered(client, entry, bot, season))
+
+
+def _entered(client: Client, entry: Entry, bot: str, season: int) -> Iterator[str]:
     then = "newer versions pass the gate first" if entry.gated else "newer versions take over"
-    out.print(
-        f"{plain(entry.bot)} plays version {entry.version} in season {season}"
-        f"{f', {then}' if entry.follows else ' and no other'}."
-    )
+    which = f", {then}" if entry.follows else " and no other"
+    yield f"{entry.bot} plays version {entry.version} in season {season}{which}."
     if entry.challenger:
         shows = command("gate", bot, "--season", str(season))
-        out.print(f"Version {entry.challenger} is at the gate: `{shows}` shows it.", soft_wrap=True)
-    elif tried and tried[0].state == "failed" and tried[0].candidate > entry.version:
-        out.print(f"Version {tried[0].candidate} failed at the gate. {plain(tried[0].reason)}", soft_wrap=True)
+        yield f"Version {entry.challenger} is at the gate: `{shows}` shows it."
+    elif entry.gated and entry.follows:
+        for tried in client.challenges(season, entry.bot_id)[:1]:
+            if tried.state == "failed" and tried.candidate > entry.version:
+                yield f"Version {tried.candidate} failed at the gate. {tried.reason}"
 
 
-def withdraw(bot: Bot, season: Season, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
+@asks
+def withdraw(client: Client, bot: Bot, season: Season) -> Output:
     """Take your bot out of a season: no more matches are drawn for it. Those it played, or that wait, count."""
-    _change_entry("withdraw", bot, season, server, token, as_json)
+    back = command("rejoin", bot, "--season", str(season))
+    now = f"gets no more matches in season {season}. `{back}` takes it back."
+    return _change_entry(client, "withdraw", bot, season, now)
 
 
-def rejoin(bot: Bot, season: Season, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
+@asks
+def rejoin(client: Client, bot: Bot, season: Season) -> Output:
     """Take your withdrawal back; in an open season an hour after it, unless the server says otherwise."""
-    _change_entry("rejoin", bot, season, server, token, as_json)
+    return _change_entry(client, "rejoin", bot, season, f"takes part in season {season} again.")
 
 
-def gate(bot: Bot, season: Season, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """How new versions of a bot fare, and fared, at its promotion gate."""
-    with connect(server, token) as client:
-        found = client.challenges(season, find_bot(client, bot, client.season(season).game))
-    if as_json:
-        print_json_lines(found)
-        return
-    for item in found:
-        score = f"{item.wins} / {item.draws} / {item.losses} of at most {counted(item.games_limit, 'game')}"
-        test = f"LLR {item.llr:.2f}, fails at {item.lower:.2f}, passes at {item.upper:.2f}"
-        out.print(f"Version {item.candidate} against {item.incumbent}: {item.state}; {score}; {test}.")
-        if item.reason:
-            out.print(f"  {plain(item.reason)}")
-    if not found:
-        out.print("No version has been at its gate.")
+def _change_entry(client: Client, verb: str, bot: str, season: int, now: str) -> Output:
+    bot_id = find_bot(client, bot, client.season(season).game)
+    client.change_entry(season, bot_id, verb)
+    return Output({"season_id": season, "bot_id": bot_id}, f"{bot} {now}")
 
 
-def people(
-    bot: Bot,
-    may: Annotated[bool, typer.Option("--on/--off", help="Whether they may.")],
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
-    """Let people play against your bot on the site, or do not."""
-    with connect(server, token) as client:
-        changed = client.change_bot(find_bot(client, bot), plays_people=may)
-    if as_json:
-        print_json(changed)
+@asks
+def gate(client: Client, bot: Bot, season: Season) -> Output:
+    """Show how new versions of a bot fare, and fared, at its promotion gate."""
+    found = client.challenges(season, find_bot(client, bot, client.season(season).game))
+    return listed(found, _challenge_lines, "No version has been at its gate.")
+
+
+def _challenge_lines(item: Challenge) -> Iterator[str]:
+    score = f"{item.wins} / {item.draws} / {item.losses} of at most {counted(item.games_limit, 'game')}"
+    test = f"LLR {item.llr:.2f}, fails at {item.lower:.2f}, passes at {item.upper:.2f}"
+    yield f"Version {item.candidate} against {item.incumbent}: {item.state}; {score}; {test}."
+    if item.reason:
+        yield f"  {item.reason}"
+
+
+@asks
+def appeal(
+    client: Client,
+    match: Annotated[int, typer.Argument(help="The match's number.", min=1)],
+    text: Annotated[str, typer.Argument(help="What is wrong with it, in your words.")],
+) -> Output:
+    """Doubt a finished match of your bot: it is re-simulated at once, and an organiser rules."""
+    made = client.appeal(match, text)
+    return Output(made, _appealed(made))
+
+
+def _appealed(made: Appeal) -> Iterator[RenderableType]:
+    findings = made.findings
+    yield f"Appeal {made.id} is open."
+    if findings["verified"]:
+        yield f"Re-simulated: rules, dice and result agree at all {findings['exchanges']} exchanges."
+    elif findings["verified"] is None:
+        yield f"It could not be re-simulated: {findings['problem']}"
     else:
-        out.print(f"People {'may' if changed.plays_people else 'cannot'} play against {plain(changed.name)}.")
-
-
-def trial(
-    bot: Bot,
-    version: Annotated[int, typer.Argument(help="Its number.", min=1)],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else BOT-VERSION-trial.jsonl.")] = None,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
-    """Fetch the transcript of the match by which a version qualified, or did not; `deadheat replay` shows it."""
-    path = output or Path(f"{bot}-{version}-trial.jsonl")
-    with connect(server, token) as client:
-        content = client.trial(find_bot(client, bot), version)
-    write_file(path, content, as_json, command("replay", str(path)))
-
-
-@group.command(name="create")
-def create_team(name: Who, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Make a team with yourself as captain."""
-    with connect(server, token) as client:
-        _tell(client.create_team(name), as_json)
-
-
-@group.command(name="list")
-def list_teams(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Teams that you are in or invited to."""
-    with connect(server, token) as client:
-        found = client.teams()
-    if as_json:
-        print_json_lines(found)
-        return
-    for team in found:
-        _tell(team, as_json=False)
-    if not found:
-        out.print("You are in no team.")
-
-
-@group.command()
-def invite(team: TeamName, name: Who, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Ask an author to join; captains only."""
-    with connect(server, token) as client:
-        _tell(client.invite_to_team(find_team(client, team), name), as_json)
-
-
-@group.command()
-def join(team: TeamName, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Accept an invitation."""
-    with connect(server, token) as client:
-        _tell(client.join_team(find_team(client, team)), as_json)
-
-
-@group.command()
-def leave(team: TeamName, name: Who, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Leave a team (NAME: yourself), decline an invitation, or as captain remove somebody. Its bots stay with it."""
-    with connect(server, token) as client:
-        _tell(client.leave_team(find_team(client, team), name), as_json)
-
-
-@group.command(name="hand-over")
-def hand_over(team: TeamName, name: Who, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Make another member captain."""
-    with connect(server, token) as client:
-        _tell(client.hand_over_team(find_team(client, team), name), as_json)
-
-
-@group.command()
-def give(
-    bot: Bot,
-    team: Annotated[str, typer.Argument(metavar="TEAM", help="A team of yours; `none`: back to who made the bot.")],
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
-    """Give a bot to a team: every member may then upload versions and read its logs. Not while it plays a season."""
-    with connect(server, token) as client:
-        team_id = None if team.lower() == "none" else find_team(client, team)
-        found = client.change_bot(find_bot(client, bot), team_id=team_id)
-    if as_json:
-        print_json(found)
-    else:
-        out.print(f"{plain(found.name)} belongs to {plain(found.team or found.author)}.")
-
-
-def write_file(path: Path, content: bytes, as_json: bool, then: str = "") -> None:
-    """Write a download and say so; ends the command where that fails. `then`: a command to look at it."""
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        fail(f"{path}: {error.strerror}")
-    if as_json:
-        print_json({"file": str(path), "bytes": len(content)})
-    else:
-        out.print(f"Written to {plain(str(path))}{f': {then}' if then else ''}", soft_wrap=True)
+        yield harmless(f"The transcript does not replay: {findings['problem']}", "red")
+    for fault in findings["faults"]:
+        yield f"  seat {seat_number(fault['seat'])} ({fault['bot']}): {fault['why'] or fault['fault']}"
 
 
 def find_bot(client: Client, wanted: str, game: str = "") -> int:
-    """The number of the asker's bot of that name (in that game)."""
-    if wanted.isascii() and wanted.isdigit():
-        return int(wanted)
+    """The number of the asker's bot of that name (in that game); "" is no bot, 0."""
+    if not wanted:
+        return 0
+    if (number := number_in(wanted)) is not None:
+        return number
     found = [bot for bot in client.bots() if bot.name.lower() == wanted.lower() and game in {"", bot.game}]
     if not found:
         fail(f"you have no bot {wanted!r}{f' for {game}' if game else ''}")
     if len(found) > 1:
-        listed = ", ".join(f"{bot.id} ({bot.game}{', ' + bot.team if bot.team else ''})" for bot in found)
-        fail(f"you have several bots named {wanted!r}; name one by its number: {listed}")
+        several = ", ".join(f"{bot.id} ({bot.game}{', ' + bot.team if bot.team else ''})" for bot in found)
+        fail(f"you have several bots named {wanted!r}; name one by its number: {several}")
     return found[0].id
 
 
@@ -228,52 +137,16 @@ def find_entry(client: Client, season: int, wanted: str) -> Entry:
     if not found:
         fail(f"no bot {wanted!r} is entered in season {season}; `deadheat season entries {season}` lists them")
     if len(found) > 1:
-        listed = ", ".join(f"{entry.author}/{entry.bot} ({entry.bot_id})" for entry in found)
-        fail(f"several bots named {wanted!r} are entered in season {season}: {listed}")
+        several = ", ".join(f"{entry.author}/{entry.bot} ({entry.bot_id})" for entry in found)
+        fail(f"several bots named {wanted!r} are entered in season {season}: {several}")
     return found[0]
-
-
-def find_team(client: Client, wanted: str) -> int:
-    """The number of the team of that name that the asker is in or invited to."""
-    if wanted.isascii() and wanted.isdigit():
-        return int(wanted)
-    teams = {team.name.lower(): team.id for team in client.teams()}
-    if wanted.lower() not in teams:
-        fail(f"you are neither in a team {wanted!r} nor invited to one")
-    return teams[wanted.lower()]
 
 
 def gate_terms(text: str) -> dict[str, Any]:
     """ELO0,ELO1[,GAMES] as the API takes it."""
-    parts = text.split(",")
+    elo0, _, rest = text.partition(",")
+    elo1, comma, games = rest.partition(",")
     try:
-        terms: dict[str, Any] = {"elo0": float(parts[0]), "elo1": float(parts[1])}
-        if len(parts) == 3:
-            terms["games"] = int(parts[2])
-        elif len(parts) > 3:
-            raise ValueError
-    except (ValueError, IndexError):
-        fail(f"{text!r} is no gate like 0,100 or 0,100,200", 2)
-    return terms
-
-
-def _change_entry(verb: str, bot: str, season: int, server: str, token: str, as_json: bool) -> None:
-    with connect(server, token) as client:
-        bot_id = find_bot(client, bot, client.season(season).game)
-        client.change_entry(season, bot_id, verb)
-    if as_json:
-        print_json({"season_id": season, "bot_id": bot_id})
-    elif verb == "rejoin":
-        out.print(f"{plain(bot)} takes part in season {season} again.")
-    else:
-        back = command("rejoin", bot, "--season", str(season))
-        out.print(f"{plain(bot)} gets no more matches in season {season}. `{back}` takes it back.", soft_wrap=True)
-
-
-def _tell(team: Team, as_json: bool) -> None:
-    if as_json:
-        print_json(team)
-        return
-    members = ", ".join(f"{name} (captain)" if name == team.captain else name for name in team.members)
-    invited = f"; invited: {', '.join(team.invited)}" if team.invited else ""
-    out.print(f"Team {plain(team.name)}, number {team.id}: {plain(members + invited)}", soft_wrap=True)
+        return {"elo0": float(elo0), "elo1": float(elo1), **({"games": int(games)} if comma else {})}
+    except ValueError:
+        fail(f"{text!r} is no gate like 0,100 or 0,100,200", USAGE)

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from cli.author.matches import local_file, own_seat
+from cli.console import USAGE, fail, last_lines, note, quoted, short, visible
 from cli.console import command as to_type
-from cli.console import err, fail, last_lines, out, plain, quoted, short, visible
 from cli.local.bots import HOUSE
 from cli.local.recorded import RECORDED
 from cli.local.transcripts import doubt, load, players, stderr_path, was_killed
 from cli.local.watch import File
+from cli.output import Column, Columns, Output, says, table
 from cli.replays import VIEWS
-from cli.server.client import AsJson, Server, Token, print_json
+from cli.server.client import Server, Token
 from engine.chance import attempt_seed
-from engine.core import STDERR_KEPT_BYTES, Fault, Reply, Seat
+from engine.core import STDERR_KEPT_BYTES, Reply, Seat
 from engine.figures import duration, limit, seat_number
 from engine.transcript import Exchange, Prompt, Transcript
 from engine.verdicts import (
@@ -46,6 +46,7 @@ KILLED = "It had not ended within a second, and was killed. The result stands; e
 LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript says
 
 
+@says
 def explain(
     file: File,
     number: Annotated[
@@ -54,42 +55,58 @@ def explain(
     exchanges: Annotated[int, typer.Option(min=1, max=100_000, help="How many exchanges to show before the end.")] = 3,
     server: Server = "",
     token: Token = "",
-    as_json: AsJson = False,
-) -> None:
-    """Why a seat lost, or won: verdict and cure, its last lines with their times, stderr, and how to play it again."""
+) -> Output:
+    """Say why a seat lost, or won: verdict and cure, its last lines with their times, stderr, how to play it again."""
     number = number or own_seat(file, server, token)
     file = local_file(file, server, token)
     transcript = load(file)
     if number > transcript.seats:
-        fail(f"{file} has the seats 1 to {transcript.seats}, no seat {number}", 2)
-    seat = number - 1
-    reason = doubt(transcript)
-    if as_json:
-        print_json(explained(file, transcript, seat, exchanges, reason))
-        return
-    if reason is not None:
-        err.print(f"[red]Not verified:[/] {plain(reason)}. What follows is what the file claims.", soft_wrap=True)
-    out.print(_verdict(transcript, seat))
-    fault = transcript.result.faults.get(seat)
+        fail(f"{file} has the seats 1 to {transcript.seats}, no seat {number}", USAGE)
+    facts = explained(file, transcript, number - 1, exchanges, doubt(transcript))
+    return Output(facts, _text(file, transcript, facts, exchanges))
+
+
+DETAILS = {
+    "happened": "What happened",
+    "why": "In detail",
+    "clock": "The clock",
+    "evidence": "The evidence",
+    "cure": "Cure",
+}
+"""What is said of a fault, and how people read its name."""
+
+
+def _text(file: Path, transcript: Transcript, facts: Mapping[str, Any], exchanges: int) -> Iterator[RenderableType]:
+    seat, fault = facts["seat"], facts["fault"]
+    if not facts["verified"]:
+        note(f"{facts['problem']}. What follows is what the file claims.", "Not verified:", "red")
+    yield Group(_verdict(transcript, seat))  # in a group prose is broken into lines
     if fault is not None:
-        _show_fault(transcript, seat, fault)
-    view = VIEWS.get(transcript.game)
-    if fault is None and reason is None and view is not None and view.account is not None:
-        out.print()
-        out.print(view.account(transcript, seat))
-    if fault is None:
-        _show_slowest(transcript, seat)
-    _show_lines(transcript, seat, exchanges)
-    if was_killed(file, seat) and fault is None:
-        out.print(f"\n[bold]After FINISH[/]  {KILLED}", soft_wrap=True)
-    _show_stderr(file, seat)
-    _show_again(file, transcript, seat)
+        yield ""
+        for key, lead in DETAILS.items():
+            if facts[key]:
+                yield Group(Text.assemble((f"{lead:15}", "bold"), visible(facts[key]).removesuffix("."), "."))
+    else:
+        view = VIEWS.get(transcript.game)
+        if facts["verified"] and view is not None and view.account is not None:
+            yield from ("", view.account(transcript, seat))
+        yield from _slowest_lines(transcript, seat)
+    yield from ("", Text("Its last lines (<< to the bot, >> from it)", "bold"))
+    yield Padding(_lines_table(transcript, seat, exchanges), (0, 0, 0, 2))
+    if facts["killed_after_finish"]:
+        yield Text.assemble(("\nAfter FINISH", "bold"), f"  {KILLED}")
+    yield ""
+    if facts["stderr"] is None:
+        yield Text.assemble(("Its stderr  ", "bold"), "none is beside the transcript")
+    else:
+        yield Text.assemble(("The end of its stderr  ", "bold"), visible(str(stderr_path(file, seat))))
+        yield quoted(facts["stderr"])
+    yield from ("", Text("The same dice again, and the same lines of the others, as far as they fit", "bold"))
+    yield facts["again"]
 
 
-def explained(
-    file: Path, transcript: Transcript, seat: Seat, exchanges: int, reason: str | None
-) -> Mapping[str, object]:
-    """The same as JSON; docs/client.md has the fields. `reason`: why the transcript is not verified."""
+def explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, reason: str | None) -> Mapping[str, Any]:
+    """What is said of a match, as JSON has it; docs/client.md has the fields. `reason`: why it is not verified."""
     result, fault = transcript.result, transcript.result.faults.get(seat)
     prompt = transcript.last_prompt(seat) if fault is not None else None
     return {
@@ -175,42 +192,24 @@ def _in_round(transcript: Transcript, prompt: Prompt) -> str:
     return f" in round {rounds[-1]}" if rounds else ""
 
 
-def _show_fault(transcript: Transcript, seat: Seat, fault: Fault) -> None:
-    verdict = VERDICTS[fault]
-    out.print()
-    out.print(Text.assemble(("What happened  ", "bold"), f"{verdict.happened}."))
-    if detail := why(transcript, seat):
-        out.print(Text.assemble(("In detail      ", "bold"), f"{visible(detail)}."))
-    prompt = transcript.last_prompt(seat)
-    if prompt is not None and (told := hint(fault, prompt)):
-        out.print(Text.assemble(("The clock      ", "bold"), told))
-    if prompt is not None and (shown := _evidence(prompt)):
-        out.print(Text.assemble(("The evidence   ", "bold"), f"{shown}."))
-    out.print(Text.assemble(("Cure           ", "bold"), f"{verdict.cure}."))
+SLOW: Columns[Prompt] = (
+    Column("exchange", lambda prompt: prompt.exchange, right=True),
+    Column("took", lambda prompt: duration(prompt.reply.own_ns), right=True),
+    Column("of", lambda prompt: f"{100 * used(prompt):.1f} %", right=True),
+    Column("limit", lambda prompt: limit(prompt.limit_ns), right=True),
+    Column("CPU", lambda prompt: _cpu(prompt.reply), right=True),
+    Column("asked", lambda prompt: _cropped(prompt.message.line), whole=True),
+)
 
 
-def _show_slowest(transcript: Transcript, seat: Seat) -> None:
-    out.print()
-    out.print(Text("Its slowest answers, by share of the limit", style="bold"))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("exchange", "took", "of", "limit", "CPU"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("asked", no_wrap=True)
+def _slowest_lines(transcript: Transcript, seat: Seat) -> Iterator[RenderableType]:
+    yield from ("", Text("Its slowest answers, by share of the limit", "bold"))
     prompts = slowest(transcript, seat, SLOWEST)
-    for prompt in prompts:
-        table.add_row(
-            str(prompt.exchange),
-            duration(prompt.reply.own_ns),
-            f"{100 * used(prompt):.1f} %",
-            limit(prompt.limit_ns),
-            _cpu(prompt.reply),
-            Text(_cropped(prompt.message.line)),
-        )
-    out.print(table)
+    yield table(prompts, SLOW)
     for prompt in prompts:
         if prompt.reply.stolen_ns:
             late = "; past its deadline, and counted" if past_deadline(prompt) else ""
-            out.print(f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}.")
+            yield f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}."
 
 
 def _cropped(line: str) -> str:
@@ -218,19 +217,17 @@ def _cropped(line: str) -> str:
     return shown if len(shown) <= ASKED_WIDTH else shown[: ASKED_WIDTH - 1] + "…"
 
 
-def _show_lines(transcript: Transcript, seat: Seat, count: int) -> None:
-    out.print()
-    out.print(Text("Its last lines (<< to the bot, >> from it)", style="bold"))
-    table = Table(box=None, pad_edge=False, show_edge=False)
+def _lines_table(transcript: Transcript, seat: Seat, count: int) -> Table:
+    made = Table(box=None, pad_edge=False, show_edge=False)
     exchanges = [transcript.exchanges[number] for number in last_exchanges(transcript, seat, count)]
     taken = any(seat in exchange.replies and exchange.replies[seat].stolen_ns for exchange in exchanges)
     for heading in ("", "took", *(["host took"] if taken else []), "limit", "CPU"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("line", overflow="fold")
+        made.add_column(heading, justify="right", no_wrap=True)
+    made.add_column("line", overflow="fold")
     for exchange in exchanges:
         for sign, took, host, *row in _rows(exchange, seat):
-            table.add_row(sign, took, *([host] if taken else []), *row)
-    out.print(Padding(table, (0, 0, 0, 2)))
+            made.add_row(sign, took, *([host] if taken else []), *row)
+    return made
 
 
 def _rows(exchange: Exchange, seat: Seat) -> list[tuple[RenderableType, ...]]:
@@ -261,16 +258,6 @@ def _stderr(file: Path, seat: Seat) -> bytes | None:
         return None
 
 
-def _show_stderr(file: Path, seat: Seat) -> None:
-    path, written = stderr_path(file, seat), _stderr(file, seat)
-    out.print()
-    if written is None:
-        out.print(Text.assemble(("Its stderr  ", "bold"), "none is beside the transcript"))
-        return
-    out.print(Text.assemble(("The end of its stderr  ", "bold"), visible(str(path))), soft_wrap=True)
-    out.print(quoted(last_lines(written, STDERR_LINES)), soft_wrap=True)
-
-
 def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
     """The command that lets the others say the same again."""
     name = players(transcript)[seat]
@@ -281,9 +268,3 @@ def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
     if transcript.about.get("sandbox") == "local":
         options += ["--sandbox", "local"]
     return to_type("play", visible(transcript.game), *bots, *options)
-
-
-def _show_again(file: Path, transcript: Transcript, seat: Seat) -> None:
-    out.print()
-    out.print(Text("The same dice again, and the same lines of the others, as far as they fit", style="bold"))
-    out.print(Text(_again(file, transcript, seat)), soft_wrap=True)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import typer
 from rich import box
-from rich.console import JustifyMethod
+from rich.console import JustifyMethod, RenderableType
 from rich.table import Table
 
-from cli.console import fail, out, plain
+from cli.console import USAGE, fail, out, plain
+from cli.output import AsJson, Output, show
 from cli.server.api_client import Client
-from cli.server.client import USAGE, AsJson, Server, Token, own_name, print_json, visit
+from cli.server.client import Server, Token, own_name, visit
 from league.beside import tally
 from league.records.entries import Entry
 from league.records.rankings import Leaderboard, Standing
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command()(leaderboard)
 
 
 def leaderboard(
@@ -35,17 +31,14 @@ def leaderboard(
     """Show a season's ranking."""
     if season and named and season != named:
         fail("name one season, not two", USAGE)
-    season = season or named
     with visit(server) as client:
-        season = season or newest_with_results(client, own_name(server, token))
-        board = client.leaderboard(season)
-        out_of_it = [] if as_json else absent(client.entries(season), board)
-    if as_json:
-        print_json(board)
-        return
-    out.print(standings_table(board))
-    for line in out_of_it:
-        out.print(plain(line), soft_wrap=True)
+        board = client.leaderboard(season or named or newest_with_results(client, own_name(server, token)))
+        show(Output(board, _shown(client, board)), as_json)
+
+
+def _shown(client: Client, board: Leaderboard) -> Iterator[RenderableType]:
+    yield standings_table(board)
+    yield from absent(client.entries(board.season_id), board)
 
 
 def newest_with_results(client: Client, author: str) -> int:
@@ -56,7 +49,7 @@ def newest_with_results(client: Client, author: str) -> int:
 
 
 def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
-    """Who has entered and is not in the ranking any more, and why, a line for each reason."""
+    """List who has entered and is no longer in the ranking, in a line for each reason."""
     ranked = {row.bot_id for row in board.rows}
     names: dict[str, list[str]] = {}
     for entry in entries:

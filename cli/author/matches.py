@@ -10,34 +10,30 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
+from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
+from rich.text import Text
 
 from cli.author.entering import find_bot
-from cli.console import err, fail, out, plain, quoted
+from cli.console import USAGE, cannot, err, fail, harmless, make_folder, note, number_in, quoted, say
 from cli.local.transcripts import load, note_killed, parsed, stderr_path
+from cli.output import Column, Columns, Output, as_object, listed, table, tabled
 from cli.server.api_client import Client, Refused
 from cli.server.api_models import SeasonDetail
-from cli.server.client import USAGE, AsJson, Server, Token, connect, print_json, print_json_lines
+from cli.server.client import asks, connect
 from cli.server.follow import DEFAULT_TIMEOUT_S, LogReader, Patience, Timeout, looks, result, state_line, verdict
 from engine.figures import counted, duration, seat_number
 from engine.transcript import Transcript
 from league.records.bots import Version
-from league.records.matches import AttemptView, EndingView, Match, MatchDetail
+from league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail
 
 Bot = Annotated[str, typer.Option("--bot", help="Only this bot's: one of yours by name, or anyone's by number.")]
 Season = Annotated[int, typer.Option("--season", min=0, help="Only this season's; 0: of any.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs."""
-    app.command()(matches)
-    app.command()(logs)
-    app.command()(download)
-
-
+@asks
 def matches(
+    client: Client,
     match: Annotated[
         int | None, typer.Argument(min=1, show_default=False, help="Everything about this match; without it, a list.")
     ] = None,
@@ -47,61 +43,61 @@ def matches(
         str, typer.Option(help="Those that are scheduled, done, held, decided or abandoned; all: of any state.")
     ] = "done",
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many.")] = 20,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Output:
     """List matches, the newest first; or show one with its attempts and response times."""
-    with connect(server, token) as client:
-        if match:
-            detail = client.match(match)
-            print_json(detail) if as_json else _show(detail)
-            return
-        bot_id = find_bot(client, bot) if bot else 0
-        found = client.matches(season=season, bot=bot_id, state="" if state == "all" else state, limit=limit)
-        if as_json:
-            print_json_lines(found)
-        else:
-            _list(found, bot_id)
+    if match:
+        detail = client.match(match)
+        return Output(detail, _details(detail))
+    bot_id = find_bot(client, bot)
+    found = client.matches(season=season, bot=bot_id, state="" if state == "all" else state, limit=limit)
+    return tabled(found, _columns(bot_id), "No match.")
 
 
-def _list(found: Iterator[Match], bot_id: int) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("match", justify="right")
-    for heading in ("season", "ended", "") if bot_id else ("season", "ended"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("result", overflow="fold")
-    for match in found:
-        ended = match.finished_at.astimezone().strftime("%m-%d %H:%M") if match.finished_at else plain(match.state)
-        own = [plain(verdict(match, bot_id))] if bot_id else []
-        table.add_row(str(match.id), str(match.season_id), ended, *own, plain(result(match)))
-    out.print(table if table.row_count else "No match.")
+def _columns(bot_id: int) -> Columns[Match]:
+    own: Columns[Match] = (Column("", lambda match: verdict(match, bot_id), whole=True),)
+    return (
+        Column("match", lambda match: match.id, right=True),
+        Column("season", lambda match: match.season_id, whole=True),
+        Column("ended", _ended, whole=True),
+        *(own if bot_id else ()),
+        Column("result", result),
+    )
 
 
-def _show(match: MatchDetail) -> None:
-    out.print(f"Match {match.id} of season {match.season_id}, {plain(match.game)}: {_standing(match)}", soft_wrap=True)
-    out.print(f"  {plain(result(match))}", soft_wrap=True)
+def _ended(match: Match) -> str:
+    return match.finished_at.astimezone().strftime("%m-%d %H:%M") if match.finished_at else match.state
+
+
+LATENCIES: Columns[LatencyView] = (
+    Column("seat", lambda row: seat_number(row.seat), right=True),
+    Column("command", lambda row: row.command),
+    Column("prompts", lambda row: row.prompts, right=True),
+    Column("mean", lambda row: duration(row.mean_ns), right=True),
+    Column("worst", lambda row: duration(row.worst_ns), right=True),
+    Column("limit", lambda row: duration(row.limit_ns), right=True),
+)
+
+
+def _details(match: MatchDetail) -> Iterator[RenderableType]:
+    head = harmless(f"Match {match.id} of season {match.season_id}, {match.game}: {match.state}")
     if match.uncounted:
-        out.print(f"  [red]It does not count.[/] {plain(match.uncounted.sentence)}", soft_wrap=True)
+        yield Text.assemble(head, ", ", ("does not count", "red"), harmless(f" ({match.uncounted.cause})"))
+    else:
+        yield Text.assemble(head, ", counts" if match.state == "done" else "")
+    yield f"  {result(match)}"
+    if match.uncounted:
+        yield Text.assemble(("  It does not count.", "red"), " ", harmless(match.uncounted.sentence))
     if match.not_played:
-        out.print(f"  [red]It was not played.[/] {plain(match.not_played)}", soft_wrap=True)
+        yield Text.assemble(("  It was not played.", "red"), " ", harmless(match.not_played))
     if match.repeats_id:
-        out.print(f"  It is played in the place of match {match.repeats_id}: same versions and seats, other dice.")
+        yield f"  It is played in the place of match {match.repeats_id}: same versions and seats, other dice."
     for seat in match.seats:
         why = f": {seat.fault.why}" if seat.fault and seat.fault.why else ""
-        who = plain(f"{seat.bot} v{seat.version} by {seat.author}{why}")
-        out.print(f"  seat {seat_number(seat.seat)}: {who}", soft_wrap=True)
+        yield f"  seat {seat_number(seat.seat)}: {seat.bot} v{seat.version} by {seat.author}{why}"
     for attempt in match.attempts:
-        when = attempt.finished_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        out.print(f"  {when} {plain(tried(attempt))}", soft_wrap=True)
+        yield f"  {attempt.finished_at.astimezone().strftime('%Y-%m-%d %H:%M:%S')} {tried(attempt)}"
     if match.latencies:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for heading in ("seat", "command", "prompts", "mean", "worst", "limit"):
-            table.add_column(heading, justify="left" if heading == "command" else "right")
-        for row in match.latencies:
-            times = (duration(row.mean_ns), duration(row.worst_ns), duration(row.limit_ns))
-            table.add_row(str(seat_number(row.seat)), plain(row.command), str(row.prompts), *times)
-        out.print(table)
+        yield table(match.latencies, LATENCIES)
 
 
 def tried(attempt: AttemptView) -> str:
@@ -113,47 +109,35 @@ def tried(attempt: AttemptView) -> str:
     return attempt.cause + told + (f": {attempt.detail}" if attempt.detail else "")
 
 
-def _standing(match: Match) -> str:
-    """Its state, and whether it counts."""
-    if match.uncounted:
-        return f"{plain(match.state)}, [red]does not count[/] ({plain(match.uncounted.cause)})"
-    return f"{plain(match.state)}, counts" if match.state == "done" else plain(match.state)
-
-
+@asks
 def logs(
+    client: Client,
     bot: Annotated[str, typer.Argument(help="A bot of yours, by name or number: what its build printed.")] = "",
     version: Annotated[int, typer.Option(min=0, help="This version; 0: the newest.")] = 0,
     match: Annotated[int, typer.Option(min=0, help="Instead: what your bots wrote to stderr in this match.")] = 0,
     follow: Annotated[bool, typer.Option("--follow", help="Go on until it is built, showing what is added.")] = False,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+    as_json: bool = False,
+) -> Output:
     """Show the log of a build and its trial match, or with --match the stderr of your bots in a match."""
     if bool(bot) == bool(match):
         fail("name a bot, or a match by --match", USAGE)
     if match and follow:
         fail("--follow is for the log of a build", USAGE)
-    with connect(server, token) as client:
-        if match:
-            endings = client.endings(match)
-            print_json_lines(endings) if as_json else _show_endings(endings)
-            return
-        bot_id = find_bot(client, bot)
-        if not version:
-            known = client.versions(bot_id)
-            version = known[0].number if known else fail(f"{bot} has no version yet")
-        if follow:
-            _follow_log(client, client.version(bot_id, version), timeout, as_json)
-        log = client.build_log(bot_id, version)
-    if as_json:
-        print_json({"bot_id": bot_id, "version": version, **log.said})
-        return
+    if match:
+        none = "No bot of yours played in it, or the matches with its dice are not over."
+        return listed(client.endings(match), _ending_lines, none)
+    bot_id = find_bot(client, bot)
+    if not version:
+        known = client.versions(bot_id)
+        version = known[0].number if known else fail(f"{bot} has no version yet")
+    if follow:
+        _follow_log(client, client.version(bot_id, version), timeout, as_json)
+    log = client.build_log(bot_id, version)
     for attempt in log.tries:
-        err.print(f"[magenta]our failure:[/] {plain(f'{attempt.cause}: {attempt.detail}')}", soft_wrap=True)
-    if not follow:
-        out.print(plain(log.log), soft_wrap=True)
+        note(f"{attempt.cause}: {attempt.detail}", "our failure:")
+    answer = {"bot_id": bot_id, "version": version, **as_object(log)}
+    return Output(answer, () if follow else log.log)
 
 
 def _follow_log(client: Client, version: Version, timeout_s: int, quiet: bool) -> None:
@@ -164,27 +148,26 @@ def _follow_log(client: Client, version: Version, timeout_s: int, quiet: bool) -
         if quiet:
             continue
         if lines:
-            out.print(plain("\n".join(lines)), soft_wrap=True)
+            say("\n".join(lines))
         if state_line(seen) != state:
             state = state_line(seen)
-            err.print(state, soft_wrap=True)
+            note(state)
 
 
-def _show_endings(endings: list[EndingView]) -> None:
-    for ending in endings:
-        how = "ended by us"
-        if ending.exit_code is not None:
-            how = f"exit code {ending.exit_code}"
-        elif ending.signal is not None:
-            how = f"signal {ending.signal}"
-        killed = ", still running after FINISH" if ending.lingered else ""
-        out.print(f"Seat {seat_number(ending.seat)}, {plain(ending.bot)} v{ending.version}: {how}{killed}")
-        out.print(quoted(ending.stderr) if ending.stderr else "  (nothing on stderr)", soft_wrap=True)
-    if not endings:
-        out.print("No bot of yours played in it, or the matches with its dice are not over.")
+def _ending_lines(ending: EndingView) -> Iterator[RenderableType]:
+    how = "ended by us"
+    if ending.exit_code is not None:
+        how = f"exit code {ending.exit_code}"
+    elif ending.signal is not None:
+        how = f"signal {ending.signal}"
+    killed = ", still running after FINISH" if ending.lingered else ""
+    yield f"Seat {seat_number(ending.seat)}, {ending.bot} v{ending.version}: {how}{killed}"
+    yield quoted(ending.stderr) if ending.stderr else "  (nothing on stderr)"
 
 
+@asks
 def download(
+    client: Client,
     match: Annotated[
         list[int] | None, typer.Argument(min=1, help="Matches by number; none: all that are done.")
     ] = None,
@@ -192,41 +175,28 @@ def download(
     bot: Bot = "",
     season: Season = 0,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many, the newest.")] = 1000,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+    as_json: bool = False,
+) -> Iterator[Output]:
     """Save transcripts, and what your own bots wrote to stderr in those matches.
 
     Each transcript is compared with the SHA-256 that the match has published. What is there already stays.
     """
     if not match and not bot and not season:
         fail("name matches, or choose them by --bot or --season", USAGE)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        fail(f"cannot make the folder {folder}: {error.strerror}", USAGE)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with connect(server, token) as client:
-        if match:
-            chosen: list[Match] = [client.match(number) for number in match]
-        else:
-            bot_id = find_bot(client, bot) if bot else 0
-            chosen = list(client.matches(season=season, bot=bot_id, state="done", limit=limit))
-        untold = 0
-        with Progress(*columns, console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
-            for found in progress.track(chosen, description="matches"):
-                if found.withheld and not match:
-                    untold += 1
-                    continue
-                path = save(client, found, folder)
-                if as_json:
-                    print_json({"match_id": found.id, "file": str(path), "sha256": found.transcript_sha256})
-    if not as_json:
-        out.print(f"{counted(len(chosen) - untold, 'transcript')} in {plain(str(folder))}", soft_wrap=True)
-        if untold:
+    make_folder(folder)
+    chosen: list[Match] = [client.match(number) for number in match or ()]
+    if not match:
+        found = list(client.matches(season=season, bot=find_bot(client, bot), state="done", limit=limit))
+        chosen = [item for item in found if not item.withheld]
+        if untold := len(found) - len(chosen):
             told = f"{counted(untold, 'match', 'matches')} left out: others are still to be played with the same dice"
-            err.print(f"{told}; download them later.", soft_wrap=True)
+            note(f"{told}; download them later.")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
+        for item in progress.track(chosen, description="matches"):
+            path = save(client, item, folder)
+            yield Output({"match_id": item.id, "file": str(path), "sha256": item.transcript_sha256})
+    yield Output((), f"{counted(len(chosen), 'transcript')} in {folder}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +223,8 @@ def look(file: Path, server: str, token: str) -> Looked:
 
 
 def match_number(file: Path) -> int | None:
-    """Of a match, if it is one; a file of that name comes first."""
-    text = str(file)
-    return int(text) if text.isascii() and text.isdigit() and not file.exists() else None
+    """The number of a match, if it is one; a file of that name comes first."""
+    return None if file.exists() else number_in(str(file))
 
 
 def own_seat(file: Path, server: str, token: str) -> int:
@@ -279,7 +248,7 @@ def local_file(file: Path, server: str, token: str) -> Path:
         return file
     with connect(server, token) as client:
         path = save(client, client.match(number), Path(tempfile.mkdtemp(prefix="deadheat-match-")))
-    err.print(f"Downloaded to {plain(str(path))}", soft_wrap=True)
+    note(f"Downloaded to {path}")
     return path
 
 
@@ -294,7 +263,7 @@ def save(client: Client, match: Match, folder: Path) -> Path:
             if ending.stderr:
                 stderr_path(path, ending.seat).write_text(ending.stderr, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        fail(f"cannot write {error.filename or path}: {error.strerror}")
+        cannot(f"write {error.filename or path}", error)
     return path
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from cli.console import ROOT, command, fail, nearby, out
+from cli.console import ROOT, USAGE, cannot, command, fail, nearby
 from cli.local.bots import BOTS
-from cli.server.client import LOCAL_SERVER, AsJson, logged_in, print_json
+from cli.output import Output, says
+from cli.server.client import LOCAL_SERVER, logged_in
 from engine.games import GAMES
 from sandbox.languages import LANGUAGES, LanguageError, detect
 
@@ -21,28 +21,28 @@ STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp"
 
 
 class Language(StrEnum):
-    """As sandbox.languages calls them."""
+    """The languages of starters, as `sandbox.languages` calls them."""
 
     PYTHON = "python"
     C = "c"
     CPP = "cpp"
 
 
+@says
 def new(
     game: Annotated[str, typer.Argument(help="The game, e.g. yacht-auction.")],
     language: Annotated[Language, typer.Option(help="What to write it in.")],
     folder: Annotated[Path | None, typer.Option(help="Where; default: GAME-bot.")] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Output:
     """Write a starter bot that plays legally at once, and say how to go on. Nothing is ever overwritten."""
     if game not in GAMES:
-        fail(f"there is no game {game!r}; there is {', '.join(GAMES)}", 2)
+        fail(f"there is no game {game!r}; there is {', '.join(GAMES)}", USAGE)
     starter = BOTS / game / STARTERS[language.value]
     if not starter.is_file():
-        fail(f"there is no {language.value} starter for {game} yet", 2)
+        fail(f"there is no {language.value} starter for {game} yet", USAGE)
     folder = folder or Path(f"{game}-bot")
     if folder.exists() and not folder.is_dir():
-        fail(f"{folder} is not a folder", 2)
+        fail(f"{folder} is not a folder", USAGE)
     entry = LANGUAGES[language.value].entries[0]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -50,14 +50,13 @@ def new(
         with (folder / entry).open("x", encoding="utf-8") as stream:
             stream.write(starter.read_text(encoding="utf-8"))
     except FileExistsError as error:
-        fail(f"{error.filename or folder} exists already; nothing was written", 2)
+        fail(f"{error.filename or folder} exists already; nothing was written", USAGE)
     except OSError as error:
-        fail(f"cannot write {error.filename or folder}: {error.strerror}", 2)
-    if as_json:
-        steps = [{"what": what, "command": line} for what, line in _steps(game, folder)]
-        print_json({"file": str(folder / entry), "next": steps})
-    else:
-        _tell(game, folder, entry)
+        cannot(f"write {error.filename or folder}", error, USAGE)
+    steps = _steps(game, folder)
+    answer = {"file": str(folder / entry), "next": [{"what": what, "command": line} for what, line in steps]}
+    lines = (f"\n  # {what}\n  {line}" for what, line in steps)
+    return Output(answer, [f"Wrote {folder / entry}. What to do next:", *lines])
 
 
 def _check(folder: Path, entry: str) -> None:
@@ -68,7 +67,7 @@ def _check(folder: Path, entry: str) -> None:
     try:
         detect(folder.name, [*names, entry], None)
     except LanguageError:
-        fail(f"{folder} already holds a bot in another language; nothing was written, choose another --folder", 2)
+        fail(f"{folder} already holds a bot in another language; nothing was written, choose another --folder", USAGE)
 
 
 def _steps(game: str, folder: Path) -> tuple[tuple[str, str], ...]:
@@ -86,9 +85,3 @@ def _steps(game: str, folder: Path) -> tuple[tuple[str, str], ...]:
         ("see which seasons there are", command("season", "list")),
         ("enter one of them, here number 1", command("enter", "my-bot", "--season", "1")),
     )
-
-
-def _tell(game: str, folder: Path, entry: str) -> None:
-    out.print(Text(f"Wrote {folder / entry}. What to do next:"), soft_wrap=True)
-    for what, line in _steps(game, folder):
-        out.print(Text(f"\n  # {what}\n  {line}"), soft_wrap=True)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from cli.console import command, err, fail, out, plain, quoted
+from cli.console import USAGE, cannot, command, err, fail, note, quoted, say
 from cli.local.bots import IGNORED
+from cli.output import as_object, print_json
 from cli.server.api_client import Client
-from cli.server.client import REFUSED, USAGE, AsJson, Server, Token, connect, print_json
+from cli.server.client import asks
 from cli.server.follow import (
     DEFAULT_TIMEOUT_S,
     LONGEST_AGO,
@@ -23,21 +22,15 @@ from cli.server.follow import (
     News,
     Patience,
     Timeout,
+    ending_line,
     looks,
     own_seats,
     state_line,
-    tell,
 )
 from engine.figures import counted
 from league.records.bots import Version
 from league.records.entries import Waiting
 from league.records.matches import Match
-
-STEPS = ("uploaded", "building")
-"""What a version goes through; after that it is ready or broken."""
-
-DESCRIBED = 44
-"""Characters of a state beside its bar, in a terminal of eighty."""
 
 PLACE_LOOKS = 60
 """Looks for matches between two at the place in the queue: half a minute or more."""
@@ -46,12 +39,9 @@ MAX_READ_BYTES = 256 * 1024 * 1024
 """Of a bot's folder; far above what any server takes, and far below what would fill this machine's memory."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command()(submit)
-
-
+@asks
 def submit(
+    client: Client,
     bot: Annotated[Path, typer.Argument(help="A source file, a zip, or a folder (it is zipped).")],
     game: Annotated[str, typer.Option(help="The game it plays.")],
     name: Annotated[
@@ -68,10 +58,8 @@ def submit(
     ] = None,
     matches: Annotated[int, typer.Option(min=1, max=1000, help="How many matches --wait is for.")] = 3,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+    as_json: bool = False,
+) -> tuple[()]:
     """Upload a bot and wait until it is built and has played its trial match.
 
     Exit code 1: it is broken, or (with --wait) one of the first matches ended by its fault. To lose is no fault.
@@ -81,18 +69,18 @@ def submit(
     if wait is False and season:
         fail("a bot enters a season when it is ready: leave --no-wait out", USAGE)
     filename, content = read_bot(bot)
-    with connect(server, token) as client:
-        visit = Submission(client, game, name, quiet=as_json)
-        visit.upload(filename, content)
-        if wait is not False:
-            visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
-        if visit.version.state == "ready" and season:
-            client.enter(season, visit.version.bot_id)
-            visit.say(f"Entered into season {season}: {client.server}/seasons/{season}")
-            if wait:
-                visit.tell_company(season)
-                visit.follow_matches(season, matches, Patience(timeout, "its first matches have not ended"))
-    visit.end(as_json, wait is not False)
+    visit = Submission(client, game, name, quiet=as_json)
+    visit.upload(filename, content)
+    if wait is not False:
+        visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
+    if visit.version.state == "ready" and season:
+        client.enter(season, visit.version.bot_id)
+        visit.say(f"Entered into season {season}: {client.server}/seasons/{season}")
+        if wait:
+            visit.tell_company(season)
+            visit.follow_matches(season, matches, Patience(timeout, "its first matches have not ended"))
+    visit.end(wait is not False)
+    return ()
 
 
 @dataclass
@@ -108,25 +96,24 @@ class Submission:
     matches: list[Match] = field(default_factory=list)
 
     def upload(self, filename: str, content: bytes) -> None:
-        """Send it, with a bar where somebody looks."""
+        """Send the bot's file, for a bot that is made if it is new."""
         bot = self.client.own_bot(self.game, self.name)
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-        with Progress(*columns, console=err, transient=True, disable=self._no_bars) as progress:
-            task = progress.add_task("upload", total=len(content))
-            self.version = self.client.upload(
-                bot.id, filename, content, lambda done, total: progress.update(task, completed=done, total=total)
-            )
+        self.version = self.client.upload(bot.id, filename, content)
         self.say(f"{self.name} version {self.version.number} is uploaded ({len(content)} bytes).")
 
     def follow_build(self, patience: Patience, log: bool) -> None:
-        """Until it is ready or broken; with `log`, what the build says is shown as it says it."""
+        """Wait until the version is ready or broken; with `log`, what the build says is shown as it says it."""
         reader = LogReader(self.client, self.version.bot_id, self.version.number)
-        with BuildProgress(hidden=self._no_bars, quiet=self.quiet) as progress:
-            for version in looks(self.client, self.version, patience):
-                self.version = version
-                progress.tell(version)
-                if log and not self.quiet:
-                    progress.show(reader.look(last=version.ended))
+        line = ""
+        for version in looks(self.client, self.version, patience):
+            self.version = version
+            if self.quiet:
+                continue
+            if not version.ended and state_line(version) != line:
+                line = state_line(version)
+                note(line)
+            if log and (added := reader.look(last=version.ended)):
+                err.print(quoted("\n".join(added)), soft_wrap=True)
         if not log or self.quiet:
             lines = reader.look(last=True)
             if self.version.state == "broken" and not self.quiet:
@@ -152,7 +139,7 @@ class Submission:
         )
 
     def follow_matches(self, season: int, count: int, patience: Patience) -> None:
-        """Until so many of this version have ended."""
+        """Show matches of this version until so many have ended."""
         news = News(self.client, self.version.bot_id, season, self.version.built_at or LONGEST_AGO)
         self.say(f"Its first {count} matches:" if count > 1 else "Its first match:")
         place = Place(self.client, season, self.version, hidden=self.quiet)
@@ -162,7 +149,7 @@ class Submission:
                 if own_seats(match, self.version.bot_id, self.version.number) and len(self.matches) < count:
                     self.matches.append(match)
                     if not self.quiet:
-                        tell(match, self.version.bot_id, as_json=False, version=self.version.number)
+                        say(ending_line(match, self.version.bot_id, self.version.number))
             if len(self.matches) >= count:
                 return
             if now.over:
@@ -171,19 +158,15 @@ class Submission:
             patience.pause(news.pages)
 
     def say(self, sentence: str) -> None:
-        """To whoever looks."""
+        """Print a sentence, unless JSON is wanted."""
         if not self.quiet:
-            out.print(plain(sentence), soft_wrap=True)
+            say(sentence)
 
-    def end(self, as_json: bool, built: bool) -> None:
-        """The JSON, and the exit code."""
+    def end(self, built: bool) -> None:
+        """Print the JSON, and end with an error where the version is broken or failed in its first matches."""
         version, label = self.version, f"{self.name} version {self.version.number}"
-        if as_json:
-            more: dict[str, Any] = {
-                "log": self.log,
-                "matches": [match.said for match in self.matches],
-            }
-            print_json(version.said | more)
+        if self.quiet:
+            print_json({**as_object(version), "log": self.log, "matches": list(map(as_object, self.matches))})
         if not built:
             self.say(f"It is built next: `{command('watch', self.name)}` shows how it fares.")
         elif version.state == "broken":
@@ -192,15 +175,11 @@ class Submission:
         faults = [seat.fault for seat in seats if seat.fault]
         if faults:
             own = "faults of its own" if len(faults) > 1 else "a fault of its own"
-            fail(f"{label} ended {len(faults)} of {len(self.matches)} matches by {own}: {faults[0].why}", REFUSED)
-
-    @property
-    def _no_bars(self) -> bool:
-        return self.quiet or not err.is_terminal
+            fail(f"{label} ended {len(faults)} of {len(self.matches)} matches by {own}: {faults[0].why}")
 
 
 class Place:
-    """What its next result waits for: asked of the server now and then, and shown where it has changed."""
+    """What the next result of a version waits for: asked of the server now and then, and shown where it has changed."""
 
     def __init__(self, client: Client, season: int, version: Version, hidden: bool) -> None:
         self._client, self._season, self._version, self._hidden = client, season, version, hidden
@@ -208,48 +187,14 @@ class Place:
         self._found: Waiting | None = None
 
     def look(self) -> Waiting:
-        """How things stood at the last of every `PLACE_LOOKS` looks."""
+        """Ask the server at each `PLACE_LOOKS`-th look; in between return what it said last."""
         if self._found is None or self._looks % PLACE_LOOKS == 0:
             found = self._client.waiting(self._season, self._version.bot_id, self._version.number)
             if not self._hidden and not found.over and (self._found is None or found.sentence != self._found.sentence):
-                err.print(plain(found.sentence), soft_wrap=True)
+                note(found.sentence)
             self._found = found
         self._looks += 1
         return self._found
-
-
-class BuildProgress:
-    """Where a version is: a bar with its steps where somebody looks, else a line for each."""
-
-    def __init__(self, hidden: bool, quiet: bool) -> None:
-        self._hidden, self._quiet = hidden, quiet
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn())
-        self._progress = Progress(*columns, console=err, transient=True, disable=hidden)
-        self._task = self._progress.add_task("", total=len(STEPS))
-        self._line = ""
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def tell(self, version: Version) -> None:
-        """What becomes of it now."""
-        line = state_line(version)
-        if line == self._line:
-            return
-        self._line = line
-        done = STEPS.index(version.state) if version.state in STEPS else len(STEPS)
-        self._progress.update(self._task, description=line[:DESCRIBED], completed=done)
-        if not (self._quiet or version.ended) and (self._hidden or version.reason):
-            err.print(line, soft_wrap=True)
-
-    def show(self, lines: Sequence[str]) -> None:
-        """Lines of the log, above the bar."""
-        if lines:
-            err.print(quoted("\n".join(lines)), soft_wrap=True)
 
 
 def read_bot(path: Path) -> tuple[str, bytes]:
@@ -267,7 +212,7 @@ def read_bot(path: Path) -> tuple[str, bytes]:
             for file in files:
                 archive.write(file, file.relative_to(path))
     except OSError as error:
-        fail(f"cannot read {error.filename or path}: {error.strerror}", USAGE)
+        cannot(f"read {error.filename or path}", error, USAGE)
     return "bot.zip", buffer.getvalue()
 
 

@@ -7,7 +7,6 @@ drawn between exchanges, when no clock is running.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import secrets
 import tempfile
@@ -17,17 +16,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from cli.console import command, err, fail, last_lines, out, plain, quoted
+from cli.console import INTERRUPTED, USAGE, cannot, command, err, fail, last_lines, make_folder, note, out, quoted
 from cli.local import report
 from cli.local.bots import BadBot, prepare
 from cli.local.score import Score
 from cli.local.timing import Clock
 from cli.local.transcripts import note_killed, stderr_path
+from cli.output import print_json, says
 from engine.chance import SEED_BYTES
 from engine.core import NS_PER_MS, Game, Seat, TransportError
 from engine.figures import counted, seat_number
@@ -36,17 +36,16 @@ from engine.referee import MATCH_ATTEMPTS
 from engine.transcript import Transcript, encode, encode_result
 from engine.verdicts import took
 from sandbox.arena import Arena, Played
-from sandbox.box import Exit, Program, Sandbox, bot_limits
+from sandbox.box import Program, Sandbox, bot_limits
 
 HOPELESS = ("no-engine", "no-image", "no-start")  # failures of ours that another attempt would only repeat
 
 REDRAW_SECONDS = 0.2
 STDERR_LINES = 8  # of a bot that did not get past READY
-INTERRUPTED = 130  # the exit code of a shell's command that was stopped by Ctrl-C
 
 
 class Backend(StrEnum):
-    """Where bots run."""
+    """Where the bots of a match run."""
 
     DOCKER = "docker"
     LOCAL = "local"
@@ -55,6 +54,7 @@ class Backend(StrEnum):
 BOT_HELP = "A source file, a folder, an executable, house:NAME, or recorded:FILE#SEAT."
 
 
+@says
 def play(
     game: Annotated[str, typer.Argument(help="The game, e.g. yacht-auction.")],
     bots: Annotated[list[str], typer.Argument(metavar="BOT...", help=BOT_HELP)],
@@ -68,14 +68,14 @@ def play(
     transcripts: Annotated[
         Path | None, typer.Option(help="Folder for transcripts and stderr; default: a new temporary one.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a match, then a summary.")] = False,
-) -> None:
+    as_json: bool = False,
+) -> tuple[()]:
     """Play bots against each other: the first sits on seat 1, and so on."""
-    rules = GAMES.get(game) or fail(f"there is no game {game!r}; there is {', '.join(GAMES)}", 2)
+    rules = GAMES.get(game) or fail(f"there is no game {game!r}; there is {', '.join(GAMES)}", USAGE)
     if len(bots) not in rules.seats:
-        fail(f"{game} is played by {_seats(rules)} bots, not by {len(bots)}", 2)
+        fail(f"{game} is played by {_seats(rules)} bots, not by {len(bots)}", USAGE)
     if transcripts is not None:
-        _make_folder(transcripts)
+        make_folder(transcripts)
     with tempfile.TemporaryDirectory(prefix="deadheat-play-") as work:
         try:
             backend = _backend(sandbox, Path(work))
@@ -90,17 +90,18 @@ def play(
         except BrokenPipeError:
             raise  # whoever read our output has seen enough: the command ends without a word
         except OSError as error:
-            fail(f"cannot write {error.filename or work}: {error.strerror}")
+            cannot(f"write {error.filename or work}", error)
     if as_json:
-        print(json.dumps({"summary": run.summary()}))
+        print_json({"summary": run.summary()})
     elif run.no_start is None and run.score.played + run.score.abandoned:
         report.show(out, game, bots, run.score, run.clock)
     run.end()
+    return ()
 
 
 @dataclass
 class Run:
-    """One call of `play`: what it was asked for, and what came of it so far."""
+    """One call of `play`: what was asked for, and what came of it so far."""
 
     game: Game
     bots: Sequence[str]
@@ -141,19 +142,15 @@ class Run:
     def _play_one(
         self, arena: Arena, programs: Sequence[Program], seed: bytes, number: int, between: _Redraw
     ) -> tuple[Played | None, int]:
-        about = {
-            "match": number,
-            "players": [program.label for program in programs],
-            "sandbox": self.sandbox.value,
-        }
+        players = [program.label for program in programs]
+        about = {"match": number, "players": players, "sandbox": self.sandbox.value}
         for voids in range(MATCH_ATTEMPTS):
             try:
                 return arena.play(self.game, range(len(programs)), seed, about, between, attempt=voids + 1), voids
             except TransportError as error:
                 if error.cause in HOPELESS:
                     raise
-                why = plain(f"match {number}: {error.cause}: {error.detail}")
-                err.print(f"[magenta]void:[/] {why}; again with the next seed of its list")
+                note(f"match {number}: {error.cause}: {error.detail}; again with the next seed of its list", "void:")
         return None, MATCH_ATTEMPTS
 
     def _count(self, number: int, seed: bytes, played: Played | None, voids: int) -> None:
@@ -164,22 +161,25 @@ class Run:
             self.folder = self.folder or Path(tempfile.mkdtemp(prefix="deadheat-transcripts-"))
             path = self.folder / f"{self.game.name}-{seed.hex()}.jsonl"
             path.write_bytes(encode(transcript))
-            _keep_stderr(path, range(transcript.seats), played)
-            self._keep_killed(path, transcript, played)
+            self._keep_endings(path, transcript, played)
             self.clock.add(transcript)
             self._note(path, transcript)
             if self.score.played == 1:
                 self.no_start = _not_ready(self.bots, played)
         if self.as_json:
-            print(json.dumps(_match_object(number, seed, transcript, voids, path)), flush=True)
+            print_json(_match_object(number, seed, transcript, voids, path))
 
-    def _keep_killed(self, path: Path, transcript: Transcript, played: Played) -> None:
-        """Who had to be killed after FINISH, which whoever has failed is not sent."""
+    def _keep_endings(self, path: Path, transcript: Transcript, played: Played) -> None:
+        """Keep what each seat wrote to stderr, and who was killed after FINISH (which no seat that failed is sent)."""
         for seat in range(transcript.seats):
             ended = played.exits.get(seat)
             killed = ended is not None and ended.lingered and seat not in transcript.result.faults
             note_killed(path, seat, killed)
             self.killed[seat] += killed
+            if ended is not None and ended.stderr:
+                stderr_path(path, seat).write_bytes(ended.stderr)
+            else:  # of a match of that name that was played before
+                stderr_path(path, seat).unlink(missing_ok=True)
 
     def _note(self, path: Path, transcript: Transcript) -> None:
         if self.telling is None:
@@ -188,7 +188,7 @@ class Run:
                 self.telling = path, faulted or 0
 
     def summary(self) -> dict[str, Any]:
-        """The count and the response times as a JSON object."""
+        """Return the count and the response times as a JSON object."""
         summary = self.score.summary(self.bots)
         for seat, bot in enumerate(summary["bots"]):
             bot["times"] = self.clock.as_dict(seat)
@@ -198,20 +198,19 @@ class Run:
     def end(self) -> None:
         """Say where everything is, and end with the exit code that fits."""
         if self.folder is not None:
-            err.print(f"Transcripts in {plain(str(self.folder))}", soft_wrap=True)
+            note(f"Transcripts in {self.folder}")
         if self.no_start is not None:
             fail(self.no_start)
         for seat, count in sorted(self.killed.items()) if not self.as_json else ():
             if count:
                 who = f"seat {seat_number(seat)} had not ended a second after FINISH, and was killed"
-                err.print(f"[magenta]In {counted(count, 'match', 'matches')} {who};[/] results stand.", soft_wrap=True)
+                note(f"{who}; results stand.", f"In {counted(count, 'match', 'matches')}")
         if self.telling is not None and not self.as_json:
             path, seat = self.telling
-            number = seat_number(seat)
-            told = command("explain", str(path), "--seat", str(number))
-            err.print(f"Why seat {number} lost a match: {plain(told)}", soft_wrap=True)
+            told = command("explain", str(path), "--seat", str(seat_number(seat)))
+            note(f"Why seat {seat_number(seat)} lost a match: {told}")
         if self.interrupted:
-            err.print(f"[magenta]stopped[/] after {counted(self.score.played, 'match', 'matches')}")
+            note(f"after {counted(self.score.played, 'match', 'matches')}", "stopped")
             raise typer.Exit(INTERRUPTED)
 
 
@@ -230,7 +229,7 @@ class _Redraw:
 
 
 def seeds(text: str, count: int) -> Iterator[bytes]:
-    """One seed a match. A text of 32 hexadecimal digits is the first match's own seed."""
+    """Yield a seed for each match. A text of 32 hexadecimal digits is the first match's own seed."""
     text = text or secrets.token_hex(SEED_BYTES)
     try:
         first = bytes.fromhex(text)
@@ -246,42 +245,32 @@ def seeds(text: str, count: int) -> Iterator[bytes]:
 def _match_object(
     number: int, seed: bytes, transcript: Transcript | None, voids: int, path: Path | None
 ) -> dict[str, Any]:
-    result = None if transcript is None else encode_result(transcript.result)
-    faults = []
-    for seat, fault in sorted(transcript.result.faults.items()) if transcript else ():
-        prompt = transcript.last_prompt(seat) if transcript else None
-        faults.append(
-            {
-                "seat": seat,
-                "fault": fault.value,
-                "command": prompt.message.command if prompt else None,
-                "elapsed_ms": round(prompt.reply.own_ns / NS_PER_MS, 3) if prompt else None,
-            }
-        )
+    result = encode_result(transcript.result) if transcript else {"ranks": None, "points": None}
     return {
         "match": number,
         "seed": seed.hex(),
-        "ranks": result["ranks"] if result else None,
-        "points": result["points"] if result else None,
-        "faults": faults,
+        "ranks": result["ranks"],
+        "points": result["points"],
+        "faults": list(_faults(transcript)) if transcript else [],
         "voided": transcript is None,
         "void_attempts": voids,
         "transcript": str(path) if path else None,
     }
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        fail(f"cannot make the folder {folder}: {error.strerror}", 2)
+def _faults(transcript: Transcript) -> Iterator[dict[str, Any]]:
+    for seat, fault in sorted(transcript.result.faults.items()):
+        prompt = transcript.last_prompt(seat)
+        elapsed_ms = round(prompt.reply.own_ns / NS_PER_MS, 3) if prompt else None
+        command = prompt.message.command if prompt else None
+        yield {"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": elapsed_ms}
 
 
 def _backend(backend: Backend, work: Path) -> Sandbox:
     if backend is Backend.LOCAL:
         from sandbox.local import LocalSandbox
 
-        err.print("[magenta]The bots run as plain programs, NOT isolated from this machine.[/]")
+        note("", "The bots run as plain programs, NOT isolated from this machine.")
         return LocalSandbox()
     from league.config import Settings
     from sandbox.docker import DockerSandbox
@@ -294,13 +283,9 @@ def _prepare(game: Game, bots: Sequence[str], sandbox: Sandbox, work: Path) -> l
     try:
         return [prepare(game, name, sandbox, work / str(seat)) for seat, name in enumerate(bots)]
     except BadBot as error:
-        _refuse(error)
-
-
-def _refuse(error: BadBot) -> NoReturn:
-    if error.log:
-        err.print(quoted(error.log), soft_wrap=True)
-    fail(str(error), 2)
+        if error.log:
+            err.print(quoted(error.log), soft_wrap=True)
+        fail(str(error), USAGE)
 
 
 def _our_failure(error: TransportError) -> str:
@@ -326,34 +311,16 @@ def _not_ready(bots: Sequence[str], played: Played) -> str | None:
         event = next((e for e in transcript.events() if e.get("type") == "fault" and e.get("seat") == seat), {})
         facts = [transcript.result.faults[seat].value, f"after {took(prompt.reply)}"]
         ended = played.exits.get(seat)
-        stderr = b""
-        if ended is not None:
-            facts += _exit_words(ended)
-            stderr = ended.stderr
-        if shown := last_lines(stderr, STDERR_LINES):
-            err.print("The end of its stderr:")
+        if ended is not None and ended.exit_code is not None:
+            facts.append(f"exit code {ended.exit_code}")
+        elif ended is not None and ended.signal is not None:
+            facts.append(f"signal {ended.signal}")
+        if shown := last_lines(ended.stderr if ended else b"", STDERR_LINES):
+            note("The end of its stderr:")
             err.print(quoted(shown), soft_wrap=True)
-        why = event.get("why", "it failed")
-        who = f"{bots[seat]} (seat {seat_number(seat)})"
-        return f"{who} did not get past READY: {why} ({', '.join(facts)}); nothing else was played"
+        who = f"{bots[seat]} (seat {seat_number(seat)}) did not get past READY"
+        return f"{who}: {event.get('why', 'it failed')} ({', '.join(facts)}); nothing else was played"
     return None
-
-
-def _exit_words(ended: Exit) -> list[str]:
-    if ended.exit_code is not None:
-        return [f"exit code {ended.exit_code}"]
-    return [f"signal {ended.signal}"] if ended.signal is not None else []
-
-
-def _keep_stderr(path: Path, seats: range, played: Played) -> None:
-    """What each seat wrote, beside the transcript; also when a match of that name was played before."""
-    for seat in seats:
-        ended = played.exits.get(seat)
-        beside = stderr_path(path, seat)
-        if ended is not None and ended.stderr:
-            beside.write_bytes(ended.stderr)
-        else:
-            beside.unlink(missing_ok=True)
 
 
 def _seats(game: Game) -> str:

@@ -23,7 +23,7 @@ class NotRecorded(Exception):
 
 
 def is_recorded(name: str) -> bool:
-    """Whether a BOT is of this form."""
+    """Whether a BOT names a recorded match."""
     return name.startswith(RECORDED)
 
 
@@ -52,7 +52,7 @@ def recorded(game: Game, name: str, folder: Path) -> Program:
 
 
 def script(transcript: Transcript, seat: Seat) -> dict[str, list[str]]:
-    """What `recorded_bot` needs: the lines, and the kinds of line that want one or do not."""
+    """Return what `recorded_bot` needs: its lines, and which kinds of line want one of them."""
     lines: list[str] = []
     prompts: set[str] = set()
     notices: set[str] = set()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def kind(line: str) -> str:
-    """What makes two lines ask the same: their first word, or the names of the fields of a line of JSON."""
+    """Return what makes two lines ask the same: their first word, or the names of the fields of a JSON object."""
     if line.startswith("{"):
         try:
             return " ".join(sorted(json.loads(line)))

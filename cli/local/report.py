@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -13,8 +12,9 @@ from cli.console import short
 from cli.local.recorded import is_recorded
 from cli.local.score import Estimate, Score, elo
 from cli.local.timing import BANK, EDGES, LABELS, Clock, Times
-from engine.core import Fault
-from engine.figures import duration, limit, seat_number
+from cli.output import Column, table
+from engine.core import Fault, Seat
+from engine.figures import counted, duration, limit, seat_number
 from engine.referee import MATCH_ATTEMPTS
 
 BARS = " ▁▂▃▄▅▆▇█"
@@ -26,7 +26,7 @@ NAME_WIDTH = 22
 
 
 def running(score: Score) -> str:
-    """The count so far as short as it can be said, for a progress bar."""
+    """Return the count so far in few words, for a progress bar."""
     counts = " : ".join(map(str, score.firsts))
     drawn = f", {score.draws} drawn" if score.draws else ""
     first = score.share(0)
@@ -40,20 +40,20 @@ def running(score: Score) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    """The 95 % interval in whole percent."""
+    """Return the 95 % interval in whole percent."""
     return f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f}"
 
 
 def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: Clock) -> None:
-    """The whole report."""
-    parts = [_many(score.played, "match", "matches"), f"{score.draws} drawn"]
+    """Print the whole report of a run."""
+    parts = [counted(score.played, "match", "matches"), f"{score.draws} drawn"]
     if score.unrated:
         parts.append(f"{score.unrated} without a winner (all at fault)")
-    parts.append(_many(score.void_attempts, "void attempt", "void attempts"))
+    parts.append(counted(score.void_attempts, "void attempt", "void attempts"))
     console.print(Text(f"{game}: {', '.join(parts)}", style="bold"))
     if score.abandoned:
         console.print(
-            f"[red]{_many(score.abandoned, 'match was', 'matches were')} given up:[/] "
+            f"[red]{counted(score.abandoned, 'match was', 'matches were')} given up:[/] "
             f"each of {MATCH_ATTEMPTS} attempts was void, by this machine's doing."
         )
     console.print(_scores(bots, score))
@@ -65,33 +65,30 @@ def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: 
     _show_times(console, bots, clock)
 
 
-def _many(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"
-
-
 def _scores(bots: Sequence[str], score: Score) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("seat", justify="right")
-    table.add_column("bot", no_wrap=True, max_width=NAME_WIDTH)
-    headings = ("won", "score", "95 %", "mean\npoints", "faults")
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for seat, name in enumerate(bots):
-        share, points = score.share(seat), score.mean_points(seat)
-        faults = sum(score.faults_of(seat).values())
-        table.add_row(
-            str(seat_number(seat)),
-            Text(short(name, NAME_WIDTH)),
-            str(score.firsts[seat]),
-            f"{100 * share.share:.1f} %" if share else "-",
-            interval(share) if share else "-",
-            "-" if points is None else _points(points),
-            Text(str(faults), style="red" if faults else ""),
-        )
-    return table
+    def share(seat: Seat) -> tuple[str, str]:
+        found = score.share(seat)
+        return (f"{100 * found.share:.1f} %", interval(found)) if found else ("-", "-")
+
+    def faults(seat: Seat) -> Text:
+        count = sum(score.faults_of(seat).values())
+        return Text(str(count), "red" if count else "")
+
+    columns: tuple[Column[Seat], ...] = (
+        Column("seat", seat_number, right=True),
+        Column("bot", lambda seat: short(bots[seat], NAME_WIDTH), whole=True),
+        Column("won", lambda seat: score.firsts[seat], right=True),
+        Column("score", lambda seat: share(seat)[0], right=True),
+        Column("95 %", lambda seat: share(seat)[1], right=True),
+        Column("mean\npoints", lambda seat: _points(score.mean_points(seat)), right=True),
+        Column("faults", faults, right=True),
+    )
+    return table(range(len(bots)), columns)
 
 
-def _points(value: float) -> str:
+def _points(value: float | None) -> str:
+    if value is None:
+        return "-"
     return f"{value:.1f}" if abs(value) < 10_000 else f"{value:.0f}"
 
 

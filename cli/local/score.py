@@ -99,15 +99,15 @@ class Score:
             self._shares[seat].add((behind - 0.5) / (self.seats - 1))  # a seat ties with itself
 
     def share(self, seat: Seat) -> Estimate | None:
-        """None as long as nothing was decided."""
+        """Return a seat's share; None as long as nothing was decided."""
         return _estimate(self._shares[seat])
 
     def mean_points(self, seat: Seat) -> float | None:
-        """Over the matches that ended with honest points."""
+        """Return the mean over the matches that ended with honest points."""
         return self._points[seat].mean
 
     def faults_of(self, seat: Seat) -> Counter[Fault]:
-        """By cause."""
+        """Count the faults of a seat by their cause."""
         found: Counter[Fault] = Counter()
         for (who, fault, _), count in self.faults.items():
             if who == seat:
@@ -115,7 +115,7 @@ class Score:
         return found
 
     def summary(self, bots: Sequence[str]) -> dict[str, Any]:
-        """The count as a JSON object."""
+        """Return the count as a JSON object."""
         first = self.share(0)
         return {
             "matches": self.played,

@@ -27,7 +27,7 @@ BANK = "bank"
 
 @dataclass(slots=True)
 class Times:
-    """Durations against a limit."""
+    """Durations that are measured against a limit."""
 
     buckets: list[int] = field(default_factory=lambda: [0] * len(LABELS))
     limit_ns: int = 0
@@ -43,7 +43,7 @@ class Times:
         return sum(self.buckets)
 
     def add(self, used_ns: int, limit_ns: int, late: bool) -> None:
-        """Count one duration."""
+        """Count one duration and its share of the limit."""
         bucket = len(EDGES) if late else min(bisect_left(EDGES, used_ns / max(1, limit_ns)), len(EDGES) - 1)
         self.buckets[bucket] += 1
         self.varying |= self.limit_ns not in (0, limit_ns)
@@ -61,7 +61,7 @@ class Times:
         return self.slowest_ns
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON, in milliseconds."""
+        """Return the times for JSON, in milliseconds."""
         return {
             "prompts": self.count,
             "limit_ms": _ms(self.limit_ns),
@@ -105,7 +105,7 @@ class Clock:
                 _of(self.own, seat, BANK).add(full_ns - left_ns, full_ns, late=left_ns == 0)
 
     def as_dict(self, seat: Seat) -> dict[str, Any]:
-        """For JSON: by command, CPU times inside."""
+        """Return a seat's times for JSON: by command, with CPU times inside."""
         cpu = self.cpu.get(seat, {})
         return {
             command: times.as_dict() | {"cpu": cpu[command].as_dict() if command in cpu else None}

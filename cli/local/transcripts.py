@@ -91,7 +91,7 @@ def doubt(transcript: Transcript) -> str | None:
 
 
 def players(transcript: Transcript) -> list[str]:
-    """Who sat where, as far as the transcript says; somebody else's text."""
+    """Return who sat where, as far as the transcript says; it may be anybody's text."""
     names = transcript.about.get("players")
     if not isinstance(names, list) or len(names) != transcript.seats:
         return ["unnamed"] * transcript.seats
@@ -113,7 +113,7 @@ def note_killed(transcript: Path, seat: int, killed: bool) -> None:
 
 
 def was_killed(transcript: Path, seat: int) -> bool:
-    """Whether that is noted."""
+    """Whether it is noted that a seat's program had to be killed."""
     return _beside(transcript, seat, "killed").is_file()
 
 

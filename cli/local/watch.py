@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -12,8 +12,9 @@ import typer
 from rich.text import Text
 
 from cli.author.matches import Looked, look
-from cli.console import command, err, fail, out, plain, short
+from cli.console import USAGE, command, fail, note, say, short
 from cli.local.transcripts import doubt, players
+from cli.output import Output, says
 from cli.replays import VIEWS, generic, pages
 from cli.server.client import Server, Token
 from engine.figures import counted, points, seat_number
@@ -45,52 +46,47 @@ def replay(
     reason = doubt(transcript)
     view = VIEWS.get(transcript.game) if reason is None else None
     if reason is not None:
-        err.print(f"[red]Not verified:[/] {plain(reason)}. What follows is what the file claims.", soft_wrap=True)
+        note(f"{reason}. What follows is what the file claims.", "Not verified:", "red")
     names = players(transcript)
     if round_number is None:
-        out.print(Text(f"{transcript.game}, seed {transcript.seed.hex()}", style="bold"))
-        seated = (f"  seat {seat_number(seat)}  {short(name, NAME_WIDTH)}" for seat, name in enumerate(names))
-        out.print(Text("\n".join(seated) + "\n"))
+        say(Text(f"{transcript.game}, seed {transcript.seed.hex()}", "bold"))
+        say(*(f"  seat {seat_number(seat)}  {short(name, NAME_WIDTH)}" for seat, name in enumerate(names)), "")
     shown = 0
     for page in generic.pages(transcript) if view is None else pages.pages(transcript, view):
         if round_number in (None, page.round):
             if shown and speed:
                 time.sleep(1 / speed)
-            out.print(page.content)
+            say(page.content)
             shown += 1
     if not shown:
-        fail(f"{looked.name} has no round {round_number}", 2)
+        fail(f"{looked.name} has no round {round_number}", USAGE)
     if (taken := Taken.of(transcript.prompts())).replies:
-        out.print(f"{taken.sentence} Response times are the bots' own; behind a plus is what the host took.")
+        say(f"{taken.sentence} Response times are the bots' own; behind a plus is what the host took.")
 
 
-def verify(
-    file: File,
-    as_json: Annotated[bool, typer.Option("--json", help="The outcome as one JSON object.")] = False,
-    server: Server = "",
-    token: Token = "",
-) -> None:
+@says
+def verify(file: File, server: Server = "", token: Token = "") -> Iterator[Output]:
     """Re-simulate a transcript by the rules; a match's, given its number, is compared with what the league says too.
 
     Exit code 1 with the exchange's number if the rules lead anywhere else, or with all that differs.
     """
     looked = look(file, server, token)
     name, transcript = looked.name, looked.transcript
-    wrong = _disagreements(looked)
-    if wrong:
-        if as_json:
-            print(json.dumps({"verified": False, "exchange": None, "detail": "; ".join(wrong)}))
-        fail(f"{name} is not what the league says: {'; '.join(wrong)}")
-    game = GAMES.get(transcript.game) or fail(f"{name} is of {transcript.game!r}, a game not known here", 2)
+    if wrong := "; ".join(_disagreements(looked)):
+        yield Output({"verified": False, "exchange": None, "detail": wrong})
+        fail(f"{name} is not what the league says: {wrong}")
+    game = GAMES.get(transcript.game) or fail(f"{name} is of {transcript.game!r}, a game not known here", USAGE)
     try:
         play_again(game, transcript)
     except Diverged as error:
-        if as_json:
-            print(json.dumps({"verified": False, "exchange": error.at_exchange, "detail": error.detail}))
+        yield Output({"verified": False, "exchange": error.at_exchange, "detail": error.detail})
         fail(f"{name} is not what the rules say: {error}")
     except ValueError as error:
         fail(f"{name}: {error}")
-    _show_verified(looked, as_json)
+    result = encode_result(transcript.result) | {"taken": asdict(Taken.of(transcript.prompts()))}
+    count, number = len(transcript.exchanges), looked.match and looked.match.id
+    answer = {"verified": True, "match": number, "exchanges": count, "attempt": transcript.attempt}
+    yield Output(answer | result, _verified(looked))
 
 
 def _disagreements(looked: Looked) -> list[str]:
@@ -104,25 +100,17 @@ def _disagreements(looked: Looked) -> list[str]:
     return disagreements(looked.transcript, match) + of_its_season
 
 
-def _show_verified(looked: Looked, as_json: bool) -> None:
+def _verified(looked: Looked) -> Iterator[str]:
     """What was found, what that covers, and what it does not."""
-    transcript, match = looked.transcript, looked.match
-    taken, count = Taken.of(transcript.prompts()), len(transcript.exchanges)
-    if as_json:
-        told = {"verified": True, "match": match and match.id, "exchanges": count, "attempt": transcript.attempt}
-        print(json.dumps(told | {"taken": asdict(taken)} | encode_result(transcript.result)))
-        return
-    out.print(f"{plain(looked.name)}: verified, {counted(count, 'exchange')} of {transcript.game}.", soft_wrap=True)
-    for seat in range(transcript.seats):
-        out.print(f"  {plain(_ending(transcript, seat))}", soft_wrap=True)
+    transcript, taken = looked.transcript, Taken.of(looked.transcript.prompts())
+    yield f"{looked.name}: verified, {counted(len(transcript.exchanges), 'exchange')} of {transcript.game}."
+    yield from (f"  {_ending(transcript, seat)}" for seat in range(transcript.seats))
     if transcript.attempt > 1:
-        out.print(f"It was played at attempt {transcript.attempt}, with that attempt's dice.")
+        yield f"It was played at attempt {transcript.attempt}, with that attempt's dice."
     if taken.replies:
-        out.print(taken.sentence)
-    out.print(
-        f"Checked: every line, every event and the result follow from rules, dice and replies. {_compared(looked)}"
-    )
-    out.print(
+        yield taken.sentence
+    yield f"Checked: every line, every event and the result follow from rules, dice and replies. {_compared(looked)}"
+    yield (
         "Not checked, and the host's word: that the bots gave these replies, and the times and CPU times beside them. "
         "What a bot wrote to stderr is no part of a transcript."
     )

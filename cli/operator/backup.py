@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import Progress
 
-from cli.console import err, fail, out, plain
+from cli.console import USAGE, err, fail, note, say
 from cli.operator import organiser_token
-from cli.server.client import AsJson, print_json
+from cli.output import Output, says
 from engine.figures import counted
 from league.config import Settings
 
@@ -26,39 +26,28 @@ MOST_LOST = 20
 Folder = Annotated[Path, typer.Argument(help="The folder of back-ups.", file_okay=False)]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs."""
-    app.command()(backup)
-    app.command()(restore)
-    app.command()(upgrade)
-
-
+@says
 def backup(
-    folder: Folder,
-    keep: Annotated[int, typer.Option(min=0, help="Remove all but so many; 0: keep all.")] = 0,
-    as_json: AsJson = False,
-) -> None:
+    folder: Folder, keep: Annotated[int, typer.Option(min=0, help="Remove all but so many; 0: keep all.")] = 0
+) -> Iterator[Output]:
     """Back the whole league up while it runs. A second back-up into the same folder copies only what is new."""
     from league.storage import backup as backups
 
     with _progress() as progress, _one_sentence():
         made = backups.back_up(Settings(), folder, progress)
         pruned = backups.prune(folder, keep) if keep else backups.Pruned(0, None, [])
-    if as_json:
-        print_json({**_facts(made), "removed": pruned.removed})
-    else:
-        _tell(made)
-        if gone := pruned.removed:
-            out.print(f"{gone} older {'ones are' if gone > 1 else 'one is'} removed.")
+    gone = [f"{counted(pruned.removed, 'older back-up')} removed."] if pruned.removed else []
+    yield Output({**_facts(made), "removed": pruned.removed}, [_line(made), *gone])
     if pruned.spared:
-        _note(f"{pruned.spared} stays as well: it is the newest back-up that lacks nothing.")
+        note(f"{pruned.spared} stays as well: it is the newest back-up that lacks nothing.", "note:")
     for sentence in pruned.unreadable:
-        _note(f"A back-up was left alone. {sentence} Look at it, and remove its folder if it is of no use.")
-    _tell_lost(made, made.lost)
+        note(f"A back-up was left alone. {sentence} Look at it, and remove its folder if it is of no use.", "note:")
+    _note_lost(made, made.lost)
     if made.lost:
         fail(f"{counted(len(made.lost), 'blob')} that the database names could not be backed up; all else is")
 
 
+@says
 def restore(
     path: Annotated[Path, typer.Argument(help="A back-up, or a folder of back-ups: then the newest.", exists=True)],
     force: Annotated[bool, typer.Option("--force", help="Replace the league that is here.")] = False,
@@ -66,8 +55,7 @@ def restore(
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Go on without what is missing or damaged in the back-up's store.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Output:
     """Make this deployment what a back-up was. Stop everything first."""
     from league.storage import restore as restoring
     from league.storage.backup import read_backup
@@ -79,16 +67,26 @@ def restore(
             checked = restoring.check(chosen, allow_missing=allow_missing, progress=progress)
         else:
             checked = restoring.restore(settings, chosen, force=force, allow_missing=allow_missing, progress=progress)
-    if as_json:
-        found = {"replayed": checked.replayed, "unlike": checked.unlike}
-        print_json({**_facts(chosen), **found, "lost": sorted(checked.lost), "restored": not check})
+    found = {"replayed": checked.replayed, "unlike": checked.unlike, "lost": sorted(checked.lost)}
+    return Output({**_facts(chosen), **found, "restored": not check}, _restored(settings, chosen, checked, check))
+
+
+def _restored(settings: Settings, chosen: Backup, checked: Checked, check: bool) -> Iterator[str]:
+    yield _line(chosen)
+    yield (
+        f"In order: the database, the chain of the audit log, {counted(checked.blobs, 'blob')}. "
+        f"Re-simulated: {counted(checked.replayed, 'transcript')}, "
+        f"of which {checked.replayed - len(checked.unlike)} end as they did."
+    )
+    for sentence in checked.unlike:
+        note(sentence, "note:")
+    _note_lost(chosen, checked.lost)
+    if check:
+        yield "It can be restored."
         return
-    _tell(chosen)
-    _tell_checked(checked)
-    _tell_lost(chosen, checked.lost)
-    out.print("It can be restored." if check else "It is restored, and the audit log says so. Start everything again.")
-    if not check:
-        _tell_access(settings)
+    yield "It is restored, and the audit log says so. Start everything again."
+    yield "Accounts, passwords and tokens are those of the back-up: later ones are to be made again."
+    yield _token_line(settings)
 
 
 def upgrade(
@@ -101,7 +99,7 @@ def upgrade(
     from league.storage.schema import SchemaAge, must_fit, newest_revision, revision
 
     if (folder is None) != no_backup:
-        fail("say where to back up first (--backup FOLDER), or that you have done so (--no-backup)", 2)
+        fail("say where to back up first (--backup FOLDER), or that you have done so (--no-backup)", USAGE)
     settings = Settings()
     with _one_sentence():
         database = Database(settings)
@@ -110,17 +108,17 @@ def upgrade(
             if before is not None and folder is not None:
                 with _progress() as progress:
                     made = back_up(settings, folder, progress)
-                _tell(made)
-                _tell_lost(made, made.lost)
+                say(_line(made))
+                _note_lost(made, made.lost)
             must_fit(database.engine, SchemaAge.NONE, SchemaAge.OLDER)
             database.migrate()
         finally:
             database.close()
     after = newest_revision()
     if before == after:
-        out.print(f"The database has this version's schema ({after}) already.")
+        say(f"The database has this version's schema ({after}) already.")
     else:
-        out.print(f"The database is migrated from {before or 'nothing'} to {after}. Start this version everywhere.")
+        say(f"The database is migrated from {before or 'nothing'} to {after}. Start this version everywhere.")
 
 
 def _facts(made: Backup) -> dict[str, Any]:
@@ -137,62 +135,37 @@ def _facts(made: Backup) -> dict[str, Any]:
     }
 
 
-def _tell(made: Backup) -> None:
+def _line(made: Backup) -> str:
     facts = _facts(made)
-    out.print(
-        f"{made.path}: taken {facts['taken_at']} from {facts['source']}, schema {facts['revision']}, "
-        f"{counted(facts['rows'], 'row')}, {counted(facts['blobs'], 'blob')}.",
-        soft_wrap=True,
-    )
+    holds = f"{counted(facts['rows'], 'row')}, {counted(facts['blobs'], 'blob')}"
+    return f"{made.path}: taken {facts['taken_at']} from {facts['source']}, schema {facts['revision']}, {holds}."
 
 
-def _tell_checked(checked: Checked) -> None:
-    out.print(
-        f"In order: the database, the chain of the audit log, {counted(checked.blobs, 'blob')}. "
-        f"Re-simulated: {counted(checked.replayed, 'transcript')}, "
-        f"of which {checked.replayed - len(checked.unlike)} end as they did.",
-        soft_wrap=True,
-    )
-    for sentence in checked.unlike:
-        _note(sentence)
-
-
-def _tell_lost(made: Backup, lost: Mapping[str, str]) -> None:
-    """What a back-up could not get, or has lost: whose it is, and why; the manifest has the whole list."""
+def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
+    """Say what a back-up could not get, or has lost: whose it is, and why. The manifest has the whole list."""
     from league.storage.backup import owners
 
     whose = owners(made.database, lost.keys()) if lost else {}
     for name in sorted(lost, key=whose.__getitem__)[:MOST_LOST]:
-        _note(f"Without the {whose[name]}. {lost[name]}")
+        note(f"Without the {whose[name]}. {lost[name]}", "note:")
     if len(lost) > MOST_LOST:
-        _note(f"{len(lost) - MOST_LOST} more are lost.")
+        note(f"{len(lost) - MOST_LOST} more are lost.", "note:")
 
 
-def _note(sentence: str) -> None:
-    err.print(f"[magenta]note:[/] {plain(sentence)}", soft_wrap=True)
-
-
-def _tell_access(settings: Settings) -> None:
-    """Who gets in now, and how the organiser does."""
+def _token_line(settings: Settings) -> str:
+    """How the organiser gets in now."""
     from league.database import Database
     from league.service.rulings.operators import Standing
 
     file, database = organiser_token.token_file(settings), Database(settings)
     found = organiser_token.standing(database, file)
     database.close()
-    out.print(
-        "Accounts, passwords and tokens are those of the back-up: who signed up or got a token later must do so again.",
-        soft_wrap=True,
-    )
-    place = plain(str(file))
     if found is Standing.GOOD:
-        told = f"The organiser's token in {place} is still good."
-    elif why_not := organiser_token.taken_away(found, file):
-        told = plain(why_not)
-    else:
-        told = f"There is no organiser's token of this league in {place}: `deadheat serve` writes a new one there "
-        told += "when it starts, and then the one that the back-up knows opens nothing any more."
-    out.print(told, soft_wrap=True)
+        return f"The organiser's token in {file} is still good."
+    return organiser_token.taken_away(found, file) or (
+        f"There is no organiser's token of this league in {file}: `deadheat serve` writes a new one there when it "
+        "starts, and then the one that the back-up knows opens nothing any more."
+    )
 
 
 @contextmanager
@@ -219,9 +192,7 @@ def _one_sentence() -> Iterator[None]:
         fail(f"{error} (`--force` replaces a league that is stopped.)")
     except (BadBackup, WrongSchema, OSError) as error:
         fail(str(error))
-    except BlobsAway as error:
-        fail(f"the blob store does not do its part: {error.why}")
-    except BaseError as error:
-        fail(f"the blob store does not do its part: {error}")
+    except (BlobsAway, BaseError) as error:
+        fail(f"the blob store does not do its part: {error.why if isinstance(error, BlobsAway) else error}")
     except SQLAlchemyError as error:
         fail(f"the database does not do its part: {error}")

@@ -37,7 +37,7 @@ STA_UNSYNC = 0x0040
 
 
 class Verdict(StrEnum):
-    """How a thing was found."""
+    """How a checked thing was found."""
 
     GOOD = "good"
     REMARK = "remark"  # works, and could be better
@@ -45,7 +45,7 @@ class Verdict(StrEnum):
 
 
 class Role(StrEnum):
-    """What this machine is to do."""
+    """What this machine is to do in a deployment."""
 
     ALL = "all"
     API = "api"

@@ -22,7 +22,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from cli.author.leaderboard import standings_table
 from cli.author.submit import read_bot
-from cli.console import err, out, plain
+from cli.console import err, note, say
+from cli.output import as_object
 from cli.server.api_client import Client, Refused
 from cli.server.follow import wait_for_build
 from league.config import Settings
@@ -78,13 +79,13 @@ def main() -> int:
         if arguments.json:
             print(json.dumps(summary(board, f"{url}/seasons/{season_id}", time.monotonic() - started_at)), flush=True)
         if not arguments.once:
-            err.print("The server stays up; Ctrl-C stops it.")
+            note("The server stays up; Ctrl-C stops it.")
             server.wait()
     except Refused as error:
-        err.print(f"[red]error:[/] {error}")
+        note(str(error), "error:", "red")
         return 1
     except (Broken, KeyboardInterrupt) as error:
-        err.print(f"[red]stopped:[/] {error}  The server's log is {log_file(settings)}")
+        note(f"{error}  The server's log is {log_file(settings)}", "stopped:", "red")
         return 1
     finally:
         server.send_signal(signal.SIGTERM)
@@ -97,13 +98,13 @@ class Broken(Exception):
 
 
 def log_file(settings: Settings) -> Path:
-    """Where the server's own words go."""
+    """Return where the server's log goes."""
     return settings.data_dir.absolute() / "logs" / "serve.log"
 
 
 def start_server(settings: Settings) -> subprocess.Popen[bytes]:
-    """`deadheat serve` as a child."""
-    err.print(f"==> Starting the server (log: {log_file(settings)})", soft_wrap=True)
+    """Start `deadheat serve` as a child process."""
+    note(f"==> Starting the server (log: {log_file(settings)})")
     log_file(settings).parent.mkdir(parents=True, exist_ok=True)
     with log_file(settings).open("ab") as log:
         return subprocess.Popen(
@@ -117,7 +118,7 @@ def start_server(settings: Settings) -> subprocess.Popen[bytes]:
 
 
 def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settings) -> None:
-    """Until /readyz says so, for as long as the server lives: a slow machine may take minutes."""
+    """Wait until /readyz answers, as long as the server lives: a slow machine may take minutes."""
     began_at = told_at = time.monotonic()
     with Client(url) as client:
         while True:
@@ -131,7 +132,7 @@ def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settin
                 if now - told_at > PATIENCE_SECONDS:
                     told_at = now
                     waited = f"    The server is not ready after {now - began_at:.0f} s; its last word:"
-                    err.print(f"{waited} {plain(last_word(settings))}", soft_wrap=True)
+                    note(f"{waited} {last_word(settings)}")
             time.sleep(0.2)
 
 
@@ -141,21 +142,21 @@ def last_word(settings: Settings) -> str:
 
 
 def play_season(url: str, settings: Settings, matches: int) -> int:
-    """Authors, uploads, builds, a season, its matches; the season's number."""
+    """Play a season: authors, uploads, builds, matches. Returns its number."""
     organiser_token = (settings.data_dir / "organiser.token").read_text().strip()
     with ExitStack() as people:
         organiser = people.enter_context(Client(url, organiser_token))
         clients = {entrant.author: signed_in(url, entrant.author) for entrant in ENTRANTS}
         for client in clients.values():
             people.enter_context(client)
-        err.print(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots", soft_wrap=True)
+        note(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots")
         bots = [ready_bot(clients[entrant.author], entrant) for entrant in ENTRANTS]
         pairs = len(bots) * (len(bots) - 1) // 2
         games_per_pair = games_of_a_pair(matches, pairs)
         season_id = open_season(organiser, games_per_pair)
         for entrant, bot_id in zip(ENTRANTS, bots, strict=True):
             clients[entrant.author].enter(season_id, bot_id)
-        err.print(f"==> Season {season_id} is open: {url}/seasons/{season_id}", soft_wrap=True)
+        note(f"==> Season {season_id} is open: {url}/seasons/{season_id}")
         follow(organiser, season_id, pairs * games_per_pair)
     return season_id
 
@@ -167,7 +168,7 @@ def games_of_a_pair(matches: int, pairs: int) -> int:
 
 
 def open_season(organiser: Client, games_per_pair: int) -> int:
-    """A further season, open; its number."""
+    """Create and open a further season; returns its number."""
     season = {
         "game": GAME,
         "name": f"Demo {len(organiser.seasons()) + 1}",
@@ -180,7 +181,7 @@ def open_season(organiser: Client, games_per_pair: int) -> int:
 
 
 def signed_in(url: str, author: str) -> Client:
-    """The author's client; signed up the first time."""
+    """Return the author's client; the first time, sign the author up."""
     with Client(url) as client:
         try:
             client.sign_up(author, PASSWORD)
@@ -202,12 +203,12 @@ def ready_bot(client: Client, entrant: Entrant) -> int:
     if version.state != "ready":
         log = client.build_log(bot_id, version.number).log
         raise Broken(f"{entrant.bot} is broken: {version.reason}\n{log}")
-    err.print(f"    {entrant.bot} by {entrant.author}: version {version.number} is ready ({version.language})")
+    note(f"    {entrant.bot} by {entrant.author}: version {version.number} is ready ({version.language})")
     return bot_id
 
 
 def follow(client: Client, season_id: int, total: int) -> None:
-    """A progress bar until every match is done and ranked."""
+    """Show a progress bar until every match is done and ranked."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("matches", total=total)
@@ -219,7 +220,7 @@ def follow(client: Client, season_id: int, total: int) -> None:
             elif time.monotonic() - moved_at > STALL_SECONDS:
                 raise Broken(f"nothing was finished for {STALL_SECONDS} s. {told}")
             elif time.monotonic() - moved_at > PATIENCE_SECONDS and not told and (told := why_not_judged(client)):
-                err.print(f"[red]{told}[/]", soft_wrap=True)
+                note(told)
             progress.update(task, completed=finished)
             time.sleep(0.5)
 
@@ -231,42 +232,41 @@ def why_not_judged(client: Client) -> str:
         return ""
     reasons = " ".join(reason for worker in workers for reason in worker.reasons)
     return (
-        f"Matches wait: this machine is not fit to judge. {plain(reasons)} `deadheat check-host` says how to mend it; "
+        f"Matches wait: this machine is not fit to judge. {reasons} `deadheat check-host` says how to mend it; "
         "DEADHEAT_JUDGE_UNFIT=true lets it judge all the same."
     )
 
 
 def ranked(board: Leaderboard, finished: int) -> bool:
-    """Whether the ranking has heard of every match."""
+    """Whether the ranking covers every match."""
     totals = board.totals
     return totals is not None and totals.matches + totals.abandoned >= finished
 
 
 def show(url: str, season_id: int) -> Leaderboard:
-    """Print what everybody came for."""
+    """Print the leaderboard and what was played."""
     with Client(url) as client:
         board = client.leaderboard(season_id)
     totals = board.totals
     assert totals is not None, "every match is ranked"
-    out.print(standings_table(board))
     seats = 2 * totals.matches
     rate = 100 * totals.timeouts / seats if seats else 0.0
-    out.print(
+    say(
+        standings_table(board),
         f"{totals.matches} matches; timeouts {totals.timeouts} of {seats} seats ({rate:.2f} %), "
         f"other faults {totals.other_faults}; {totals.voids} attempts void, {totals.abandoned} abandoned.",
-        soft_wrap=True,
+        f"The page: {url}/seasons/{season_id}   Metrics: {url}/metrics",
     )
-    out.print(f"The page: {url}/seasons/{season_id}   Metrics: {url}/metrics", soft_wrap=True)
     return board
 
 
 def summary(board: Leaderboard, url: str, seconds: float) -> dict[str, Any]:
-    """The run as one JSON object."""
+    """Return the run as one JSON object."""
     assert board.totals is not None
     return {
         "matches": board.totals.matches,
         "voids": board.totals.voids,
-        "leaderboard": board.said["rows"],
+        "leaderboard": list(map(as_object, board.rows)),
         "url": url,
         "seconds": round(seconds, 1),
     }

@@ -1,53 +1,92 @@
-"""`deadheat doctor`: is this deployment well, and if not, what is to be done?"""
+"""`deadheat doctor`, `check-host`: is a deployment well, is a machine fit to judge, and if not, what is to be done?"""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from pydantic import ValidationError
+from rich.text import Text
 
-from cli.console import fail, out, plain
+from cli.console import fail, note
 from cli.operator.checkup import Role, Verdict, look
+from cli.output import Output, says
 from league.config import Settings
 
-COLOURS = {Verdict.GOOD: "green", Verdict.REMARK: "magenta", Verdict.WRONG: "red"}
+if TYPE_CHECKING:
+    from sandbox.fitness import Report
+    from workers.context import Context
+
+COLOURS = {"good": "green", "remark": "magenta", "unfit": "red", "wrong": "red"}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command()(doctor)
+def finding_lines(verdict: str, text: str, cure: str) -> Iterator[Text]:
+    """Say how something was found, and how to mend it."""
+    yield Text.assemble((f"{verdict:>6}", COLOURS[verdict]), f"  {text}")
+    if cure and verdict != Verdict.GOOD:
+        yield Text(f"        mend: {cure}")
 
 
+@says
 def doctor(
     role: Annotated[Role, typer.Option(help="What this machine is to do: looks only at what that needs.")] = Role.ALL,
-    as_json: Annotated[bool, typer.Option("--json", help="Each finding as one line of JSON.")] = False,
-) -> None:
+) -> Iterator[Output]:
     """Look at everything that a deployment needs, and say how to mend what is wrong; exit code 1 if something is."""
     try:
         settings = Settings()
     except ValidationError as error:
-        fail(
-            "; ".join(
-                f"DEADHEAT_{str(found['loc'][0]).upper()}: {found['msg']}" if found["loc"] else found["msg"]
-                for found in error.errors()
-            )
-        )
+        names = (f"DEADHEAT_{str(found['loc'][0]).upper()}: " if found["loc"] else "" for found in error.errors())
+        fail("; ".join(name + found["msg"] for name, found in zip(names, error.errors(), strict=True)))
     count = wrong = 0
     for finding in look(settings, role):
         count += 1
         wrong += finding.verdict is Verdict.WRONG
-        if as_json:
-            print(json.dumps(asdict(finding)), flush=True)
-            continue
-        colour = COLOURS[finding.verdict]
-        out.print(f"[{colour}]{finding.verdict:>6}[/]  {finding.about}: {plain(finding.text)}", soft_wrap=True)
-        if finding.cure and finding.verdict is not Verdict.GOOD:
-            out.print(f"        mend: {plain(finding.cure)}", soft_wrap=True)
-    if not as_json:
-        said = "nothing is wrong" if not wrong else f"[red]{wrong} {'is' if wrong == 1 else 'are'} WRONG[/]"
-        out.print(f"{count} things looked at, {said}.")
-    if wrong:
+        yield Output(asdict(finding), finding_lines(finding.verdict, f"{finding.about}: {finding.text}", finding.cure))
+    said = Text(f"{wrong} {'is' if wrong == 1 else 'are'} WRONG", "red") if wrong else "nothing is wrong"
+    yield Output((), Text.assemble(f"{count} things looked at, ", said, "."), code=1 if wrong else 0)
+
+
+@says
+def check_host(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="As a worker does when it starts: two seconds, not ten.")
+    ] = False,
+) -> Iterator[Output]:
+    """Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot where it plays.
+
+    If this machine plays in a league and is found unfit, the league is told and gives it nothing to play.
+    """
+    from engine.core import TransportError
+    from sandbox import check
+    from workers.context import Context
+
+    context = Context(Settings())
+    try:
+        sandbox = context.sandbox
+        with context.slots.take() as cpus:
+            report = check.check_host(sandbox, cpus, check.QUICK_ROUNDS if quick else check.FULL_ROUNDS)
+    except TransportError as error:
+        fail(error.detail)
+    lines = chain.from_iterable(finding_lines(found.level, found.text, found.mend) for found in report.findings)
+    said = "This machine is fit to judge." if report.fit else Text("This machine is NOT fit to judge.", "red")
+    yield Output(report.as_dict(), chain(lines, [said]))
+    if not report.fit:
+        _end_fitness(context, report)
         raise typer.Exit(1)
+
+
+def _end_fitness(context: Context, report: Report) -> None:
+    """Tell the league that this machine may not judge, until its keeper's next check says otherwise."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from league.service.series.hosts import RECHECK_SECONDS, record_check
+
+    found = report.as_dict() | {"slots": len(context.slots.slots)}
+    try:
+        with context.database.transaction() as session:
+            record_check(session, context.host, found, report.reasons, RECHECK_SECONDS)
+    except SQLAlchemyError:
+        note("No league was told: its database does not answer, or there is none.")

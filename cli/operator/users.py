@@ -11,98 +11,79 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.console import fail, out
-from cli.server.client import AsJson, print_json
+from cli.console import fail
+from cli.output import Output, says
 from league.config import Settings
 from league.errors import LeagueError
 from league.states import Role
 
 if TYPE_CHECKING:
-    from league.database import Database
+    from sqlmodel import Session
 
 MIN_PASSWORD = 10
 
 group = typer.Typer(no_args_is_help=True, help="For operators, on the server: roles, passwords, bans.")
 
-Name = Annotated[str, typer.Argument(help="Whose.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the group."""
-    app.add_typer(group, name="user")
+Name = Annotated[str, typer.Argument(help="The user's name.")]
 
 
 @group.command()
-def role(
-    name: Name,
-    is_to_be: Annotated[Role, typer.Argument(help="What they may do from now on.")],
-    as_json: AsJson = False,
-) -> None:
+@says
+def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="What they may do from now on.")]) -> Output:
     """Make somebody an author, an organiser (runs seasons, rules), or an admin (sees the operator's page too)."""
     from league.service.rulings.operators import set_role
 
-    with _league() as database, database.transaction() as session:
+    with _league() as session:
         person = set_role(session, name, is_to_be)
-    if as_json:
-        print_json({"name": person.name, "role": person.role.value})
-    else:
-        out.print(f"{person.name} is {person.role.value}.")
+        return Output({"name": person.name, "role": person.role.value}, f"{person.name} is {person.role.value}.")
 
 
 @group.command()
-def password(name: Name, as_json: AsJson = False) -> None:
+@says
+def password(name: Name) -> Output:
     """Give somebody another password, asked for here; it ends all their sessions and tokens."""
+    from league.service.rulings.operators import reset_password
+
     secret: str = typer.prompt("New password", hide_input=True, confirmation_prompt=True, err=True)
     if len(secret) < MIN_PASSWORD:
         fail(f"A password has at least {MIN_PASSWORD} characters.")
-    from league.service.rulings.operators import reset_password
-
-    with _league() as database, database.transaction() as session:
+    with _league() as session:
         person = reset_password(session, name, secret)
-    if as_json:
-        print_json({"name": person.name})
-    else:
-        out.print(f"{person.name} has a new password; their sessions and tokens are over.")
+        return Output({"name": person.name}, f"{person.name} has a new password; their sessions and tokens are over.")
 
 
 @group.command()
-def ban(
-    name: Name,
-    reason: Annotated[str, typer.Option(help="Everyone can read it in the audit log.")],
-    as_json: AsJson = False,
-) -> None:
+@says
+def ban(name: Name, reason: Annotated[str, typer.Option(help="Everyone can read it in the audit log.")]) -> Output:
     """End somebody's account at once: no token, session or password opens it, and their bots leave all seasons."""
     from league.service.rulings.operators import ban_by_hand
 
-    with _league() as database, database.transaction() as session:
+    with _league() as session:
         person = ban_by_hand(session, name, reason)
-    if as_json:
-        print_json({"name": person.name})
-    else:
-        out.print(f"{person.name} is banned. Results stay; bots are withdrawn from all seasons.")
+        told = f"{person.name} is banned. Results stay; bots are withdrawn from all seasons."
+        return Output({"name": person.name}, told)
 
 
 @group.command()
-def reopen(name: Name, as_json: AsJson = False) -> None:
+@says
+def reopen(name: Name) -> Output:
     """Let somebody back in whose account is closed or banned; organisers reinstate the bots."""
     from league.service.rulings.operators import reopen_by_hand
 
-    with _league() as database, database.transaction() as session:
+    with _league() as session:
         person = reopen_by_hand(session, name)
-    if as_json:
-        print_json({"name": person.name})
-    else:
-        out.print(f"{person.name} may sign in again.")
+        return Output({"name": person.name}, f"{person.name} may sign in again.")
 
 
 @contextmanager
-def _league() -> Iterator[Database]:
-    """The database that the settings name; what is wrong is said in a sentence."""
+def _league() -> Iterator[Session]:
+    """A transaction on the database that the settings name; what is wrong is said in a sentence."""
     from league.database import Database
 
     database = Database(Settings())
     try:
-        yield database
+        with database.transaction() as session:
+            yield session
     except LeagueError as error:
         fail(str(error))
     finally:

@@ -2,78 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
-import typer
-from rich import box
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
-from cli.console import out, plain, short, visible
-from cli.server.client import AsJson, Server, Token, connect, print_json
-from league.records.hosts import Workers
+from cli.console import harmless, short
+from cli.output import Column, Columns, Output, table
+from cli.server.api_client import Client
+from cli.server.client import asks
+from league.records.hosts import Worker, Workers
 
 NAME_WIDTH = 16
 STYLES = {"fit": "green", "unchecked": "magenta", "unfit": "red"}
 UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
+WORKERS: Columns[Worker] = (
+    Column("no.", lambda worker: worker.number, right=True),
+    Column("machine", lambda worker: short(worker.name, NAME_WIDTH), whole=True),
+    Column("fitness", lambda worker: harmless(worker.fitness, STYLES.get(worker.fitness, "")), whole=True),
+    Column("plays", lambda worker: "yes" if worker.judges else Text("no", "red"), whole=True),
+    Column("seen", lambda worker: _ago(worker.last_seen_at), whole=True),
+    Column("proved", lambda worker: _ago(worker.canary_at), whole=True),
+    Column("series", lambda worker: worker.series, right=True),
+    Column("voids", lambda worker: worker.voids, right=True),
+)
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command()(workers)
 
-
-def workers(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
+@asks
+def workers(client: Client) -> Output:
     """Show the machines that play, whether each is fit to judge, and why not; exit code 1 if none is given matches.
 
     The token is an organiser's, e.g. the one in data/organiser.token.
     """
-    with connect(server, token) as client:
-        found = client.workers()
-    if as_json:
-        print_json(found)
-    else:
-        _show(found)
-    if not any(worker.judges for worker in found.items):
-        raise typer.Exit(1)
+    found = client.workers()
+    return Output(found, _text(found), code=0 if any(worker.judges for worker in found.items) else 1)
 
 
-def _show(found: Workers) -> None:
-    now = datetime.now(UTC)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("no.", justify="right", no_wrap=True)
-    for heading in ("machine", "fitness", "plays", "seen", "proved"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("series", "voids"):
-        table.add_column(heading, justify="right", no_wrap=True)
+def _text(found: Workers) -> Iterator[RenderableType]:
+    yield table(found.items, WORKERS)
     for worker in found.items:
-        table.add_row(
-            str(worker.number),
-            plain(short(worker.name, NAME_WIDTH)),
-            Text(visible(worker.fitness), style=STYLES.get(worker.fitness, "")),
-            "yes" if worker.judges else Text("no", style="red"),
-            _ago(now, worker.last_seen_at),
-            _ago(now, worker.canary_at),
-            str(worker.series),
-            str(worker.voids),
-        )
-    out.print(table)
-    for worker in found.items:
-        for reason in worker.reasons:
-            out.print(f"[red]{plain(worker.name)}:[/] {plain(reason)}", soft_wrap=True)
-        for remark in worker.remarks:
-            out.print(f"{plain(worker.name)}: {plain(remark)}", soft_wrap=True)
+        yield from (Text.assemble(harmless(f"{worker.name}: ", "red"), harmless(why)) for why in worker.reasons)
+        yield from (f"{worker.name}: {remark}" for remark in worker.remarks)
     if found.judge_unfit:
-        out.print("[red]Unfit machines judge all the same[/] (DEADHEAT_JUDGE_UNFIT); each of their attempts says so.")
+        rest = " (DEADHEAT_JUDGE_UNFIT); each of their attempts says so."
+        yield Text.assemble(("Unfit machines judge all the same", "red"), rest)
     elif not any(worker.judges for worker in found.items):
-        out.print(
-            "[red]No machine is fit to judge: matches wait.[/] `deadheat check-host` on it says how to mend that."
-        )
+        rest = " `deadheat check-host` on it says how to mend that."
+        yield Text.assemble(("No machine is fit to judge: matches wait.", "red"), rest)
 
 
-def _ago(now: datetime, instant: datetime | None) -> str:
+def _ago(instant: datetime | None) -> str:
     if instant is None:
         return "never"
-    seconds = max(0, int((now - instant).total_seconds()))
+    seconds = max(0, int((datetime.now(UTC) - instant).total_seconds()))
     size, unit = next(((size, unit) for size, unit in UNITS if seconds >= size), (1, "s"))
     return f"{seconds // size} {unit} ago"

@@ -1,344 +1,189 @@
-"""An organiser's hands, an author's appeals, and the audit log, over a server's HTTP API."""
+"""`deadheat organise`: results, entries, held matches, appeals and announcements in an organiser's hands."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping
+from typing import Annotated
 
 import typer
+from rich.console import RenderableType
+from rich.text import Text
 
 from cli.author.entering import find_entry
 from cli.author.matches import tried
-from cli.console import err, fail, out, plain, quoted
-from cli.server.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
+from cli.console import harmless, quoted
+from cli.output import Output, listed
+from cli.server.api_client import Client
+from cli.server.client import asks
 from cli.server.follow import result
-from engine.figures import counted, seat_number
-from league.records.rulings import Appeal, AuditRecord
+from engine.figures import counted
+from league.records.matches import MatchDetail
+from league.records.rulings import Appeal
 from league.states import AppealState
-from league.verification.chain import GENESIS, record_sha256
-from league.words import Exported, Remedy
+from league.words import Remedy
 
 Match = Annotated[int, typer.Argument(help="The match's number.", min=1)]
 Season = Annotated[int, typer.Argument(help="The season's number.", min=1)]
 Bot = Annotated[str, typer.Argument(metavar="BOT", help="The bot, by name (NAME, AUTHOR/NAME) or number.")]
-Why = Annotated[str, typer.Option("--reason", help="Why; everyone can read it in the audit log.")]
+Why = Annotated[str, typer.Option("--reason", help="The reason; everyone can read it in the audit log.")]
 
-AUDIT_LINES = 100
-
-REPLAYS = {True: "it replays", False: "[red]it does not replay[/]", None: "it could not be re-simulated"}
+REPLAYS: Mapping[bool | None, str | tuple[str, str]] = {
+    True: "it replays",
+    False: ("it does not replay", "red"),
+    None: "it could not be re-simulated",
+}
 
 group = typer.Typer(no_args_is_help=True, help="For organisers: results, entries, appeals, announcements.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs."""
-    app.add_typer(group, name="organise")
-    app.command()(appeal)
-    app.command()(audit)
-    app.command()(export)
-
-
 @group.command()
-def void(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
+@asks
+def void(client: Client, match: Match, reason: Why) -> Output:
     """Take a finished match out of the log of results; the ranking follows."""
-    with connect(server, token) as client:
-        made = client.rule_on_match(match, "void", reason)
-    sentence = f"Match {match} does not count any more. `restore` takes it back."
-    if not made.changed:
-        sentence = f"Match {match} was void already; nothing was changed. `deadheat matches {match}` says why."
-    _done(as_json, made.said, sentence)
+    made = client.rule_on_match(match, "void", reason)
+    if made.changed:
+        return Output(made, f"Match {match} does not count any more. `restore` takes it back.")
+    return Output(made, f"Match {match} was void already; nothing was changed. `deadheat matches {match}` says why.")
 
 
 @group.command()
-def restore(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
+@asks
+def restore(client: Client, match: Match, reason: Why) -> Output:
     """Let a voided match count again."""
-    with connect(server, token) as client:
-        made = client.rule_on_match(match, "restore", reason)
-    sentence = f"Match {match} counts again." if made.changed else f"Match {match} was not voided; nothing was changed."
-    _done(as_json, made.said, sentence)
+    made = client.rule_on_match(match, "restore", reason)
+    return Output(made, f"Match {match} {'counts again' if made.changed else 'was not voided; nothing was changed'}.")
 
 
 @group.command()
-def rejudge(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Play a match again, same versions and seats, other dice: one that is then void, or one we failed to play."""
-    with connect(server, token) as client:
-        again = client.rejudge(match, reason)
-    sentence = f"Match {match} does not count; match {again.match_id} is played in its place."
-    _done(as_json, again.said, sentence)
+@asks
+def rejudge(client: Client, match: Match, reason: Why) -> Output:
+    """Play a match again: same versions and seats, other dice. One that was played is then void."""
+    made = client.rejudge(match, reason)
+    return Output(made, f"Match {match} does not count; match {made.match_id} is played in its place.")
 
 
 @group.command()
-def held(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Matches at which we failed so often that you are to decide: `rejudge`, `decide` or `leave`."""
-    with connect(server, token) as client:
-        found = client.held()
-    if as_json:
-        print_json_lines(iter(found))
-        return
-    for match in found:
-        out.print(f"[bold]Match {match.id}[/] of season {match.season_id}: {plain(result(match))}", soft_wrap=True)
-        for attempt in match.attempts:
-            out.print(f"  {plain(tried(attempt))}", soft_wrap=True)
-    if not found:
-        out.print("No match.")
+@asks
+def held(client: Client) -> Output:
+    """List the matches that failed so often by our doing that you decide: `rejudge`, `decide` or `leave`."""
+
+    def lines(match: MatchDetail) -> Iterator[RenderableType]:
+        yield Text.assemble((f"Match {match.id}", "bold"), f" of season {match.season_id}: ", harmless(result(match)))
+        yield from (f"  {tried(attempt)}" for attempt in match.attempts)
+
+    return listed(client.held(), lines, "No match.")
 
 
 @group.command()
+@asks
 def decide(
+    client: Client,
     match: Match,
     reason: Why,
-    seat: Annotated[int, typer.Option(help="Who has lost it, as the match's page counts seats.", min=1)],
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
-    """A match that is held is lost by a seat, as by a forfeit."""
-    with connect(server, token) as client:
-        client.decide(match, seat - 1, reason)
-    _done(as_json, {"match_id": match, "seat": seat - 1}, f"Match {match} is lost by seat {seat}.")
+    seat: Annotated[int, typer.Option(help="The seat that loses, as the match's page counts seats.", min=1)],
+) -> Output:
+    """Let a seat lose a held match, as by a forfeit."""
+    client.decide(match, seat - 1, reason)
+    return Output({"match_id": match, "seat": seat - 1}, f"Match {match} is lost by seat {seat}.")
 
 
 @group.command()
-def leave(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """A match that is held is not played, and counts for nobody."""
-    with connect(server, token) as client:
-        client.leave(match, reason)
-    _done(as_json, {"match_id": match}, f"Match {match} is not played.")
+@asks
+def leave(client: Client, match: Match, reason: Why) -> Output:
+    """Leave a held match unplayed; it counts for nobody."""
+    client.leave(match, reason)
+    return Output({"match_id": match}, f"Match {match} is not played.")
 
 
-def _rule_on_entry(
-    verb: str, told: str, season: int, bot: str, reason: str, server: str, token: str, as_json: bool
-) -> None:
-    """Carry out one of the API's verbs on an entry. `told`: how a sentence about the bot goes on."""
-    with connect(server, token) as client:
-        entry = find_entry(client, season, bot)
-        client.change_entry(season, entry.bot_id, verb, {"reason": reason})
-    sentence = f"{plain(entry.bot)} {told}"
-    _done(as_json, {"season_id": season, "bot_id": entry.bot_id}, sentence)
+def _rule_on_entry(client: Client, verb: str, season: int, bot: str, reason: str, now: str) -> Output:
+    """Carry out one of the API's verbs on an entry; `now` completes a sentence about the bot."""
+    entry = find_entry(client, season, bot)
+    client.change_entry(season, entry.bot_id, verb, {"reason": reason})
+    return Output({"season_id": season, "bot_id": entry.bot_id}, f"{entry.bot} {now}")
 
 
 @group.command()
-def disqualify(
-    season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
-) -> None:
-    """A bot gets no new matches in a season, and none of its matches counts."""
-    told = f"is disqualified in season {season}. `reinstate` takes it back."
-    _rule_on_entry("disqualify", told, season, bot, reason, server, token, as_json)
+@asks
+def disqualify(client: Client, season: Season, bot: Bot, reason: Why) -> Output:
+    """Give a bot no new matches in a season, and count none of those that it played."""
+    now = f"is disqualified in season {season}. `reinstate` takes it back."
+    return _rule_on_entry(client, "disqualify", season, bot, reason, now)
 
 
 @group.command(name="withdraw")
-def take_out(
-    season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
-) -> None:
-    """A bot gets no more matches in a season, not even those that wait; what it played counts."""
-    told = f"is out of season {season}, and its matches count. `reinstate` takes it back."
-    _rule_on_entry("withdraw", told, season, bot, reason, server, token, as_json)
+@asks
+def take_out(client: Client, season: Season, bot: Bot, reason: Why) -> Output:
+    """Give a bot no more matches in a season, not even those that wait. What it played counts."""
+    now = f"is out of season {season}, and its matches count. `reinstate` takes it back."
+    return _rule_on_entry(client, "withdraw", season, bot, reason, now)
 
 
 @group.command()
-def reinstate(
-    season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
-) -> None:
-    """Take a disqualification (or a withdrawal) back."""
-    told = f"takes part in season {season} again."
-    _rule_on_entry("reinstate", told, season, bot, reason, server, token, as_json)
+@asks
+def reinstate(client: Client, season: Season, bot: Bot, reason: Why) -> Output:
+    """Take a disqualification or a withdrawal back."""
+    return _rule_on_entry(client, "reinstate", season, bot, reason, f"takes part in season {season} again.")
 
 
 @group.command()
+@asks
 def announce(
-    title: Annotated[str, typer.Argument(help="One line.")],
-    text: Annotated[str, typer.Argument(help="The rest.")],
-    season: Annotated[int, typer.Option(help="About this season; 0: about the whole league.")] = 0,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
-    """Tell everyone."""
-    body = {"title": title, "text": text} | ({"season": season} if season else {})
-    with connect(server, token) as client:
-        made = client.announce(body)
-    sentence = f"Announcement {made.id} is up. `take-down {made.id}` removes it."
-    _done(as_json, made.said, sentence)
-
-
-@group.command(name="take-down")
-def take_down(
-    announcement: Annotated[int, typer.Argument(help="Its number.", min=1)],
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
-    """Remove an announcement."""
-    with connect(server, token) as client:
-        client.take_down(announcement)
-    _done(as_json, {"id": announcement}, f"Announcement {announcement} is gone.")
+    client: Client,
+    title: Annotated[str, typer.Argument(help="The title, one line.")],
+    text: Annotated[str, typer.Argument(help="The text.")],
+    season: Annotated[int, typer.Option(help="The season that it is about; 0: the whole league.")] = 0,
+) -> Output:
+    """Publish an announcement to everyone."""
+    made = client.announce({"title": title, "text": text} | ({"season": season} if season else {}))
+    return Output(made, f"Announcement {made.id} is up. `take-down {made.id}` removes it.")
 
 
 @group.command()
+@asks
+def take_down(
+    client: Client, announcement: Annotated[int, typer.Argument(help="The announcement's number.", min=1)]
+) -> Output:
+    """Take an announcement down again."""
+    client.take_down(announcement)
+    return Output({"id": announcement}, f"Announcement {announcement} is gone.")
+
+
+@group.command()
+@asks
 def appeals(
+    client: Client,
     season: Annotated[int, typer.Option(help="Only of this season; 0: of all.")] = 0,
     state: Annotated[AppealState | None, typer.Option(help="Only those in this state.")] = AppealState.OPEN,
     every: Annotated[bool, typer.Option("--all", help="In any state.")] = False,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
-    """What authors doubt, with what re-simulating each match found."""
-    with connect(server, token) as client:
-        found = list(client.appeals(season=season, state="" if every or state is None else state.value))
-    if as_json:
-        print_json_lines(found)
-        return
-    for number, item in enumerate(found):
-        out.print("\n" * (number > 0) + _appeal_line(item), soft_wrap=True)
-        out.print(quoted(item.text), soft_wrap=True)
-        if item.ruling:
-            out.print("  The ruling:")
-            out.print(quoted(item.ruling), soft_wrap=True)
-    if not found:
-        out.print("No appeal.")
+) -> Output:
+    """List what authors doubt, with what re-simulating each match found."""
+    found = client.appeals(season=season, state="" if every or state is None else state.value)
+    return listed(found, _appeal_lines, "No appeal.")
 
 
-def _appeal_line(item: Appeal) -> str:
-    """An appeal but for its text, which may be long."""
+def _appeal_lines(item: Appeal) -> Iterator[RenderableType]:
     findings = item.findings
-    told = [REPLAYS[findings["verified"]]]
-    told += [plain(f"{fault['bot']} {fault['fault']} at {fault['command']}") for fault in findings["faults"]]
+    facts = [Text.assemble(REPLAYS[findings["verified"]])]
+    facts += [harmless(f"{fault['bot']} {fault['fault']} at {fault['command']}") for fault in findings["faults"]]
     if voids := sum(attempt["cause"] != "played" for attempt in findings["attempts"]):
-        told.append(f"{counted(voids, 'attempt')} void")
-    head = plain(f"Appeal {item.id}, {item.state}: match {item.match_id}, by {item.bot}")
-    return f"[bold]{head}[/] ({', '.join(told)})"
+        facts.append(Text(f"{counted(voids, 'attempt')} void"))
+    head = harmless(f"Appeal {item.id}, {item.state}: match {item.match_id}, by {item.bot}", "bold")
+    yield Text.assemble(head, " (", Text(", ").join(facts), ")")
+    yield quoted(item.text)
+    if item.ruling:
+        yield "  The ruling:"
+        yield quoted(item.ruling)
 
 
 @group.command()
+@asks
 def rule(
+    client: Client,
     appeal: Annotated[int, typer.Argument(help="The appeal's number.", min=1)],
     reason: Why,
     uphold: Annotated[bool, typer.Option("--uphold/--reject", help="Whether the author is right.")],
     remedy: Annotated[Remedy, typer.Option(help="What becomes of the match if it is upheld.")] = Remedy.NONE,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
-    """Decide an appeal."""
-    body = {"uphold": uphold, "ruling": reason, "remedy": remedy.value}
-    with connect(server, token) as client:
-        made = client.rule(appeal, body)
-    sentence = f"Appeal {appeal} about match {made.match_id} is {plain(made.state)}."
-    _done(as_json, made.said, sentence)
-
-
-def appeal(
-    match: Match,
-    text: Annotated[str, typer.Argument(help="What is wrong with it, in your words.")],
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
-    """Doubt a finished match of your bot: it is re-simulated at once, and an organiser rules."""
-    with connect(server, token) as client:
-        made = client.appeal(match, text)
-    if as_json:
-        print_json(made)
-        return
-    findings = made.findings
-    out.print(f"Appeal {made.id} is open.")
-    if findings["verified"]:
-        out.print(f"Re-simulated: rules, dice and result agree at all {findings['exchanges']} exchanges.")
-    else:
-        lead = (
-            "It could not be re-simulated:"
-            if findings["verified"] is None
-            else "[red]The transcript does not replay:[/]"
-        )
-        out.print(f"{lead} {plain(findings['problem'])}", soft_wrap=True)
-    for fault in findings["faults"]:
-        why = plain(f"({fault['bot']}): {fault['why'] or fault['fault']}")
-        out.print(f"  seat {seat_number(fault['seat'])} {why}", soft_wrap=True)
-
-
-def audit(
-    subject: Annotated[str, typer.Argument(help="Only about this, e.g. match/5.")] = "",
-    check: Annotated[bool, typer.Option("--check", help="Read the whole log and recompute its chain.")] = False,
-    head: Annotated[str, typer.Option(help="With --check: a record's SHA-256 that you noted; it must be there.")] = "",
-    server: Server = "",
-    as_json: AsJson = False,
-) -> None:
-    """Who decided what and why; everyone may read it, and check that nothing was changed since."""
-    with visit(server) as client:
-        if check:
-            _check(client.audit(oldest_first=True), head, as_json)
-            return
-        found = list(client.audit(subject, limit=AUDIT_LINES))
-    if as_json:
-        print_json_lines(found)
-        return
-    for record in found:
-        data = ", ".join(f"{key}: {value}" for key, value in json.loads(record.data).items() if value != "")
-        line = f"{record.at[:19]} {record.actor}: {record.action} {record.subject}  {data}"
-        out.print(plain(line), soft_wrap=True)
-
-
-def export(
-    season: Season,
-    table: Annotated[Exported, typer.Argument(help="What.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else to the terminal.")] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="As CSV rather than JSON Lines.")] = False,
-    server: Server = "",
-) -> None:
-    """Everything public about a season, one table at a time, as JSON Lines or CSV (docs/export.md)."""
-    with visit(server) as client:
-        pieces = client.export(season, table.value, "csv" if as_csv else "jsonl")
-        first = next(pieces, b"")  # a refusal comes before the file is made
-        try:
-            if output is None:
-                sys.stdout.buffer.writelines(chain((first,), pieces))
-                sys.stdout.buffer.flush()
-            else:
-                _save(chain((first,), pieces), output.resolve())
-        except OSError as error:
-            if output is None and isinstance(error, BrokenPipeError):
-                raise  # whoever read our output has seen enough: the command ends without a word
-            fail(f"{output or 'stdout'}: {error.strerror}")
-    if output is not None:
-        err.print(f"Written to {plain(str(output))}.", soft_wrap=True)
-
-
-def _save(pieces: Iterable[bytes], path: Path) -> None:
-    """All of it or nothing: what breaks off midway never looks like the whole."""
-    if path.exists() and not path.is_file():  # a device or a pipe, which no file must take the place of
-        with path.open("wb") as target:
-            target.writelines(pieces)
-        return
-    partial = path.with_name(f"{path.name}.part")
-    try:
-        with partial.open("wb") as target:
-            target.writelines(pieces)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _check(records: Iterator[AuditRecord], head: str, as_json: bool) -> None:
-    previous, count, seen = GENESIS, 0, not head
-    for record in records:
-        if record.prev_sha256 != previous or record.sha256 != record_sha256(record):
-            fail(f"record {record.id} does not follow from the one before: the log was changed")
-        previous = record.sha256
-        seen = seen or previous == head
-        count += 1
-    if not seen:
-        fail(f"no record has the SHA-256 {head}: the log was replaced")
-    sentence = f"{count} records, each follows from the one before. The last one's SHA-256: {previous}"
-    _done(as_json, {"records": count, "sha256": previous}, sentence)
-
-
-def _done(as_json: bool, what: Mapping[str, Any], sentence: str) -> None:
-    if as_json:
-        print_json(what)
-    else:
-        out.print(sentence, soft_wrap=True)
+) -> Output:
+    """Decide an author's appeal about a match."""
+    made = client.rule(appeal, {"uphold": uphold, "ruling": reason, "remedy": remedy.value})
+    return Output(made, f"Appeal {appeal} about match {made.match_id} is {made.state}.")

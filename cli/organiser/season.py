@@ -16,8 +16,9 @@ from rich.table import Table
 from cli.author.entering import find_entry
 from cli.author.leaderboard import standings_table
 from cli.console import err, fail, out, plain
+from cli.output import AsJson, print_json, print_json_lines
 from cli.server.api_models import Division, Season, SeasonDetail
-from cli.server.client import AsJson, Server, Token, connect, print_json, print_json_lines, visit
+from cli.server.client import Server, Token, connect, visit
 from engine.figures import counted
 from league.records.entries import Entry
 from league.states import SEASON_STEPS, SeasonState

@@ -16,9 +16,8 @@ What is believed. The server is not: an answer must have the form that the clien
 
 from __future__ import annotations
 
-import io
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any, Self, TypeVar, cast
@@ -51,8 +50,6 @@ PAGE = 100
 
 Shape = TypeVar("Shape")
 Body = Mapping[str, Any]
-Progress = Callable[[int, int], None]
-"""Called with the bytes that are through, and all of them."""
 
 
 class Refused(Exception):
@@ -124,10 +121,9 @@ class Client:
         """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: its maker's)."""
         return self._ask(Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
 
-    def upload(self, bot_id: int, filename: str, content: bytes, progress: Progress | None = None) -> Version:
+    def upload(self, bot_id: int, filename: str, content: bytes) -> Version:
         """A new version, to be built."""
-        file = _Counted(content, progress)
-        return self._ask(Version, "POST", f"/v1/bots/{bot_id}/versions", files={"file": (filename, file)})
+        return self._ask(Version, "POST", f"/v1/bots/{bot_id}/versions", files={"file": (filename, content)})
 
     def versions(self, bot_id: int) -> list[Version]:
         """The newest hundred, the newest first."""
@@ -397,20 +393,6 @@ class Client:
 
     def _no_answer(self, error: Exception) -> Refused:
         return Refused(0, "no-answer", f"{self.server} does not answer: {str(error) or type(error).__name__}")
-
-
-class _Counted(io.BytesIO):
-    """Bytes that tell how many of them were taken."""
-
-    def __init__(self, content: bytes, progress: Progress | None) -> None:
-        super().__init__(content)
-        self._total, self._progress = len(content), progress
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        piece = super().read(size)
-        if self._progress is not None:
-            self._progress(self.tell(), self._total)
-        return piece
 
 
 def _may_ask_again(method: str, error: Exception) -> bool:

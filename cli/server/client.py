@@ -9,27 +9,22 @@ now, so that the same may succeed later; 130 Ctrl-C.
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from ipaddress import ip_address
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import httpx
 import typer
 
-from cli.console import ROOT, err, fail, out
+from cli.console import INTERRUPTED, NO_ANSWER, REFUSED, ROOT, USAGE, fail, note, say
+from cli.output import Command, Verb, says
 from cli.server import profiles
 from cli.server.api_client import API, Client, Refused
-from cli.server.api_models import Answer
-from league.records import Record
 
 LOCAL_SERVER = "http://127.0.0.1:8080"
-
-REFUSED, USAGE, NO_ANSWER, INTERRUPTED = 1, 2, 3, 130
-"""Exit codes; 130 is a shell's for a command that Ctrl-C stopped."""
 
 Server = Annotated[
     str,
@@ -38,21 +33,14 @@ Server = Annotated[
 Token = Annotated[
     str, typer.Option(envvar="DEADHEAT_TOKEN", help="Access token; better in the environment, or by `deadheat login`.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON: one object, or one a line.")]
-
 
 _profile = ContextVar("profile", default=profiles.DEFAULT_PROFILE)
-
-
-def register(app: typer.Typer) -> None:
-    """Add what all verbs have."""
-    app.callback()(profile)
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
         release = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-        out.print(f"deadheat {release} (version {API} of the API)")
+        say(f"deadheat {release} (version {API} of the API)")
         raise typer.Exit
 
 
@@ -69,12 +57,12 @@ def profile(
 
 
 def profile_name() -> str:
-    """The profile in use."""
+    """Return the name of the profile in use."""
     return _profile.get()
 
 
 def logins() -> Mapping[str, profiles.Profile]:
-    """What is remembered; ends the command where that cannot be read."""
+    """Return the logins by profile; ends the command where they cannot be read."""
     try:
         return profiles.load()
     except profiles.BadProfiles as error:
@@ -90,7 +78,7 @@ def logged_in() -> bool:
 
 
 def resolved(server: str, token: str) -> tuple[str, str]:
-    """Whom to ask, and with which token ("": none)."""
+    """Return which server to ask, and with which token ("": none)."""
     login = None if server and token else logins().get(profile_name())
     server = normal(server or (login.server if login else LOCAL_SERVER))
     if not token and login and login.server == server:
@@ -131,16 +119,26 @@ def connect(server: str, token: str = "") -> Iterator[Client]:
     except Refused as error:
         refuse(error)
     except KeyboardInterrupt:
-        err.print("[magenta]stopped[/]")
+        note("stopped")
         raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager
 def visit(server: str) -> Iterator[Client]:
-    """As `connect`, for what everyone may see: no token is sent, even if there is one."""
+    """Connect for what everyone may see: no token is sent, even if there is one."""
     server, _ = resolved(server, "-")
     with connect(server, "") as client:
         yield client
+
+
+def asks(verb: Verb) -> Command:
+    """Make a function of a client a command with --server, --token and --json."""
+    return says(verb, {"server": (Server, ""), "token": (Token, "")}, connect)
+
+
+def visits(verb: Verb) -> Command:
+    """Make a function of a client a command with --server and --json, for what everyone may see."""
+    return says(verb, {"server": (Server, "")}, visit)
 
 
 def own_name(server: str, token: str) -> str:
@@ -165,14 +163,3 @@ def refuse(error: Refused) -> NoReturn:
     if error.retry_after_seconds and f" {error.retry_after_seconds} s" not in message:
         message += f" Try again in {error.retry_after_seconds} s."
     fail(message, NO_ANSWER if error.passing else REFUSED)
-
-
-def print_json(value: Record | Answer | Mapping[str, Any]) -> None:
-    """One line of JSON, ASCII only: a terminal that it ends up in is not painted by anybody's name."""
-    print(json.dumps(value if isinstance(value, Mapping) else value.said), flush=True)
-
-
-def print_json_lines(values: Iterable[Record | Answer]) -> None:
-    """One line for each."""
-    for value in values:
-        print_json(value)

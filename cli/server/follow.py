@@ -19,11 +19,13 @@ from os.path import commonprefix
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from cli.author.entering import find_bot
-from cli.console import fail, out, plain
+from cli.console import NO_ANSWER, fail, harmless, number_in
+from cli.output import Output, as_object
 from cli.server.api_client import PAGE, Client
-from cli.server.client import NO_ANSWER, AsJson, Server, Token, connect, print_json
+from cli.server.client import asks
 from engine.figures import points
 from league.records.bots import Version
 from league.records.matches import Match, SeatView
@@ -43,11 +45,6 @@ DEFAULT_TIMEOUT_S = 1800
 Timeout = Annotated[int, typer.Option("--timeout", min=1, max=30 * 86_400, help="Seconds after which to give up.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command()(watch)
-
-
 class Patience:
     """A bound on waiting; ends the command with exit code 3 when it is used up. `standing`: how things stood last."""
 
@@ -57,52 +54,42 @@ class Patience:
         self.standing = ""
 
     def pause(self, pages: int = 1) -> None:
-        """Until the next look; `pages`: what the last one asked for."""
+        """Wait for the next look; `pages` is how many the last one read."""
         left = self._until - time.monotonic()
         if left <= 0:
             fail(f"{self._sentence}. {self.standing}" if self.standing else self._sentence, NO_ANSWER)
         time.sleep(min(POLL_SECONDS * pages, left))
 
 
+@asks
 def watch(
+    client: Client,
     bot: Annotated[str, typer.Argument(help="A bot of yours by name, or anyone's by number; none: all bots.")] = "",
     season: Annotated[int, typer.Option(min=0, help="Only matches of this season; 0: of any.")] = 0,
     matches: Annotated[int, typer.Option(min=0, help="End after so many; 0: not before Ctrl-C.")] = 0,
     timeout: Timeout = 86_400,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[Output]:
     """Show matches as they end, and first what becomes of a version of yours that is being built."""
     patience = Patience(timeout, "not all matches have ended" if matches else "Ctrl-C did not come")
-    with connect(server, token) as client:
-        bot_id = find_bot(client, bot) if bot else 0
-        news = News(client, bot_id, season, newest_end(client))
-        news.look()  # what ended before is no news
-        if bot and not bot.isdigit():
-            _newest_build(client, bot_id, patience, as_json)
-        shown = 0
-        while not matches or shown < matches:
-            for match in news.look()[: matches - shown if matches else None]:
-                shown += 1
-                tell(match, bot_id, as_json)
-            if not matches or shown < matches:
-                patience.pause(news.pages)
-
-
-def _newest_build(client: Client, bot_id: int, patience: Patience, as_json: bool) -> None:
-    versions = client.versions(bot_id)
-    if not versions or versions[0].ended:
-        return
-    for version in states(client, versions[0], patience):
-        if as_json:
-            print_json({"event": "version", **version.said})
-        else:
-            out.print(state_line(version))
+    bot_id = find_bot(client, bot)
+    news = News(client, bot_id, season, newest_end(client))
+    news.look()  # what ended before is no news
+    newest = client.versions(bot_id)[:1] if bot and number_in(bot) is None else []
+    for version in newest if newest and not newest[0].ended else ():
+        for seen in states(client, version, patience):
+            yield Output({"event": "version", **as_object(seen)}, state_line(seen))
+    shown = 0
+    while True:
+        for match in news.look():
+            yield Output({"event": "match", **as_object(match)}, ending_line(match, bot_id))
+            shown += 1
+            if shown == matches:
+                return
+        patience.pause(news.pages)
 
 
 def looks(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
-    """The version now and at each look, until it is ready or broken."""
+    """Yield the version now and at each look, until it is ready or broken."""
     yield version
     while not version.ended:
         patience.pause()
@@ -111,7 +98,7 @@ def looks(client: Client, version: Version, patience: Patience) -> Iterator[Vers
 
 
 def states(client: Client, version: Version, patience: Patience) -> Iterator[Version]:
-    """The version now and whenever its state changes, until it is ready or broken."""
+    """Yield the version now and whenever its state changes, until it is ready or broken."""
     told = None
     for seen in looks(client, version, patience):
         if told is None or (seen.state, seen.attempt, seen.reason) != (told.state, told.attempt, told.reason):
@@ -120,7 +107,7 @@ def states(client: Client, version: Version, patience: Patience) -> Iterator[Ver
 
 
 def wait_for_build(client: Client, version: Version) -> Version:
-    """The version once it is ready or broken."""
+    """Return the version once it is ready or broken."""
     for seen in looks(client, version, Patience(DEFAULT_TIMEOUT_S, f"version {version.number} is not built")):
         version = seen
     return version
@@ -147,7 +134,7 @@ RECOGNISED = 200
 
 
 def grown(before: str, now: str) -> str:
-    """What has been added to a text of which the middle, or the beginning, may have been left out meanwhile."""
+    """Return what was added to a text whose beginning or middle may have been left out meanwhile."""
     if now.startswith(before):
         return now[len(before) :]
     end = before[-RECOGNISED:]
@@ -158,11 +145,11 @@ def grown(before: str, now: str) -> str:
 
 
 def state_line(version: Version) -> str:
-    """What becomes of a version, in a line."""
+    """Say in a line what becomes of a version."""
     words = {"uploaded": "waits to be built", "building": "is built and tried", "ready": "is ready"}
     again = f", attempt {version.attempt}" if version.attempt > 1 and not version.ended else ""
     reason = f": {version.reason}" if version.reason else ""
-    return plain(f"Version {version.number} {words.get(version.state, f'is {version.state}')}{again}{reason}")
+    return f"Version {version.number} {words.get(version.state, f'is {version.state}')}{again}{reason}"
 
 
 def newest_end(client: Client) -> datetime:
@@ -186,7 +173,7 @@ class News:
     pages: int = 1
 
     def look(self) -> list[Match]:
-        """In the order in which they ended."""
+        """Return the matches in the order in which they ended."""
         from_here = self.since - OVERLAP
         listed = list(self.client.matches(season=self.season_id, bot=self.bot_id, finished_since=from_here))
         self.pages = max(1, math.ceil(len(listed) / PAGE))
@@ -198,14 +185,11 @@ class News:
         return [match for _, _, match in sorted(found, key=lambda one: one[:2])]
 
 
-def tell(match: Match, bot_id: int, as_json: bool, version: int | None = None) -> None:
-    """One match that ended, to stdout, as it was for that bot (or that version of it)."""
-    if as_json:
-        print_json({"event": "match", **match.said})
-    else:
-        word = verdict(match, bot_id, version)
-        colour = {"won": "green", "lost": "red"}.get(word, "magenta")
-        out.print(f"Match {match.id} [{colour}]{plain(word)}[/]: {plain(result(match))}", soft_wrap=True)
+def ending_line(match: Match, bot_id: int, version: int | None = None) -> Text:
+    """One match that ended, as it was for that bot (or that version of it)."""
+    word = verdict(match, bot_id, version)
+    shown = harmless(word, {"won": "green", "lost": "red"}.get(word, "magenta"))
+    return Text.assemble(f"Match {match.id} ", shown, ": ", harmless(result(match)))
 
 
 def own_seats(match: Match, bot_id: int, version: int | None = None) -> list[SeatView]:

@@ -9,20 +9,18 @@ from typing import Annotated
 
 import typer
 
-from cli.console import err, fail, out, plain
+from cli.console import NO_ANSWER, USAGE, fail, note
+from cli.output import Output, as_object, says
 from cli.server import profiles
 from cli.server.api_client import Client, Refused
 from cli.server.client import (
     LOCAL_SERVER,
-    NO_ANSWER,
-    USAGE,
-    AsJson,
     Server,
     Token,
+    asks,
     connect,
     logins,
     normal,
-    print_json,
     private,
     profile_name,
     resolved,
@@ -31,13 +29,7 @@ from cli.server.client import (
 MAX_PASSWORD = 256
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs."""
-    app.command()(login)
-    app.command()(logout)
-    app.command()(whoami)
-
-
+@says
 def login(
     name: Annotated[str, typer.Argument(help="Your name there; asked for if left out.")] = "",
     sign_up: Annotated[bool, typer.Option("--sign-up", help="Make the account first.")] = False,
@@ -48,8 +40,7 @@ def login(
     ] = False,
     server: Server = "",
     token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Output:
     """Get an access token by name and password and remember it (with --token: remember that one).
 
     It is kept where this platform keeps settings, readable for you alone; a token that was kept before is revoked.
@@ -60,45 +51,32 @@ def login(
         what = "token" if token else "password"
         cure = "use its https:// address (or --insecure, if it has none)"
         fail(f"your {what} would go to {server} in clear: {cure}", USAGE)
-    if token:
-        kept = _known(server, token)
-    else:
-        kept = _issued(server, name, sign_up, code, password_stdin)
+    kept = _known(server, token) if token else _issued(server, name, sign_up, code, password_stdin)
     _keep(kept)
     if old and old.server == server and old.token != kept.token:
         _revoke(old)
-    if as_json:
-        print_json({"server": server, "name": kept.name, "profile": profile_name()})
-    else:
-        out.print(f"You are {plain(kept.name)} at {plain(server)}.", soft_wrap=True)
+    answer = {"server": server, "name": kept.name, "profile": profile_name()}
+    return Output(answer, f"You are {kept.name} at {server}.")
 
 
-def logout(as_json: AsJson = False) -> None:
+@says
+def logout() -> Output:
     """Forget the login, and revoke its token; exit code 3 if the server could not be told."""
     old = logins().get(profile_name()) or fail("you are not logged in")
     _keep(None)
     told = _revoke(old)
-    if as_json:
-        print_json({"server": old.server, "name": old.name, "revoked": told})
-    elif told:
-        out.print(f"You are logged out of {plain(old.server)}.", soft_wrap=True)
     if not told:
-        err.print(
-            f"[magenta]Forgotten here,[/] but {plain(old.server)} did not revoke the token: it lives until it expires.",
-            soft_wrap=True,
-        )
-        raise typer.Exit(NO_ANSWER)
+        note(f"but {old.server} did not revoke the token: it lives until it expires.", "Forgotten here,")
+    answer = {"server": old.server, "name": old.name, "revoked": told}
+    return Output(answer, f"You are logged out of {old.server}.") if told else Output(answer, code=NO_ANSWER)
 
 
-def whoami(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Whom the server takes you for."""
-    with connect(server, token) as client:
-        person = client.me()
-        asked = client.server
-    if as_json:
-        print_json({"server": asked, **person.said})
-    else:
-        out.print(f"{plain(person.name)} ({plain(person.role)}) at {plain(asked)}", soft_wrap=True)
+@asks
+def whoami(client: Client) -> Output:
+    """Show whom the server takes you for."""
+    person = client.me()
+    answer = {"server": client.server, **as_object(person)}
+    return Output(answer, f"{person.name} ({person.role}) at {client.server}")
 
 
 def _known(server: str, token: str) -> profiles.Profile:

@@ -19,7 +19,7 @@ MAX_BYTES = 1024 * 1024
 
 
 class Profile(BaseModel):
-    """One login."""
+    """One login at a server."""
 
     model_config = ConfigDict(frozen=True)
 

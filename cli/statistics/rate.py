@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Iterator
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from pydantic import TypeAdapter
-from rich import box
-from rich.table import Table
+from rich.console import RenderableType
 
 from cli.author.leaderboard import standings_table
-from cli.console import fail, out, plain, short
+from cli.console import USAGE, cannot, fail, short
+from cli.output import Column, Columns, Output, says, table
 from cli.server.client import visit
 from cli.statistics.recount import dice_of, recount_of
 from engine.figures import counted
@@ -27,7 +26,7 @@ from league.records.rankings import Leaderboard
 if TYPE_CHECKING:
     from sqlmodel import Session
 
-    from league.ratings import Log, RatingConfig, RatingTable
+    from league.ratings import Log, Rating, RatingConfig, RatingTable
     from league.verification.comparison import Recount
     from league.verification.fairness import DiceCheck
 
@@ -40,6 +39,7 @@ PriorSd = Annotated[
 ]
 
 
+@says
 def rate(
     file: File = None,
     prior_sd: PriorSd = "350",
@@ -56,25 +56,23 @@ def rate(
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare with the season's ranking and dice.")] = False,
     server: Annotated[str | None, typer.Option(help="Check this server's ranking, from what it exports.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
-) -> None:
+) -> Output:
     """Rate a log of games, each a line {"players": [...], "ranks": [...]}; matches that share dice name a "group".
 
     With --season --check the newest ranking and, once the season is over, all seeds are made again: on the server's
     machine from its database, anywhere from what a --server exports; exit code 1 if anything differs.
     """
     if (file is None) == (season is None):
-        fail("give either a file or --season", 2)
+        fail("give either a file or --season", USAGE)
     if check and season is None:
-        fail("--check compares a season's ranking: it needs --season", 2)
+        fail("--check compares a season's ranking: it needs --season", USAGE)
     if server is not None and not check:
-        fail("--server is for --check", 2)
+        fail("--server is for --check", USAGE)
     if file is not None:
-        _show(_rated(_log(file), _config(prior_sd, ranks)), as_json)
-    elif season is not None and check:
-        _check(season, server, as_json)
-    elif season is not None:
-        _show_season(season, as_json)
+        rated = _rated(_log(file), _config(prior_sd, ranks))
+        return Output(report(rated), _rating_lines(rated))
+    assert season is not None
+    return _checked(season, server) if check else _season(season)
 
 
 def _config(prior_sd: str, ranks: str) -> RatingConfig:
@@ -88,7 +86,7 @@ def _config(prior_sd: str, ranks: str) -> RatingConfig:
     except ValueError:
         sd_elo = math.nan
     if not 0 < sd_elo <= MOST_SD_ELO:
-        fail(f"--prior-sd is a number above 0 and at most {MOST_SD_ELO:g}, or none", 2)
+        fail(f"--prior-sd is a number above 0 and at most {MOST_SD_ELO:g}, or none", USAGE)
     return RatingConfig(prior_sd_elo=sd_elo, ranks=Ranks(ranks))
 
 
@@ -101,9 +99,9 @@ def _log(file: Path) -> Log:
         with file.open("rb") as lines:
             return read(lines)
     except OSError as error:
-        fail(f"cannot read {file}: {error.strerror}", 2)
+        cannot(f"read {file}", error, USAGE)
     except BadLine as error:
-        fail(f"{file}, {error}", 2)
+        fail(f"{file}, {error}", USAGE)
 
 
 def _rated(log: Log, config: RatingConfig) -> RatingTable:
@@ -116,51 +114,17 @@ def _rated(log: Log, config: RatingConfig) -> RatingTable:
         fail(
             "without a prior these games determine no ratings: some players never lost to the rest, or never met them; "
             "give --prior-sd a number",
-            2,
+            USAGE,
         )
-
-
-def _show(table: RatingTable, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(report(table)))
-        return
-    if not table.entries:
-        out.print("There are no games.")
-        return
-    out.print(_standings(table))
-    for sentence in _beside(table):
-        out.print(sentence, soft_wrap=True)
 
 
 def report(table: RatingTable) -> dict[str, Any]:
-    """A table as JSON has it."""
+    """Return a table of ratings as JSON has it."""
     from league.ratings.quality import PAIR_TABLE_PLAYERS
 
-    entries = []
-    for entry in table.entries:
-        place = entry.place
-        assert place is not None, "everybody is ranked"
-        entries.append(
-            {
-                "player": entry.player,
-                "elo": entry.elo,
-                "se": entry.se,
-                "ci95": [entry.low, entry.high],
-                "rank": place.rank,
-                "rank_low": place.low,
-                "rank_high": place.high,
-                "gap_elo": place.gap_elo,
-                "gap_se": place.gap_se,
-                "plackett_luce": entry.plackett_luce,
-                "games": entry.games,
-                "wins": entry.wins,
-                "draws": entry.draws,
-                "losses": entry.losses,
-            }
-        )
     first = [entry.player for entry in table.entries[:PAIR_TABLE_PLAYERS]]
     return {
-        "entries": entries,
+        "entries": [_entry(entry) for entry in table.entries],
         "games": table.log.games,
         "log_sha256": table.log.sha256,
         "config": table.config.as_json(),
@@ -170,78 +134,72 @@ def report(table: RatingTable) -> dict[str, Any]:
     }
 
 
-def _standings(table: RatingTable) -> Table:
-    second = any(entry.plackett_luce is not None for entry in table.entries)
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("#", "places", "player", "rating", "games", "W / D / L", *(["PL"] if second else [])):
-        shown.add_column(heading, justify="left" if heading == "player" else "right", no_wrap=True)
-    ranks = [entry.place.rank for entry in table.entries if entry.place]
-    for entry in table.entries:
-        place = entry.place
-        assert place is not None, "everybody is ranked"
-        shown.add_row(
-            f"{place.rank}{'=' if ranks.count(place.rank) > 1 else ''}",
-            f"{place.low}-{place.high}" if place.low < place.high else f"{place.low}",
-            plain(short(entry.player, NAME_WIDTH)),
-            f"{entry.elo:.0f} ± {(entry.high - entry.low) / 2:.0f}",
-            str(entry.games),
-            f"{entry.wins} / {entry.draws} / {entry.losses}",
-            *([f"{entry.plackett_luce:.0f}"] if second else []),
-        )
-    return shown
+def _entry(entry: Rating) -> dict[str, Any]:
+    facts = asdict(entry)
+    interval, place = [facts.pop("low"), facts.pop("high")], facts.pop("place")
+    ranks = {"rank": place["rank"], "rank_low": place["low"], "rank_high": place["high"]}
+    return facts | ranks | {"ci95": interval, "gap_elo": place["gap_elo"], "gap_se": place["gap_se"]}
 
 
-def _beside(table: RatingTable) -> list[str]:
-    beside = sentences(asdict(table.fit()), [asdict(effect) for effect in table.seats()])
-    tallied = tally(table.config.as_json(), (entry.plackett_luce for entry in table.entries))
-    return [
-        *([tallied] if tallied else []),
-        f"{counted(table.log.games, 'game')}, log {table.log.sha256[:16]}",
-        *beside,
-    ]
+def _rating_lines(rated: RatingTable) -> Iterator[RenderableType]:
+    found = report(rated)
+    entries = found["entries"]
+    if not entries:
+        yield "There are no games."
+        return
+    ranks = [entry["rank"] for entry in entries]
+    second = [entry["plackett_luce"] for entry in entries]
+    columns: Columns[dict[str, Any]] = (
+        Column("#", lambda row: f"{row['rank']}{'=' if ranks.count(row['rank']) > 1 else ''}", right=True),
+        Column("places", _places, right=True),
+        Column("player", lambda row: short(row["player"], NAME_WIDTH), whole=True),
+        Column("rating", lambda row: f"{row['elo']:.0f} ± {(row['ci95'][1] - row['ci95'][0]) / 2:.0f}", right=True),
+        Column("games", lambda row: row["games"], right=True),
+        Column("W / D / L", lambda row: f"{row['wins']} / {row['draws']} / {row['losses']}", right=True),
+    )
+    if any(rating is not None for rating in second):
+        columns += (Column("PL", lambda row: f"{row['plackett_luce']:.0f}", right=True),)
+    yield table(entries, columns)
+    if tallied := tally(found["config"], second):
+        yield tallied
+    yield f"{counted(found['games'], 'game')}, log {found['log_sha256'][:16]}"
+    yield from sentences(found["fit"], found["seats"])
 
 
-def _show_season(season_id: int, as_json: bool) -> None:
+def _places(row: dict[str, Any]) -> str:
+    low, high = row["rank_low"], row["rank_high"]
+    return f"{low}-{high}" if low < high else f"{low}"
+
+
+def _season(season_id: int) -> Output:
     """What the season's log gives now, computed here and not stored."""
     from league.service.rankings.ranking import ranking
 
     with _reading(season_id) as session:
         found = ranking(session, season_id)
     board = {"season_id": season_id, "log_sha256": found.log_sha256, "config": found.config, **found.standings}
-    if as_json:
-        print(json.dumps(board))
-        return
+    games = f"{counted(board['totals']['rated'], 'game')}, log {found.log_sha256[:16]}"
     unsaved = {"snapshot_id": None, "final": False, "created_at": None}
-    out.print(standings_table(TypeAdapter(Leaderboard).validate_python(board | unsaved)))
-    out.print(f"{counted(board['totals']['rated'], 'game')}, log {found.log_sha256[:16]}")
-    for sentence in sentences(board["fit"], board["seats"]):
-        out.print(sentence, soft_wrap=True)
+    shown = standings_table(TypeAdapter(Leaderboard).validate_python(board | unsaved))
+    return Output(board, [shown, games, *sentences(board["fit"], board["seats"])])
 
 
-def _check(season_id: int, server: str | None, as_json: bool) -> None:
+def _checked(season_id: int, server: str | None) -> Output:
     """Whether the stored ranking is what its configuration makes of the log, and the dice are what the season had
     committed to; ends with 1 if anything is not.
     """
     found, dice = _of_database(season_id) if server is None else _of_server(server, season_id)
-    games = counted(found.games, "game")
-    if as_json:
-        print(json.dumps(asdict(found) | {"dice": asdict(dice)}))
-    elif found.snapshot_id is None:
-        out.print(f"Season {season_id} has no ranking yet.")
+    ranking, log = f"Ranking {found.snapshot_id} of season {season_id}", f"its log of {counted(found.games, 'game')}"
+    if found.snapshot_id is None:
+        lines = [f"Season {season_id} has no ranking yet."]
     elif found.same:
-        out.print(f"Ranking {found.snapshot_id} of season {season_id} is what its log of {games} gives.")
-        out.print(f"log {found.log_sha256}", soft_wrap=True)
+        lines = [f"{ranking} is what {log} gives.", f"log {found.log_sha256}"]
     else:
-        out.print(f"Ranking {found.snapshot_id} of season {season_id} is NOT what its log of {games} gives:")
-        for difference in found.differences:
-            out.print(f"  {plain(difference)}", soft_wrap=True)
-        if found.refit_due:
-            out.print("The log has changed since, and a new ranking is due.")
-    if not as_json:
-        for sentence in dice.differences or (dice.sentence,):
-            out.print(plain(sentence), soft_wrap=True)
-    if not found.same or dice.differences:
-        raise typer.Exit(1)
+        lines = [f"{ranking} is NOT what {log} gives:", *(f"  {difference}" for difference in found.differences)]
+        lines += ["The log has changed since, and a new ranking is due."] if found.refit_due else []
+    answer = asdict(found) | {"dice": asdict(dice)}
+    wrong = not found.same or dice.differences
+    return Output(answer, [*lines, *(dice.differences or (dice.sentence,))], code=1 if wrong else 0)
 
 
 def _of_database(season_id: int) -> tuple[Recount, DiceCheck]:
@@ -273,7 +231,7 @@ def _reading(season_id: int) -> Iterator[Session]:
         fail(
             f"there is no database at {file}: set DEADHEAT_DATA_DIR or DEADHEAT_DATABASE_URL as the server has it, "
             "or ask a server by --check --server URL",
-            2,
+            USAGE,
         )
     database = Database(settings)
     try:
@@ -281,8 +239,8 @@ def _reading(season_id: int) -> Iterator[Session]:
             season_info(session, season_id)
             yield session
     except NotFound as error:
-        fail(str(error), 2)
+        fail(str(error), USAGE)
     except DBAPIError as error:
-        fail(f"the database cannot be asked: {error.orig}", 2)
+        fail(f"the database cannot be asked: {error.orig}", USAGE)
     finally:
         database.close()

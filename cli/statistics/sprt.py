@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cli.console import fail, out
+from cli.console import USAGE, fail
+from cli.output import Output, says
 from engine.figures import counted
 
 if TYPE_CHECKING:
     from league.sprt import State
 
 
+@says
 def sprt(
     elo0: Annotated[float, typer.Option(help="H0: the difference is this.")],
     elo1: Annotated[float, typer.Option(help="H1: it is this.")],
@@ -24,19 +25,15 @@ def sprt(
     ] = "normalized",
     alpha: Annotated[float, typer.Option(help="Share of wrong verdicts under H0.")] = 0.05,
     beta: Annotated[float, typer.Option(help="Share of wrong verdicts under H1.")] = 0.05,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
-) -> None:
+) -> Output:
     """Say whether results so far accept H1, reject it, or call for more games."""
     from league.sprt import Model, Terms, test  # scipy takes longer to import than most verbs to run
 
     try:
         state = test(_numbers(counts), Terms(elo0, elo1, Model(model), alpha, beta))
     except ValueError as error:
-        fail(str(error), 2)
-    if as_json:
-        print(json.dumps(asdict(state)))
-    else:
-        _show(state, elo0, elo1)
+        fail(str(error), USAGE)
+    return Output(asdict(state), _lines(state, elo0, elo1))
 
 
 def _numbers(text: str) -> list[int]:
@@ -46,13 +43,13 @@ def _numbers(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _show(state: State, elo0: float, elo1: float) -> None:
+def _lines(state: State, elo0: float, elo1: float) -> list[str]:
     score = "" if state.score is None else f", score {100 * state.score:.2f} %"
     played = counted(state.games, "game")
-    out.print(f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}] after {played}{score}")
     said = {
         "accept": f"H1 is accepted: the difference is {elo1:g} rather than {elo0:g} Elo.",
         "reject": f"H1 is rejected: the difference is {elo0:g} rather than {elo1:g} Elo.",
         "continue": "Undecided: more games are needed.",
     }
-    out.print(said[state.verdict.value])
+    head = f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}] after {played}{score}"
+    return [head, said[state.verdict.value]]

@@ -7,7 +7,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from cli.operator import deployment
+from cli.operator import deployment, starting, tree
 from league import measured
 from league.config import Settings
 
@@ -19,8 +19,8 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path))
     for name in ("DEADHEAT_HOST", "DEADHEAT_PORT"):
         monkeypatch.setenv(name, "")
-    monkeypatch.setattr(deployment, "_check_schema", lambda _: None)
-    monkeypatch.setattr(deployment, "_check_port", lambda _: None)
+    monkeypatch.setattr(starting, "check_schema", lambda _: None)
+    monkeypatch.setattr(starting, "check_port", lambda _: None)
     monkeypatch.setattr(deployment, "_share_port", lambda settings, _: found.append(settings))
     return found
 
@@ -35,10 +35,10 @@ def test_the_api_listens_where_it_is_told(started: list[Settings]) -> None:
 def test_a_second_teller_of_the_same_metrics_warns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    deployment._tell_metrics(tmp_path)
+    starting.tell_metrics(tmp_path)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(measured, "told_alone", lambda _: False)
-    deployment._tell_metrics(tmp_path)
+    starting.tell_metrics(tmp_path)
     assert "counts everything twice" in capsys.readouterr().err
 
 
@@ -54,7 +54,7 @@ def test_so_does_a_second_api_of_several_processes(
 def test_a_tree_that_ends_leaves_no_files_of_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folded: list[Path] = []
     monkeypatch.setattr(measured, "fold", folded.append)
-    monkeypatch.setattr("cli.operator.deployment.signal.signal", lambda *_: None)
-    tree = deployment.Tree({"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}, stopping=True)
-    tree.run()
+    monkeypatch.setattr("cli.operator.tree.signal.signal", lambda *_: None)
+    stopped = tree.Tree({"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}, stopping=True)
+    stopped.run()
     assert folded == [tmp_path]

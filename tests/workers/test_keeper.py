@@ -15,7 +15,7 @@ from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
 from sqlmodel import delete
 
-from cli.operator.deployment import _end_fitness
+from cli.operator.doctor import _end_fitness
 from league.config import HEARTBEAT_SECONDS
 from league.jobs import Host
 from league.records.hosts import Worker

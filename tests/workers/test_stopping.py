@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import select
 
-from cli.operator.deployment import Child, Tree
+from cli.operator.tree import Child, Tree
 from league.service.jobs.sweep import sweep
 from league.states import SeriesState, VersionState
 from league.storage.schema import WrongSchema, newest_revision
@@ -133,8 +133,8 @@ def test_a_child_that_cannot_be_started_ends_no_other() -> None:
 
 PARENT = """
 import subprocess, sys, time
-from cli.operator.deployment import _die_with_parent
-subprocess.Popen(sys.argv[1:], start_new_session=True, preexec_fn=_die_with_parent)
+from cli.operator.tree import die_with_parent
+subprocess.Popen(sys.argv[1:], start_new_session=True, preexec_fn=die_with_parent)
 time.sleep(600)
 """
 
@@ -142,11 +142,11 @@ CHILD = """
 import os, signal, sys, time
 from pathlib import Path
 from celery.signals import worker_shutting_down
-from cli.operator import deployment
+from cli.operator import tree
 from workers import stopping
 folder = Path(sys.argv[1])
-deployment.FINISH_SECONDS = deployment.HAND_BACK_SECONDS = 0.2
-deployment._end_without_parent()
+tree.FINISH_SECONDS = tree.HAND_BACK_SECONDS = 0.2
+tree.end_without_parent()
 signal.signal(signal.SIGTERM, lambda *_: (worker_shutting_down.send(None), (folder / "told").touch()))
 signal.signal(stopping.SIGNAL, lambda *_: (folder / "asked").touch())
 (folder / "partial").write_text(str(os.getpid()))
@@ -205,7 +205,7 @@ while True: time.sleep(0.05)
 def test_the_tree_asks_for_what_is_not_finished_and_ends_by_force_what_does_not_answer(
     understands: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cli.operator.deployment.HAND_BACK_SECONDS", 5 if understands else 0.2)
+    monkeypatch.setattr("cli.operator.tree.HAND_BACK_SECONDS", 5 if understands else 0.2)
     arguments = [sys.executable, "-c", STUBBORN.format(folder=str(tmp_path), understands=understands)]
     process = subprocess.Popen(arguments, start_new_session=True)
     wait_until((tmp_path / "ready").exists)

@@ -1,0 +1,94 @@
+"""`deadheat audit`, `export`: a league's public records, which anybody may read and check."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.console import fail, note
+from cli.output import Output, listed
+from cli.server.api_client import Client
+from cli.server.client import Server, visit, visits
+from league.records.rulings import AuditRecord
+from league.verification.chain import GENESIS, record_sha256
+from league.words import Exported
+
+AUDIT_LINES = 100
+
+
+@visits
+def audit(
+    client: Client,
+    subject: Annotated[str, typer.Argument(help="Only about this, e.g. match/5.")] = "",
+    check: Annotated[bool, typer.Option("--check", help="Read the whole log and recompute its chain.")] = False,
+    head: Annotated[str, typer.Option(help="With --check: a record's SHA-256 that you noted; it must be there.")] = "",
+) -> Output:
+    """Show who decided what and why. With --check, verify that nothing was changed since."""
+    if check:
+        return _checked(client.audit(oldest_first=True), head)
+    return listed(client.audit(subject, limit=AUDIT_LINES), _audit_line, "No record.")
+
+
+def _audit_line(record: AuditRecord) -> str:
+    data = ", ".join(f"{key}: {value}" for key, value in json.loads(record.data).items() if value != "")
+    return f"{record.at[:19]} {record.actor}: {record.action} {record.subject}  {data}"
+
+
+def _checked(records: Iterator[AuditRecord], head: str) -> Output:
+    previous, count, seen = GENESIS, 0, not head
+    for record in records:
+        if record.prev_sha256 != previous or record.sha256 != record_sha256(record):
+            fail(f"record {record.id} does not follow from the one before: the log was changed")
+        previous = record.sha256
+        seen = seen or previous == head
+        count += 1
+    if not seen:
+        fail(f"no record has the SHA-256 {head}: the log was replaced")
+    sentence = f"{count} records, each follows from the one before. The last one's SHA-256: {previous}"
+    return Output({"records": count, "sha256": previous}, sentence)
+
+
+def export(
+    season: Annotated[int, typer.Argument(help="The season's number.", min=1)],
+    table: Annotated[Exported, typer.Argument(help="The table.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else to the terminal.")] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="As CSV rather than JSON Lines.")] = False,
+    server: Server = "",
+) -> None:
+    """Export a season's public data, one table at a time, as JSON Lines or CSV (docs/export.md)."""
+    with visit(server) as client:
+        pieces = client.export(season, table.value, "csv" if as_csv else "jsonl")
+        content = chain((next(pieces, b""),), pieces)  # a refusal comes before the file is made
+        try:
+            if output is None:
+                sys.stdout.buffer.writelines(content)
+                sys.stdout.buffer.flush()
+            else:
+                _save(content, output.resolve())
+        except OSError as error:
+            if output is None and isinstance(error, BrokenPipeError):
+                raise  # whoever read our output has seen enough: the command ends without a word
+            fail(f"{output or 'stdout'}: {error.strerror}")
+    if output is not None:
+        note(f"Written to {output}.")
+
+
+def _save(pieces: Iterable[bytes], path: Path) -> None:
+    """Write all of it or nothing: what breaks off midway never looks like the whole."""
+    if path.exists() and not path.is_file():  # a device or a pipe, which no file must take the place of
+        with path.open("wb") as target:
+            target.writelines(pieces)
+        return
+    partial = path.with_name(f"{path.name}.part")
+    try:
+        with partial.open("wb") as target:
+            target.writelines(pieces)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

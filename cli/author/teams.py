@@ -1,0 +1,92 @@
+"""`deadheat team`: bots that several authors share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.author.entering import Bot, find_bot
+from cli.console import fail, number_in
+from cli.output import Output, listed
+from cli.server.api_client import Client
+from cli.server.client import asks
+from league.records.people import Team
+
+TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="A team of yours, by name or number.")]
+Who = Annotated[str, typer.Argument(metavar="NAME", help="An author's name.")]
+
+group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
+
+
+@group.command()
+@asks
+def create(client: Client, name: Annotated[str, typer.Argument(metavar="NAME", help="The team's name.")]) -> Output:
+    """Make a team with yourself as captain."""
+    return _shown(client.create_team(name))
+
+
+@group.command(name="list")
+@asks
+def list_teams(client: Client) -> Output:
+    """List the teams that you are in or invited to."""
+    return listed(client.teams(), _line, "You are in no team.")
+
+
+@group.command()
+@asks
+def invite(client: Client, team: TeamName, name: Who) -> Output:
+    """Ask an author to join; captains only."""
+    return _shown(client.invite_to_team(find_team(client, team), name))
+
+
+@group.command()
+@asks
+def join(client: Client, team: TeamName) -> Output:
+    """Accept an invitation to a team."""
+    return _shown(client.join_team(find_team(client, team)))
+
+
+@group.command()
+@asks
+def leave(client: Client, team: TeamName, name: Who) -> Output:
+    """Leave a team (NAME: yourself), decline an invitation, or as captain remove somebody. Its bots stay with it."""
+    return _shown(client.leave_team(find_team(client, team), name))
+
+
+@group.command()
+@asks
+def hand_over(client: Client, team: TeamName, name: Who) -> Output:
+    """Make another member captain."""
+    return _shown(client.hand_over_team(find_team(client, team), name))
+
+
+@group.command()
+@asks
+def give(
+    client: Client,
+    bot: Bot,
+    team: Annotated[str, typer.Argument(metavar="TEAM", help="A team of yours; `none`: back to who made the bot.")],
+) -> Output:
+    """Give a bot to a team: every member may then upload versions and read its logs. Not while it plays a season."""
+    team_id = None if team.lower() == "none" else find_team(client, team)
+    found = client.change_bot(find_bot(client, bot), team_id=team_id)
+    return Output(found, f"{found.name} belongs to {found.team or found.author}.")
+
+
+def find_team(client: Client, wanted: str) -> int:
+    """The number of the team of that name that the asker is in or invited to."""
+    if (number := number_in(wanted)) is not None:
+        return number
+    teams = {team.name.lower(): team.id for team in client.teams()}
+    return teams.get(wanted.lower()) or fail(f"you are neither in a team {wanted!r} nor invited to one")
+
+
+def _shown(team: Team) -> Output:
+    return Output(team, _line(team))
+
+
+def _line(team: Team) -> str:
+    members = ", ".join(f"{name} (captain)" if name == team.captain else name for name in team.members)
+    invited = f"; invited: {', '.join(team.invited)}" if team.invited else ""
+    return f"Team {team.name}, number {team.id}: {members}{invited}"

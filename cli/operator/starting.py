@@ -1,0 +1,152 @@
+"""What a deployment's parts look at and prepare before they start, so that what is wrong is said at once."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from pathlib import Path
+
+from cli.console import fail, note
+from cli.operator import organiser_token
+from league.config import Settings
+from league.safety import refusal
+
+log = logging.getLogger(__name__)
+
+
+def arrive(settings: Settings) -> None:
+    """Forget what was known of this machine's fitness, before any of its workers starts."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from workers import keeper
+    from workers.context import Context
+
+    context = Context(settings)
+    try:
+        keeper.arrive(context)
+    except SQLAlchemyError as error:
+        fail(f"the database does not answer, or has another schema (see `deadheat migrate`): {error}")
+    finally:
+        context.database.close()
+
+
+def safe_settings() -> Settings:
+    """The settings, if a deployment may be started with them."""
+    settings = Settings()
+    if why := refusal(settings):
+        fail(why)
+    return settings
+
+
+def check_port(settings: Settings) -> None:
+    """Make sure that the API's port is free."""
+    with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            fail(f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; set DEADHEAT_PORT")
+
+
+def check_schema(settings: Settings) -> None:
+    """Refuse a database of another version; one that is away may come back."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from league.database import Database
+    from league.storage.schema import WrongSchema, must_fit
+
+    database = Database(settings)
+    try:
+        must_fit(database.engine)
+    except WrongSchema as error:
+        fail(str(error))
+    except SQLAlchemyError as error:
+        log.warning("the database does not answer yet: %s", error)
+    finally:
+        database.close()
+
+
+def check_sandbox(settings: Settings, waits: bool = False) -> None:
+    """Fail now rather than with the first upload. A caller that `waits` accepts that there is no engine or image
+    yet, but not a runtime that will never work.
+    """
+    from sandbox.box import SandboxError
+    from sandbox.docker import DockerSandbox
+
+    if settings.sandbox == "local":
+        note("(DEADHEAT_SANDBOX=local): development only.", "Bots run WITHOUT isolation", "bold red")
+        return
+    try:
+        DockerSandbox(settings.image, settings.data_dir / "run", settings.runtime).close()
+    except SandboxError as error:
+        if error.cause == "no-runtime" or not waits:
+            fail(error.detail)
+
+
+def prepare(settings: Settings) -> Path:
+    """Migrate the database, make sure that there is an organiser, and say in which file the token is."""
+    from league.database import Database
+
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    settings.data_dir.chmod(0o700)  # password hashes, sources and logs are nobody else's business on this host
+    database = Database(settings)
+    database.migrate()
+    file = organiser_token.token_file(settings)
+    if why_not := organiser_token.keep_token(database, file):
+        note(why_not, "note:")
+    database.close()
+    return file
+
+
+def metrics_environment(settings: Settings) -> dict[str, str]:
+    """The environment of a tree whose processes add up what they count."""
+    from league import measured
+
+    directory = settings.metrics_dir or settings.data_dir.absolute() / "metrics"
+    measured.begin(directory)
+    return {**os.environ, "DEADHEAT_METRICS_DIR": str(directory), "PROMETHEUS_MULTIPROC_DIR": str(directory)}
+
+
+def set_multiprocess(settings: Settings) -> None:
+    """Set the variable at which prometheus_client looks when it is imported; call this before any metric is made."""
+    if settings.metrics_dir is not None:
+        settings.metrics_dir.mkdir(parents=True, exist_ok=True)
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(settings.metrics_dir)
+
+
+def tell_metrics(directory: Path | None) -> None:
+    """Prepare to tell what is added up in a folder, and warn if another process does so already."""
+    from league import measured
+
+    if directory is None:
+        return
+    alone = measured.told_alone(directory)
+    measured.fold(directory)
+    if not alone:
+        note(
+            f"another process already tells the metrics in {directory}. A Prometheus that asks both counts everything "
+            "twice: give this one a DEADHEAT_METRICS_DIR of its own.",
+            "warning:",
+        )
+
+
+def serve_metrics(settings: Settings, port: int) -> None:
+    """Serve what this machine's processes count on a port."""
+    directory = settings.metrics_dir
+    if directory is None:
+        fail("--metrics-port needs DEADHEAT_METRICS_DIR: the worker's processes add up their metrics there")
+    from workers.exposition import expose
+
+    tell_metrics(directory)
+    try:
+        expose(settings, directory, port)
+    except OSError as error:
+        fail(f"cannot listen on port {port}: {error.strerror}; choose another --metrics-port")
+
+
+def slot_count(settings: Settings) -> int:
+    """How many matches this machine plays at a time."""
+    from sandbox.slots import plan
+
+    return len(plan(settings.slots, sorted(os.sched_getaffinity(0))))

@@ -1,0 +1,163 @@
+"""A tree of processes: children that are started again when they end, and that end with their parent.
+
+Told to stop, the tree lets its children finish (SIGTERM), then asks for what they have not finished
+(`workers.stopping.SIGNAL`), and kills whoever does not answer. A parent that was killed can do none of this: its
+children get SIGTERM from the kernel, and those that work for long see to the rest themselves (`end_without_parent`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cli.console import ROOT
+from workers import stopping
+
+log = logging.getLogger(__name__)
+
+FINISH_SECONDS = 20
+"""How long children may take to finish what they are doing after SIGTERM."""
+
+HAND_BACK_SECONDS = 25
+"""How long after that they may take to hand back what they have not finished: the longest exchange, ten seconds
+(the heartbeat ends a watch), and the end of the containers. Who takes longer is killed; its lease then runs out."""
+
+RESTART_SECONDS = 1.0
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+@dataclass
+class Child:
+    """One process of a tree, running or not."""
+
+    name: str
+    arguments: list[str]
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+
+
+@dataclass
+class Tree:
+    """Children that are started again when they end, and that end with us."""
+
+    environment: dict[str, str]
+    finish_seconds: float = FINISH_SECONDS
+    alive_file: Path | None = None  # touched while every child runs
+    pass_fds: tuple[int, ...] = ()  # what children are given beside stdin, stdout and stderr
+    children: list[Child] = field(default_factory=list)
+    stopping: bool = False
+    fold_at: float = 0.0  # by the monotonic clock
+
+    def add(self, name: str, arguments: Sequence[str]) -> None:
+        """Add a child that runs `deadheat` with these arguments."""
+        self.children.append(Child(name, [sys.executable, "-m", "cli.main", *arguments]))
+
+    def add_jobs(self, name: str, queues: str, concurrency: int) -> None:
+        """Add a child that takes so many jobs at a time from these queues."""
+        self.add(name, ["jobs", queues, str(concurrency)])
+
+    def run(self) -> None:
+        """Run until SIGTERM or SIGINT, then stop every child."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+        try:
+            while not self.stopping:
+                for child in self.children:
+                    self._keep(child)
+                if self.alive_file is not None and len(self._running()) == len(self.children):
+                    self.alive_file.touch()
+                if time.monotonic() > self.fold_at:
+                    self._fold()
+                time.sleep(0.2)
+        finally:
+            self._stop()
+            self._fold()
+
+    def _fold(self) -> None:
+        """Add up what processes counted that are gone, and remove their files."""
+        from league import measured  # late: prometheus_client looks at its environment when it is imported
+
+        self.fold_at = time.monotonic() + measured.FOLD_SECONDS
+        if folder := self.environment.get("PROMETHEUS_MULTIPROC_DIR"):
+            try:
+                measured.fold(Path(folder))
+            except OSError as error:  # no room, or somebody took the folder away: matches are played all the same
+                log.warning("what was counted by processes that are gone is not added up: %s", error)
+
+    def _on_signal(self, *_: object) -> None:
+        self.stopping = True
+
+    def _keep(self, child: Child) -> None:
+        if child.process is not None and child.process.poll() is not None:
+            log.error("%s ended with code %s; starting it again", child.name, child.process.returncode)
+            child.process = None
+        if child.process is None and time.monotonic() - child.started_at > RESTART_SECONDS:
+            child.started_at = time.monotonic()
+            try:
+                child.process = self._begin(child)
+            except OSError as error:  # no memory, or too many files: the others go on
+                log.error("%s cannot be started, trying again: %s", child.name, error)
+
+    def _begin(self, child: Child) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            child.arguments,
+            env=self.environment,
+            cwd=ROOT,
+            start_new_session=True,  # a Ctrl-C is for us; we tell them
+            pass_fds=self.pass_fds,
+            preexec_fn=die_with_parent,  # noqa: PLW1509  it makes one system call
+        )
+
+    def _running(self) -> list[subprocess.Popen[bytes]]:
+        return [child.process for child in self.children if child.process is not None and child.process.poll() is None]
+
+    def _stop(self) -> None:
+        for process in self._running():
+            process.terminate()
+        for process in self._busy_after(self.finish_seconds):
+            os.killpg(process.pid, stopping.SIGNAL)
+        for process in self._busy_after(HAND_BACK_SECONDS):
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def _busy_after(self, seconds: float) -> list[subprocess.Popen[bytes]]:
+        """Wait at most so long for the children's end; those that go on."""
+        give_up_at = time.monotonic() + seconds
+        while time.monotonic() < give_up_at and self._running():
+            time.sleep(0.05)
+        return self._running()
+
+
+def die_with_parent() -> None:
+    """Have the kernel send SIGTERM to this process when its parent ends."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def end_without_parent() -> None:
+    """Celery waits for what its processes do, which for a person's match may be an hour. It is for the tree to ask for
+    that back (`Tree._stop`); where the tree was killed, whoever is left does so, and ends what does not answer.
+    """
+    from celery.signals import worker_shutting_down
+
+    parent = os.getppid()
+
+    def end() -> None:
+        for seconds, number in ((FINISH_SECONDS, stopping.SIGNAL), (HAND_BACK_SECONDS, signal.SIGKILL)):
+            time.sleep(seconds)
+            os.killpg(os.getpid(), number)
+
+    def look(**_: object) -> None:
+        if os.getppid() != parent:
+            threading.Thread(target=end, daemon=True).start()
+
+    worker_shutting_down.connect(look, weak=False)

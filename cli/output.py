@@ -1,0 +1,163 @@
+"""Commands as functions that return what they say: JSON for programs, lines and tables for people.
+
+A command is written once, as a function of its own arguments; `says` adds the options that many share (--json, and in
+`cli.server.client` --server and --token) and shows what the function returns.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import wraps
+from typing import Annotated, Any, Generic, TypeVar
+
+import typer
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from cli.console import harmless, say
+from cli.server.api_models import Answer as ServerAnswer
+from league.records import Record
+
+Row = TypeVar("Row")
+Answer = Record | ServerAnswer | Mapping[str, Any]
+Lines = RenderableType | Iterable[RenderableType]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON: one object, or one a line.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a command says: to programs the `answer`, one object or one a line; to people the `text`, which is made only
+    if it is shown. Then it ends with the exit `code`.
+    """
+
+    answer: Answer | Iterable[Answer] = ()
+    text: Lines = ()
+    code: int = 0
+
+
+Returned = Output | Iterable[Output]
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row]):
+    """A column of a table: its heading and what it shows of a row. A `whole` cell is never broken into lines."""
+
+    heading: str
+    cell: Callable[[Row], object]
+    right: bool = False
+    whole: bool = False
+
+
+Columns = tuple[Column[Row], ...]
+
+
+def table(rows: Iterable[Row], columns: Columns[Row]) -> Table:
+    """Make a table, a line for each row. Cells that are no `Text` may be anybody's, and are shown without markup."""
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        justify = "right" if column.right else "left"
+        made.add_column(column.heading, justify=justify, no_wrap=column.right or column.whole, overflow="fold")  # type: ignore[arg-type]
+    for row in rows:
+        cells = (column.cell(row) for column in columns)
+        made.add_row(*(cell if isinstance(cell, Text) else harmless(str(cell)) for cell in cells))
+    return made
+
+
+def tabled(rows: Iterable[Row], columns: Columns[Row], nothing: str) -> Output:
+    """Show answers as a table; `nothing` is the sentence where there are none."""
+
+    def text() -> Iterator[RenderableType]:
+        made = table(rows, columns)
+        yield made if made.row_count else nothing
+
+    return Output(rows, text())  # type: ignore[arg-type]  # rows of a command are answers
+
+
+def listed(rows: Iterable[Row], lines: Callable[[Row], Lines], nothing: str) -> Output:
+    """Show answers as some lines each; `nothing` is the sentence where there are none."""
+
+    def text() -> Iterator[RenderableType]:
+        empty = True
+        for row in rows:
+            empty = False
+            yield from _parts(lines(row))
+        if empty:
+            yield nothing
+
+    return Output(rows, text())  # type: ignore[arg-type]  # rows of a command are answers
+
+
+def _parts(lines: Lines) -> Iterable[RenderableType]:
+    return lines if isinstance(lines, Iterable) and not isinstance(lines, str) else (lines,)
+
+
+def as_object(answer: Answer) -> Mapping[str, Any]:
+    """Return an answer as a JSON object, with the fields that this client does not know."""
+    return answer.said if isinstance(answer, Record | ServerAnswer) else answer
+
+
+def print_json(answer: Answer) -> None:
+    """Print one line of JSON, ASCII only: a terminal that it ends up in is not painted by anybody's name."""
+    print(json.dumps(as_object(answer)), flush=True)
+
+
+def print_json_lines(answers: Iterable[Answer]) -> None:
+    """Print one line of JSON for each answer."""
+    for answer in answers:
+        print_json(answer)
+
+
+def show(returned: Returned, as_json: bool) -> None:
+    """Print what a command returns, and end it with the exit code."""
+    for output in (returned,) if isinstance(returned, Output) else returned:
+        if not as_json:
+            for part in _parts(output.text):
+                say(part)
+        elif isinstance(output.answer, Record | ServerAnswer | Mapping):
+            print_json(output.answer)
+        else:
+            print_json_lines(output.answer)
+        if output.code:
+            raise typer.Exit(output.code)
+
+
+Verb = Callable[..., Returned]
+Command = Callable[..., None]
+
+
+def says(
+    verb: Verb,
+    options: Mapping[str, tuple[Any, Any]] | None = None,
+    opened: Callable[..., AbstractContextManager[Any]] | None = None,
+) -> Command:
+    """Make a command of a function, with --json and with further `options` (annotation and default by name).
+
+    `opened`, called with these options, gives what the function gets first. A function that has to know while it runs
+    whether JSON is wanted has a parameter `as_json`.
+    """
+    own = list(inspect.signature(verb, eval_str=True).parameters.values())[1 if opened else 0 :]
+    knows = any(parameter.name == "as_json" for parameter in own)
+    shared = {**(options or {}), "as_json": (AsJson, False)}
+
+    @wraps(verb)
+    def command(**given: Any) -> None:
+        chosen = {name: given.pop(name) for name in shared}
+        as_json: bool = chosen.pop("as_json")
+        given |= {"as_json": as_json} if knows else {}
+        if opened is None:
+            show(verb(**given), as_json)
+        else:
+            with opened(**chosen) as first:
+                show(verb(first, **given), as_json)
+
+    kept = [parameter for parameter in own if parameter.name != "as_json"]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    added = [inspect.Parameter(name, kind, annotation=of, default=default) for name, (of, default) in shared.items()]
+    command.__signature__ = inspect.Signature([*kept, *added])  # type: ignore[attr-defined]
+    return command
