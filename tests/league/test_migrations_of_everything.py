@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.script import ScriptDirectory
@@ -13,6 +14,8 @@ from sqlmodel import SQLModel, select
 from league.database import Database
 from tests.league.filled import Filled, fill, filled
 from tests.league.world import settings
+
+pytestmark = pytest.mark.databases
 
 CHANGED_ON_PURPOSE: Mapping[tuple[str, str], str] = {
     ("season", "log_serial"): "0007 and 0012 have every season ranked anew",
