@@ -70,7 +70,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_testnodedown(node: object) -> None:
     """Each process collects the same tests, so what one of them left out is what all did."""
     config: pytest.Config = node.config  # type: ignore[attr-defined]
-    config.stash[_left] |= Counter(getattr(node, "workeroutput", {}).get(LEFT, {}))
+    if left := getattr(node, "workeroutput", {}).get(LEFT):
+        config.stash[_left] = Counter(left)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -92,28 +92,34 @@ def mean_places(first: NewBot, second: NewBot, deals: int) -> tuple[float, float
 # The bounds lie about four standard deviations below what was measured over 1000 matches (of two) and 200 (of four).
 
 
+@pytest.mark.all
 def test_honest_beats_random() -> None:
     assert wins(in_process(BOTS / "honest"), in_process(BOTS / "random"), 100) > 0.95
 
 
+@pytest.mark.all
 def test_teller_beats_honest(tellers: NewBot) -> None:
     assert wins(tellers, in_process(BOTS / "honest"), 300) > 0.5
 
 
+@pytest.mark.all
 def test_expert_beats_honest() -> None:
     assert wins(in_process(BOTS / "expert"), in_process(BOTS / "honest"), 200) > 0.55
 
 
+@pytest.mark.all
 def test_expert_beats_teller(tellers: NewBot) -> None:
     assert wins(in_process(BOTS / "expert"), tellers, 300) > 0.5
 
 
+@pytest.mark.all
 def test_honest_beats_random_at_a_table_of_four() -> None:
     first, second = mean_places(in_process(BOTS / "honest"), in_process(BOTS / "random"), 5)
     assert first < 2
     assert second > 3
 
 
+@pytest.mark.all
 def test_expert_beats_honest_at_a_table_of_four() -> None:
     first, second = mean_places(in_process(BOTS / "expert"), in_process(BOTS / "honest"), 6)
     assert first < second
