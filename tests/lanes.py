@@ -60,9 +60,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left = [item for item in items if _for_all(item) and not _asked_for(config, item)]
     gone = set(left)
     items[:] = [item for item in items if item not in gone]
-    config.stash[_left] = Counter(item.nodeid.partition("::")[0].rpartition("/")[0] for item in left)
+    counted = Counter(item.nodeid.partition("::")[0].rpartition("/")[0] for item in left)
+    config.stash[_left] = counted
     if hasattr(config, "workeroutput"):
-        config.workeroutput[LEFT] = dict(config.stash[_left])
+        config.workeroutput[LEFT] = dict(counted)
     config.hook.pytest_deselected(items=left)
 
 

@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -91,6 +93,21 @@ houses = pytest.mark.parametrize("house", [YACHT, BETRIS], ids=str)
 bots = pytest.mark.parametrize("name", PYTHON)
 
 
+@contextmanager
+def seated(house: House, name: str) -> Iterator[NewBot]:
+    """A bot in this process, or programs of the compiled one: each must end well when its match has ended."""
+    running: list[Program] = []
+
+    def new(_: int) -> Player:
+        while len(running) > 1:  # matches are played one after the other, with at most two of them
+            assert running.pop(0).end() == (0, "", "")
+        running.append(Program(program(house)))
+        return running[-1]
+
+    yield new if name == house.compiled else in_process(house.folder / name)
+    assert all(bot.end() == (0, "", "") for bot in running)
+
+
 def wins(house: House, first: NewBot, second: NewBot, matches: int) -> float:
     """The share of matches won by the first; draws are half. Seats change with every match, chance is fresh."""
     score = 0.0
@@ -127,17 +144,8 @@ def play_seats(house: House, number: int, seats: list[Player]) -> Transcript:
 def test_each_bot_is_stronger_than_the_one_before(
     house: House, better: str, worse: str, matches: int, bound: float
 ) -> None:
-    running: list[Program] = []
-
-    def compiled(number: int) -> Player:
-        running.append(Program(program(house)))
-        return running[-1]
-
-    first, second = (
-        compiled if name == house.compiled else in_process(house.folder / name) for name in (better, worse)
-    )
-    assert wins(house, first, second, matches) > bound
-    assert all(bot.end() == (0, "", "") for bot in running)
+    with seated(house, better) as first, seated(house, worse) as second:
+        assert wins(house, first, second, matches) > bound
 
 
 @houses

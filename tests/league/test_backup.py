@@ -46,7 +46,6 @@ from workers.context import BOTS
 
 _numbers = itertools.count(1)
 RESTORED = "league-restored"
-FORGERY = "DROP TRIGGER audit_log_no_update; UPDATE audit_log SET actor = 'eve'"
 
 
 @pytest.fixture
