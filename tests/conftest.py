@@ -14,10 +14,9 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-pytest_plugins = ["tests.quick"]
+pytest_plugins = ["tests.lanes", "tests.quick"]
 
 JUDGE_IMAGE = "deadheat/judge:core"
 ANSWER_TIMEOUT_S = 20
@@ -26,10 +25,6 @@ SERVERS = {"tests/cluster", "tests/dashboards"}
 """Folders of tests whose fixture of that scope starts servers, for minutes."""
 
 CI = os.environ.get("CI") == "true"
-
-# No test asserts absolute times, so properties do not either: on a busy host an example may take seconds.
-settings.register_profile("deadheat", deadline=None)
-settings.load_profile("deadheat")
 
 
 @cache

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from engine.games import GAMES
 from engine.games.liars_dice import Bid
 from tests.benchmarks.engine import play_rules, play_whole
@@ -12,6 +14,7 @@ from tests.benchmarks.textarena_moves import Claim, next_bid
 from tests.engine.liars_players import may_follow
 
 
+@pytest.mark.all
 def test_the_pace_of_the_engine() -> None:
     table = short("engine")
     for row in (*GAMES, "the rules", "with referee and transcript"):

@@ -11,6 +11,7 @@ from tests.benchmarks.ratings import Targets, pairs, single_games
 from tests.benchmarks.test_short_modes import short
 
 
+@pytest.mark.all
 def test_how_good_the_ratings_are() -> None:
     table = short("ratings")
     assert [line[:3] for line in table.splitlines() if line.startswith("(")] == [f"({part})" for part in "abcdef"]

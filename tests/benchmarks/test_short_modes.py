@@ -20,6 +20,7 @@ def short(name: str) -> str:
 
 
 @pytest.mark.containers
+@pytest.mark.all
 def test_what_a_match_costs() -> None:
     table = short("match")
     for row in ("bare", "cold pair", "series of 10", "series of 50", "Round trip"):
@@ -27,6 +28,7 @@ def test_what_a_match_costs() -> None:
 
 
 @pytest.mark.containers
+@pytest.mark.all
 def test_whether_the_clock_is_just() -> None:
     lines = short("clock").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == [
@@ -41,6 +43,7 @@ def test_whether_the_clock_is_just() -> None:
 
 
 @pytest.mark.containers
+@pytest.mark.all
 def test_what_a_match_remembers_and_a_box_tells() -> None:
     lines = short("channels").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)"]
@@ -48,6 +51,7 @@ def test_what_a_match_remembers_and_a_box_tells() -> None:
 
 
 @pytest.mark.containers
+@pytest.mark.all
 def test_what_the_way_to_a_container_costs() -> None:
     table = short("sandbox")
     for row in ("(a)", "    bare HTTP", "    Docker SDK", "(b)", "    c ", "    python "):
@@ -55,6 +59,7 @@ def test_what_the_way_to_a_container_costs() -> None:
 
 
 @pytest.mark.containers
+@pytest.mark.all
 def test_what_a_cluster_plays_and_a_long_queue_costs() -> None:
     lines = short("cluster").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)"]
@@ -62,12 +67,14 @@ def test_what_a_cluster_plays_and_a_long_queue_costs() -> None:
     assert sum(line.strip().startswith(("SQLite: ", "PostgreSQL: ", "Redis: ")) for line in lines) == 11
 
 
+@pytest.mark.all
 def test_how_pairing_spends_its_games() -> None:
     lines = short("pairing").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)", "(c)", "(d)"]
     assert sum("arget" in line for line in lines) >= 4
 
 
+@pytest.mark.all
 def test_what_the_pages_of_a_large_league_cost() -> None:
     lines = short("site").splitlines()
     assert [line[:3] for line in lines if line.startswith("(")] == ["(a)", "(b)"]

@@ -7,12 +7,8 @@ is the same everywhere.
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
 
@@ -25,40 +21,14 @@ from engine.referee import run_match
 from engine.replay import replay
 from engine.transcript import Transcript, decode
 from tests.bots.loading import NewBot, in_process
-from tests.bots.test_strength import Program
+from tests.bots.test_strength import House, Program, seated
+from tests.lanes import scaled
 
 ROOT = Path(__file__).parent.parent.parent
-BOTS = ROOT / "bots" / "liars-dice"
 GAME = LiarsDice()
+HOUSE = House(GAME, "teller", ("c++", "g++"), ("-std=c++17",), 50)
+BOTS = HOUSE.folder
 PYTHON = ["random", "honest", "expert"]
-
-
-@pytest.fixture(scope="module")
-def teller(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The C++ bot, compiled; a missing compiler fails where everything must be tested."""
-    compiler = shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("no C++ compiler for the C++ bot")
-    program = tmp_path_factory.mktemp("teller") / "teller"
-    options = ["-O2", "-std=c++17", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run([compiler, *options, "-o", program, BOTS / "teller" / "main.cpp"], check=True)
-    return program
-
-
-@pytest.fixture
-def tellers(teller: Path) -> Iterator[NewBot]:
-    """Programs of the C++ bot; each must end well when its match has ended."""
-    running: list[Program] = []
-
-    def new(number: int) -> Player:
-        while len(running) > 1:  # matches are played one after the other, with at most two of them
-            assert running.pop(0).end() == (0, "", "")
-        running.append(Program(teller))
-        return running[-1]
-
-    yield new
-    for program in running:
-        assert program.end() == (0, "", "")
 
 
 def play_seats(number: int, players: list[Player]) -> Transcript:
@@ -92,28 +62,29 @@ def mean_places(first: NewBot, second: NewBot, deals: int) -> tuple[float, float
 # The bounds lie about four standard deviations below what was measured over 1000 matches (of two) and 200 (of four).
 
 
-def test_honest_beats_random() -> None:
-    assert wins(in_process(BOTS / "honest"), in_process(BOTS / "random"), 100) > 0.95
+@pytest.mark.all
+@pytest.mark.parametrize(
+    ("better", "worse", "matches", "bound"),
+    [
+        ("honest", "random", 100, 0.95),
+        ("teller", "honest", 300, 0.5),
+        ("expert", "honest", 200, 0.55),
+        ("expert", "teller", 300, 0.5),
+    ],
+)
+def test_each_bot_is_stronger_than_the_one_before(better: str, worse: str, matches: int, bound: float) -> None:
+    with seated(HOUSE, better) as first, seated(HOUSE, worse) as second:
+        assert wins(first, second, matches) > bound
 
 
-def test_teller_beats_honest(tellers: NewBot) -> None:
-    assert wins(tellers, in_process(BOTS / "honest"), 300) > 0.5
-
-
-def test_expert_beats_honest() -> None:
-    assert wins(in_process(BOTS / "expert"), in_process(BOTS / "honest"), 200) > 0.55
-
-
-def test_expert_beats_teller(tellers: NewBot) -> None:
-    assert wins(in_process(BOTS / "expert"), tellers, 300) > 0.5
-
-
+@pytest.mark.all
 def test_honest_beats_random_at_a_table_of_four() -> None:
     first, second = mean_places(in_process(BOTS / "honest"), in_process(BOTS / "random"), 5)
     assert first < 2
     assert second > 3
 
 
+@pytest.mark.all
 def test_expert_beats_honest_at_a_table_of_four() -> None:
     first, second = mean_places(in_process(BOTS / "expert"), in_process(BOTS / "honest"), 6)
     assert first < second
@@ -121,7 +92,7 @@ def test_expert_beats_honest_at_a_table_of_four() -> None:
 
 @pytest.mark.parametrize("seats", range(2, 7))
 def test_random_play_never_faults(seats: int) -> None:
-    for number in range(50):
+    for number in range(scaled(HOUSE.matches, 10)):
         play_seats(number, [in_process(BOTS / "random")(10 * number + seat) for seat in range(seats)])
 
 
@@ -141,7 +112,8 @@ def test_a_python_bot_ends_at_the_end_of_its_input(name: str) -> None:
     assert Program(sys.executable, "-I", BOTS / name / "main.py").end() == (0, "", "")
 
 
-def test_the_cpp_bot_plays_at_a_table_of_six_and_ends(teller: Path) -> None:
+def test_the_cpp_bot_plays_at_a_table_of_six_and_ends() -> None:
+    teller = HOUSE.program()
     programs = [Program(teller) for _ in range(6)]
     play_seats(1, list(programs))
     assert [program.end() for program in programs] == [(0, "", "")] * 6

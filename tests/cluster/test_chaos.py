@@ -1,4 +1,4 @@
-"""A few of the disturbances of ./scripts/chaos, in every test run. A failing one names its seed."""
+"""A few of the disturbances of ./scripts/chaos, in every run of all tests. A failing one names its seed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from tests.cluster.chaos import Chaos
 from tests.cluster.cluster import Cluster
 
-pytestmark = pytest.mark.containers
+pytestmark = [pytest.mark.containers, pytest.mark.all]
 
 SEED = 7
 SHORT = (

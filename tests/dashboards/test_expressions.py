@@ -91,6 +91,7 @@ def test_what_every_api_host_tells_is_counted_once():
 
 
 @pytest.mark.containers
+@pytest.mark.all
 def test_every_panel_and_rule_has_an_answer_in_a_running_league(watched: Watched):
     empty = [where for where, expression in panels() if not answered(watched.prometheus, expression)]
     empty += [name for name, expression, alert in rules() if not alert and not answered(watched.prometheus, expression)]
@@ -98,6 +99,7 @@ def test_every_panel_and_rule_has_an_answer_in_a_running_league(watched: Watched
 
 
 @pytest.mark.containers
+@pytest.mark.all
 def test_every_alert_is_evaluated_and_none_that_means_lost_work_fires(watched: Watched):
     groups = httpx.get(f"{watched.prometheus}/api/v1/rules").json()["data"]["groups"]
     alerts = {rule["name"]: rule for group in groups for rule in group["rules"] if rule["type"] == "alerting"}

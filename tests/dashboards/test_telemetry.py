@@ -9,7 +9,7 @@ import pytest
 
 from tests.dashboards.conftest import Watched
 
-pytestmark = pytest.mark.containers
+pytestmark = [pytest.mark.containers, pytest.mark.all]
 
 
 def test_a_trace_leads_from_an_upload_to_its_trial_match(watched: Watched) -> None:

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.chance import Chance
 from engine.core import Fault, Message
-from engine.games import GAMES
 from engine.games.polyominoes import NAMES
 from engine.memory import Answer, MemoryTransport, Player
 from engine.referee import run_match
 from engine.replay import Diverged, replay
-from engine.transcript import Transcript, decode, encode
+from engine.transcript import Transcript
 from tests.engine.betris_players import BANK_NS, FORMS, GAME, PROMPTS, Legal, moved_to_origin, place_line, play
 from tests.engine.betris_players import side_of_largest_square as side_of
 from tests.engine.players import faulty, overheard, scripted, seed
+from tests.lanes import examples
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 numbers = st.integers(0, 2**63)
@@ -144,7 +144,7 @@ def test_viewers_are_told_of_every_offer_bet_and_placement() -> None:
 
 
 @given(numbers)
-@settings(max_examples=25)
+@examples(25)
 def test_events_agree_with_the_lines(number: int) -> None:
     transcript = play(number, Legal(1, 400_000_000))
     bet: dict[int, list[str]] = {}
@@ -243,7 +243,7 @@ def recount(transcript: Transcript) -> tuple[Recount, Recount]:
 
 
 @given(numbers, st.sampled_from([0, 1, 999_999, 416_666_666]))
-@settings(max_examples=150)
+@examples(150)
 def test_legal_play_never_faults_and_totals_are_what_the_lines_say(number: int, slow_ns: int) -> None:
     transcript = play(number, Legal(number, slow_ns))
     first, second = (player.half_points() for player in recount(transcript))
@@ -299,13 +299,7 @@ def test_b10_a_player_without_chips_bets_nothing_and_plays_on() -> None:
 
 
 @given(numbers)
-@settings(max_examples=25)
-def test_equal_seeds_and_replies_give_equal_bytes(number: int) -> None:
-    assert encode(play(number)) == encode(play(number))
-
-
-@given(numbers)
-@settings(max_examples=25)
+@examples(25)
 def test_b04_no_bet_changes_the_blocks_of_a_seed(number: int) -> None:
     """Block A, block B and the coin, round after round, and nothing else, are drawn."""
     chance, expected = Chance(seed(number)), []
@@ -376,7 +370,7 @@ def test_b11_times_are_shown_in_whole_milliseconds_rounded_down(elapsed_ns: int,
 
 
 @given(numbers, st.lists(st.integers(0, 2_000_000_000), min_size=24, max_size=24))
-@settings(max_examples=100)
+@examples(100)
 def test_b11_a_bot_is_never_told_more_than_it_has(number: int, times_ns: list[int]) -> None:
     transcript = play(number, timed(Legal(0), dict(enumerate(times_ns, 1))))
     bank_ns, late = BANK_NS, False
@@ -408,60 +402,6 @@ def test_b11_a_forged_time_diverges_where_it_would_have_been_told() -> None:
 
 
 # Faults ----------------------------------------------------------------------------------------------------------
-
-ANSWERS = {
-    "C-03-silence": (None, Fault.TIMEOUT),
-    "C-02-late-and-invalid": (Answer("no such word", BANK_NS + 1), Fault.TIMEOUT),
-    "C-05-exit": (Answer(None, 5), Fault.EXITED),
-    "C-04-early-output": (Answer(None, 0, Fault.UNEXPECTED), Fault.UNEXPECTED),
-    "C-09-overflow": (Answer("x" * 5000, 5), Fault.OVERFLOW),
-    "C-09-bytes": (Answer("OK\udcff", 5), Fault.MALFORMED),
-    "C-06-empty": (Answer("", 5), Fault.MALFORMED),
-    "memory": (Answer(None, 5, Fault.MEMORY), Fault.MEMORY),
-    "C-08-case": (Answer("ok", 5), Fault.MALFORMED),
-}
-
-
-@pytest.mark.parametrize("seat", [0, 1])
-@pytest.mark.parametrize(("answer", "fault"), ANSWERS.values(), ids=ANSWERS)
-def test_c13_c14_a_fault_at_any_prompt_ends_the_match_there(answer: Answer | None, fault: Fault, seat: int) -> None:
-    for at_prompt in range(PROMPTS):
-        players: list[Player] = [Legal(0), Legal(1)]
-        players[seat] = faulty(players[seat], at_prompt, answer)
-        transcript = play(at_prompt, *players)
-        assert len(transcript.exchanges) == at_prompt + 2
-        assert transcript.exchanges[-1].messages == (Message(1 - seat, "FINISH"),)
-        assert transcript.result.faults == {seat: fault}
-        assert transcript.result.ranks == ((2, 1) if seat == 0 else (1, 2))
-        assert transcript.result.points is None
-        assert transcript.result.rated
-        told = events(transcript, "fault")
-        assert [(event["seat"], event["fault"]) for event in told] == [(seat, fault.value)]
-        prompt = transcript.last_prompt(seat)
-        assert prompt is not None
-        assert told[0]["command"] == prompt.message.command
-
-
-@pytest.mark.parametrize(("first", "first_fault"), ANSWERS.values(), ids=ANSWERS)
-@pytest.mark.parametrize(("second", "second_fault"), ANSWERS.values(), ids=ANSWERS)
-def test_c01_two_faults_in_one_exchange_are_both_kept_and_nobody_wins(
-    first: Answer | None, first_fault: Fault, second: Answer | None, second_fault: Fault
-) -> None:
-    for at_prompt in (0, 1, 2, 3, 12, 23, 24):
-        transcript = play(at_prompt, faulty(Legal(0), at_prompt, first), faulty(Legal(1), at_prompt, second))
-        assert len(transcript.exchanges) == at_prompt + 2
-        assert transcript.exchanges[-1].messages == ()
-        assert transcript.result.faults == {0: first_fault, 1: second_fault}
-        assert (transcript.result.ranks, transcript.result.points) == ((1, 1), None)
-        assert not transcript.result.rated
-        assert [event["type"] for event in transcript.exchanges[-1].events] == ["fault", "fault", "final"]
-
-
-def test_c01_both_are_looked_at_in_every_exchange() -> None:
-    for at_prompt in range(PROMPTS):
-        transcript = play(at_prompt, faulty(Legal(0), at_prompt, None), faulty(Legal(1), at_prompt, ""))
-        assert transcript.result.faults == {0: Fault.TIMEOUT, 1: Fault.MALFORMED}
-        assert len(transcript.exchanges) == at_prompt + 2
 
 
 @pytest.mark.parametrize(
@@ -496,7 +436,7 @@ def test_c13_the_score_so_far_is_kept_for_display() -> None:
 
 
 @given(numbers, st.sampled_from([0, 1]), st.integers(0, PROMPTS - 1), st.sampled_from(["fault", "reply", "time"]))
-@settings(max_examples=100)
+@examples(100)
 def test_c14_no_reply_reaches_the_other_seat_before_it_has_answered(
     number: int, seat: int, at_prompt: int, kind: str
 ) -> None:
@@ -516,45 +456,3 @@ def test_c14_no_reply_reaches_the_other_seat_before_it_has_answered(
     assert heard[1][:known] == heard[0][:known]
     if kind == "fault":
         assert heard[1][known:] == ["FINISH"]
-
-
-# The registry and the golden transcripts -------------------------------------------------------------------------
-
-
-def test_the_game_is_registered_under_its_name() -> None:
-    game = GAMES["betris-large"]
-    assert (game.name, game.rules_version, list(game.seats)) == ("betris-large", 1, [2])
-
-
-@given(numbers)
-@settings(max_examples=25)
-def test_a_match_replays_to_equality_from_its_bytes(number: int) -> None:
-    transcript = play(number, Legal(number, 416_000_000), Legal(0, 1_000))
-    assert replay(GAME, decode(encode(transcript))) == transcript
-
-
-def golden() -> dict[str, Transcript]:
-    """The matches whose bytes are kept: they change only with the format or the rules, never unseen."""
-    spelled_oddly = faulty(Legal(2), 2, "\tPLACE  000\r")
-    bytes_and_silence = faulty(Legal(4), 9, "BET \udcc3( 1"), faulty(Legal(5), 9, None)
-    slow = timed(Legal(6), dict.fromkeys(range(1, PROMPTS), 600_000_000))
-    return {
-        "betris-large.jsonl": play(2025, Legal(0, 416_000_000), Legal(1, 416_000_000)),
-        "betris-large-example.jsonl": example(),
-        "betris-large-forfeit.jsonl": play(2026, spelled_oddly, faulty(Legal(3), 16, "PLACE 1 8 8")),
-        "betris-large-double-fault.jsonl": play(2027, *bytes_and_silence),
-        "betris-large-bank.jsonl": play(2028, slow),
-    }
-
-
-@pytest.mark.parametrize("name", golden())
-def test_golden_transcripts_have_not_changed(name: str) -> None:
-    """If they are meant to: ``python -m tests.engine.test_betris_match``, and a new version of format or rules."""
-    stored = (TRANSCRIPTS / name).read_bytes()
-    assert encode(golden()[name]) == stored
-    assert replay(GAME, decode(stored)) == golden()[name]
-
-
-if __name__ == "__main__":
-    for file_name, transcript in golden().items():
-        (TRANSCRIPTS / file_name).write_bytes(encode(transcript))

@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.chance import Chance
 from engine.core import Fault, Message, Result
-from engine.games import GAMES
 from engine.games.liars_dice import BIDS
 from engine.memory import Answer, Player
-from engine.replay import replay
-from engine.transcript import Transcript, decode, encode
+from engine.transcript import Transcript
 from tests.engine.liars_players import GAME, Legal, may_follow, play, play_table
 from tests.engine.players import faulty, overheard, seed
+from tests.lanes import examples
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 numbers = st.integers(0, 2**50)
@@ -105,7 +104,7 @@ def test_l19_opponents_are_the_active_ones_in_seat_order() -> None:
 
 
 @given(tables, numbers)
-@settings(max_examples=20)
+@examples(20)
 def test_every_line_is_spelled_as_a_compact_encoder_would(seats: int, number: int) -> None:
     fields = {"challenge": ["event", "round", "challenger", "bid", "dice", "count", "loser"]}
     for exchange in play(seats, number, p1=Legal(number, resigns=9)).exchanges:
@@ -356,7 +355,7 @@ def recount(transcript: Transcript) -> list[str]:
 
 
 @given(tables, numbers)
-@settings(max_examples=60)
+@examples(60)
 def test_legal_play_never_faults_and_the_losers_are_what_the_dice_say(seats: int, number: int) -> None:
     transcript = play(seats, number)
     result = transcript.result
@@ -374,7 +373,7 @@ def test_legal_play_never_faults_and_the_losers_are_what_the_dice_say(seats: int
 
 
 @given(tables, numbers)
-@settings(max_examples=30)
+@examples(30)
 def test_l18_a_match_has_at_most_5n_less_1_rounds_and_a_round_at_most_180_bids(seats: int, number: int) -> None:
     transcript = play(seats, number)
     told = [event["round"] for event in events(transcript, "round")]
@@ -391,7 +390,7 @@ def test_l18_the_longest_round_has_180_bids() -> None:
 
 
 @given(tables, numbers)
-@settings(max_examples=30)
+@examples(30)
 def test_places_and_faults_of_matches_with_resignations(seats: int, number: int) -> None:
     players: dict[str, Player] = {f"p{seat + 1}": Legal(number + seat, resigns=20) for seat in range(seats)}
     transcript = play(seats, number, **players)
@@ -401,15 +400,6 @@ def test_places_and_faults_of_matches_with_resignations(seats: int, number: int)
     assert [places.get(seat, 1) for seat in range(seats)] == list(transcript.result.ranks)
     assert transcript.result.points is not None
     assert sum(points > 0 for points in transcript.result.points) == 1
-
-
-@given(tables, numbers)
-@settings(max_examples=20)
-def test_equal_seeds_and_replies_give_equal_bytes_that_replay(seats: int, number: int) -> None:
-    transcript = play(seats, number, p2=Legal(number, 500_000_000, 15))
-    data = encode(transcript)
-    assert encode(play(seats, number, p2=Legal(number, 500_000_000, 15))) == data
-    assert replay(GAME, decode(data)) == transcript
 
 
 def test_only_the_seat_whose_turn_it_is_is_asked() -> None:
@@ -492,7 +482,7 @@ class OneHandChanged(Chance):
 
 
 @given(tables, numbers, st.integers(0, 5), st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_a_seats_dice_change_nothing_that_others_see_before_they_are_shown(
     seats: int, number: int, seat: int, data: st.DataObject
 ) -> None:
@@ -521,35 +511,3 @@ def test_a_view_shows_no_dice_but_ones_own() -> None:
         if "event" not in view:
             assert view["myDice"] == hands[view["round"]]
             assert line.count("[") == 3
-
-
-# The registry and the golden transcripts -------------------------------------------------------------------------
-
-
-def test_the_game_is_registered_under_its_name() -> None:
-    game = GAMES["liars-dice"]
-    assert (game.name, game.rules_version, list(game.seats)) == ("liars-dice", 1, [2, 3, 4, 5, 6])
-
-
-def golden() -> dict[str, Transcript]:
-    """The matches whose bytes are kept: they change only with the format or the rules, never unseen."""
-    spelled_oddly = faulty(Legal(3), 1, ' {"quantity" : 50e-1, "faceValue":3.0,\t"type":"bid", "note":"\\u00e4"}\r')
-    bytes_and_silence = {"p2": faulty(Legal(4), 2, '{"type":"\udcc3"}'), "p5": faulty(Legal(5), 0, None)}
-    return {
-        "liars-dice.jsonl": play(2, 2025, p1=Legal(0, 400_000_000)),
-        "liars-dice-odd-spelling.jsonl": play(2, 2026, p1=spelled_oddly),
-        "liars-dice-six.jsonl": play(6, 2027, p3=Legal(6, resigns=6), **bytes_and_silence),
-    }
-
-
-@pytest.mark.parametrize("name", golden())
-def test_golden_transcripts_have_not_changed(name: str) -> None:
-    """If they are meant to: ``python -m tests.engine.test_liars_match``, and a new version of format or rules."""
-    stored = (TRANSCRIPTS / name).read_bytes()
-    assert encode(golden()[name]) == stored
-    assert replay(GAME, decode(stored)) == golden()[name]
-
-
-if __name__ == "__main__":
-    for file_name, transcript in golden().items():
-        (TRANSCRIPTS / file_name).write_bytes(encode(transcript))

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import FOUND_BY_RULES, Fault, Message, Reply, Result
@@ -21,6 +21,7 @@ from engine.replay import Diverged, RecordedTransport, replay
 from engine.transcript import Exchange, Transcript, decode, encode
 from tests.engine.busy import taken
 from tests.engine.players import GAME, Legal, faulty, play
+from tests.lanes import examples
 
 MATCH = play(1, Legal(2, 400_000_000), Legal(3, 400_000_000))
 LAST = len(MATCH.exchanges) - 1  # the exchange with FINISH
@@ -61,7 +62,7 @@ def reply_of(number: int, seat: int = 0) -> Reply:
 
 
 @given(st.integers(0, 2**63))
-@settings(max_examples=50)
+@examples(50)
 def test_an_honest_transcript_replays_to_equality(number: int) -> None:
     transcript = play(number, Legal(number, 400_000_000))
     assert verify(transcript) == transcript
@@ -203,7 +204,7 @@ def test_what_python_takes_for_equal_is_a_forgery_all_the_same(event: dict[str, 
 
 
 @given(st.integers(0, 2**32), st.data())
-@settings(max_examples=200)
+@examples(200)
 def test_any_line_or_event_forged_anywhere_is_found_there(number: int, data: st.DataObject) -> None:
     honest = play(number)
     at = data.draw(st.integers(0, len(honest.exchanges) - 1))
@@ -231,7 +232,7 @@ def test_any_line_or_event_forged_anywhere_is_found_there(number: int, data: st.
     st.sampled_from([0, 1]),
     st.text(max_size=20) | st.sampled_from(["OK", "BID B 0", "PUT ONE 12345"]),
 )
-@settings(max_examples=200)
+@examples(200)
 def test_any_reply_forged_anywhere_is_found_in_the_next_exchange(at: int, seat: int, line: str) -> None:
     """Another blank says the same; a line break cannot have been read at all."""
     forged = with_reply(at, seat, replace(reply_of(at, seat), line=line))

@@ -9,12 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core import Fault, Message, Reply, Result
 from engine.transcript import BadTranscript, Exchange, Transcript, decode, encode
 from tests.engine.players import play
+from tests.lanes import examples
 
 Lines = list[dict[str, Any]]
 
@@ -320,7 +321,7 @@ def places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @given(st.data())
-@settings(max_examples=300)
+@examples(300)
 def test_any_value_replaced_in_a_good_chain_raises_nothing_else(data: st.DataObject) -> None:
     lines = objects(SHORT)
     path = data.draw(st.sampled_from(places(lines)))

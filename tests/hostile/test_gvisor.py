@@ -17,6 +17,7 @@ CASES = ("half-a-line", "kills-itself", "network", "signals", "survivors")
 
 
 @pytest.mark.containers
+@pytest.mark.all
 def test_bots_meet_the_same_verdicts_and_walls_under_gvisor() -> None:
     if shutil.which("runsc") is None:
         pytest.skip("runsc is not installed (apt-get install runsc)")

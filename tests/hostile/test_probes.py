@@ -17,7 +17,7 @@ import pytest
 from sandbox.archive import extract_program
 from tests.hostile.zoo import CASES, MatchCase, Zoo, load, names, upload_of
 
-pytestmark = pytest.mark.containers
+pytestmark = [pytest.mark.containers, pytest.mark.all]
 
 LOOSEN = Path(__file__).with_name("loosen.py")
 PROBES = [name for name in names() if (CASES / name / "bot" / "probe.h").exists()]

@@ -12,6 +12,8 @@ from league.database import Database
 from tests.league import postgres
 from tests.league.world import World, settings
 
+DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.twin)]
+
 _numbers = itertools.count(1)
 
 
@@ -28,7 +30,7 @@ def postgres_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A database for one test; "" means SQLite's usual place."""
     if request.param == "sqlite":
@@ -41,7 +43,7 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     execute(url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """A database without a schema."""
     if request.param == "sqlite":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pytest
 from sqlalchemy import text
 from sqlmodel import func, select
 
@@ -28,6 +29,7 @@ def test_a_change_below_the_database_is_found(tmp_path: Path) -> None:
     world.close()
 
 
+@pytest.mark.databases
 def test_records_written_at_once_still_form_one_chain(world: World) -> None:
     def write(name: str) -> None:
         db = world.connect()

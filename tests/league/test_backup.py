@@ -39,14 +39,13 @@ from league.storage.tablecopy import sums
 from league.tables import AuditRecord, BotVersion, Match, RatingSnapshot, Season, Series, User
 from league.verification import fairness
 from tests.bots.loading import in_process
-from tests.league.conftest import execute
+from tests.league.conftest import DATABASES, execute
 from tests.league.test_migrations import FIRST_LEAGUE
 from tests.league.world import World, settings
 from workers.context import BOTS
 
 _numbers = itertools.count(1)
 RESTORED = "league-restored"
-FORGERY = "DROP TRIGGER audit_log_no_update; UPDATE audit_log SET actor = 'eve'"
 
 
 @pytest.fixture
@@ -83,7 +82,7 @@ def transcript(seed: bytes) -> bytes:
     return encode(run_match(GAMES["yacht-auction"], 2, seed, MemoryTransport([new(1), new(2)])))
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """A deployment in which there is nothing yet."""
     folder = tmp_path / "new"
@@ -102,6 +101,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "backups"
 
 
+@pytest.mark.databases
 def test_what_is_restored_is_what_was_there_on_either_kind_of_database(
     played: World, empty: Settings, folder: Path
 ) -> None:
@@ -382,7 +382,7 @@ def test_nothing_is_no_backup(tmp_path: Path) -> None:
         read_backup(tmp_path)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def older(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """A league of the first schema."""
     chosen = settings(tmp_path / "older")

@@ -423,6 +423,7 @@ def test_a_season_may_do_without_gates(world: World) -> None:
         Entrant(world, challenge_games=0)
 
 
+@pytest.mark.all
 def test_wrong_passes_are_as_rare_as_asked_for() -> None:
     """An equal version under alpha = .05, seen after every ten games, as here: simulated without a database."""
     chance = random.Random(1)

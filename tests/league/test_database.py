@@ -18,6 +18,8 @@ from league.states import MatchState, Purpose, SeasonState, SeriesState
 from league.tables import AuditRecord, Challenge, Division, Entry, Match, Participant, Season, Series, User
 from tests.league.world import START, World, settings
 
+pytestmark = pytest.mark.databases
+
 
 def test_the_migrations_make_exactly_the_tables(world: World) -> None:
     assert world.db.drifted() is None

@@ -122,6 +122,7 @@ def test_who_has_entries_enough_joins_no_team_with_more(world: World) -> None:
 
 
 @pytest.mark.parametrize("first", ["the bot enters", "its author joins"])
+@pytest.mark.databases
 def test_who_joins_a_team_while_its_bot_enters_is_counted(world: World, first: str) -> None:
     season_id = world.season(0, entries_per_author=1)
     ada, own = world.bot(owner=world.author("ada"))
@@ -397,6 +398,7 @@ def test_a_thaw_takes_no_version_in_another_language(world: World) -> None:
 
 
 @pytest.mark.parametrize("first", ["thaw", "build"])
+@pytest.mark.databases
 def test_a_version_that_becomes_ready_while_its_season_thaws_plays(world: World, first: str) -> None:
     season_id, owner, bot_id = frozen(world)
     version_id = world.upload(owner, bot_id)
@@ -415,6 +417,7 @@ def test_a_version_that_becomes_ready_while_its_season_thaws_plays(world: World,
 
 
 @pytest.mark.parametrize("first", ["entry", "build"])
+@pytest.mark.databases
 def test_a_version_that_becomes_ready_while_its_bot_enters_plays(world: World, first: str) -> None:
     season_id = world.season(0)
     owner, bot_id = world.bot()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from league.service.bots.environments import confirm_environment, environment, installed_languages, record_environment
 from tests.league.world import START, World
 
@@ -42,6 +44,7 @@ def test_the_description_found_true_last_is_the_one_that_counts(world: World) ->
     assert found.described_at == START + timedelta(seconds=20)
 
 
+@pytest.mark.databases
 def test_two_workers_that_find_the_same_at_once_are_both_content(world: World) -> None:
     record(world, "f1", IMAGE, "python")
     record(world, "f1", IMAGE, "python")

@@ -25,6 +25,8 @@ from league.states import Fitness, MatchState, SeriesState, VersionState
 from league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
 from tests.league.world import World, won
 
+pytestmark = pytest.mark.databases
+
 
 def queued(world: World) -> int:
     """A series that waits."""

@@ -59,6 +59,7 @@ def test_each_ranking_is_a_point_of_each_bots_history(world: World) -> None:
     )
 
 
+@pytest.mark.all
 def test_histories_stay_bounded_and_keep_the_last_of_each_span(world: World) -> None:
     season_id = world.season(games_per_pair=None)
     pauses = [1] * 10 + [3] * 80 + [50] * 60

@@ -12,6 +12,8 @@ from league.service.series.response_times import command_times
 from league.states import Admission, FinalsFormat, Purpose, Ranks, SeasonState
 from league.tables import BotVersion, Division, Entry, Match, Participant, RatingSnapshot, Season, Series
 
+pytestmark = pytest.mark.databases
+
 AT = "2026-01-01 12:00:00.000000+00:00"
 
 FIRST_LEAGUE: tuple[tuple[str, dict[str, object]], ...] = (

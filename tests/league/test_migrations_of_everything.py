@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.script import ScriptDirectory
@@ -13,6 +14,8 @@ from sqlmodel import SQLModel, select
 from league.database import Database
 from tests.league.filled import Filled, fill, filled
 from tests.league.world import settings
+
+pytestmark = pytest.mark.databases
 
 CHANGED_ON_PURPOSE: Mapping[tuple[str, str], str] = {
     ("season", "log_serial"): "0007 and 0012 have every season ranked anew",
@@ -46,51 +49,43 @@ def rows(database: Database) -> list[Filled]:
         return list(filled(connection, schema))
 
 
-def test_nothing_is_lost_or_changed_by_any_migration(empty: Database) -> None:
-    schema = sa.MetaData()
+def test_no_migration_loses_or_changes_anything_and_the_code_of_now_reads_it(empty: Database) -> None:
+    schema, before = sa.MetaData(), list[Filled]()
     for revision in revisions(empty):
-        before = rows(empty) if schema.tables else []
         upgrade(empty, revision)
-        after = {(row.table, row.key): row.values for row in rows(empty)}
-        for row in before:
-            if (row.table, row.key[0]) in REMOVED_ON_PURPOSE and (row.table, row.key) not in after:
-                continue
-            now = after[row.table, row.key]
-            kept = {name: now[name] for name in row.values if (row.table, name) not in CHANGED_ON_PURPOSE}
-            held = {name: row.values[name] for name in kept}
-            assert kept == held, f"{revision} changed {row.table} {row.key}"
+        kept(revision, before, rows(empty))
         with empty.engine.begin() as connection:
             schema = fill(connection, schema)
+            before = list(filled(connection, schema))
+        everywhere(revision, before, schema)
     assert empty.drifted() is None
-
-
-def test_there_is_a_row_in_every_table_and_a_value_in_every_column(empty: Database) -> None:
-    """Or the test above would look at nothing."""
-    schema = sa.MetaData()
-    for revision in revisions(empty):
-        upgrade(empty, revision)
-        with empty.engine.begin() as connection:
-            schema = fill(connection, schema)
-        found: dict[str, set[str]] = {}
-        for row in rows(empty):
-            seen = found.setdefault(row.table, set())
-            seen |= {name for name, value in row.values.items() if value is not None}
-        there = {table.name: set(table.columns.keys()) for table in schema.tables.values()}
-        del there["alembic_version"]
-        assert found == there, revision
-
-
-def test_what_was_migrated_is_read_by_the_code_of_now(empty: Database) -> None:
-    schema = sa.MetaData()
-    for revision in revisions(empty):
-        upgrade(empty, revision)
-        with empty.engine.begin() as connection:
-            schema = fill(connection, schema)
     with empty.reading() as session:
         for mapper in SQLModel._sa_registry.mappers:
             found = session.exec(select(mapper.class_)).all()
             assert found, mapper.class_
             assert all(row.model_dump() for row in found)
+
+
+def kept(revision: str, before: list[Filled], after: list[Filled]) -> None:
+    """Every row of before is there with its values, but for what was changed or removed on purpose."""
+    found = {(row.table, row.key): row.values for row in after}
+    for row in before:
+        if (row.table, row.key[0]) in REMOVED_ON_PURPOSE and (row.table, row.key) not in found:
+            continue
+        now = found[row.table, row.key]
+        same = {name: now[name] for name in row.values if (row.table, name) not in CHANGED_ON_PURPOSE}
+        held = {name: row.values[name] for name in same}
+        assert same == held, f"{revision} changed {row.table} {row.key}"
+
+
+def everywhere(revision: str, there: list[Filled], schema: sa.MetaData) -> None:
+    """There is a row in every table and a value in every column, or nothing would be compared."""
+    found: dict[str, set[str]] = {}
+    for row in there:
+        found.setdefault(row.table, set()).update(name for name, value in row.values.items() if value is not None)
+    tables = {table.name: set(table.columns.keys()) for table in schema.tables.values()}
+    del tables["alembic_version"]
+    assert found == tables, revision
 
 
 def test_a_person_who_has_played_had_the_last_seat(tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ def add_version(who: Person, bot_id: int) -> Callable[[Session], object]:
     return lambda session: league_bots.add_version(session, who, bot_id, Upload("bot.py", 10, SHA, "python", "main.py"))
 
 
+@pytest.mark.databases
 def test_an_author_who_uploads_for_two_bots_at_once_is_over_the_quota(world: World) -> None:
     owner = world.author()
     bots = [world.bot(owner=owner)[1] for _ in range(2)]
@@ -106,6 +107,7 @@ def test_an_author_who_uploads_for_two_bots_at_once_is_over_the_quota(world: Wor
         world.at_once(add_version(owner, bots[0]), add_version(owner, bots[1]))
 
 
+@pytest.mark.databases
 def test_two_members_who_upload_one_bot_at_once_are_over_its_quota(world: World) -> None:
     ada, bob = world.author(), world.author()
     with world.db.transaction() as session:

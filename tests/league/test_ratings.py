@@ -6,11 +6,12 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from league.ratings import ELO_PER_NAT, NoRating, Prior, RatingConfig, RatingTable, carried, rate
 from league.states import Ranks
+from tests.lanes import examples
 from tests.league.logs import Line, duels, log
 
 MAXIMUM_LIKELIHOOD = RatingConfig(centre_elo=0, prior_sd_elo=None)
@@ -232,7 +233,7 @@ GAMES = st.tuples(
 LOGS = st.lists(GAMES, min_size=1, max_size=40)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(LOGS, st.sampled_from(Ranks), st.randoms(use_true_random=False))
 def test_the_order_of_the_log_changes_nothing(lines: list[Line], ranks: Ranks, chance: random.Random) -> None:
     config = RatingConfig(ranks=ranks)
@@ -242,7 +243,7 @@ def test_the_order_of_the_log_changes_nothing(lines: list[Line], ranks: Ranks, c
     assert (there.fit(), there.seats()) == (back.fit(), back.seats())
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(LOGS)
 def test_voiding_a_game_and_restoring_it_is_the_identity(lines: list[Line]) -> None:
     before = rate(log(lines), RatingConfig())
@@ -260,7 +261,7 @@ def test_ratings_sum_to_the_centre_and_their_errors_are_finite(lines: list[Line]
     assert shown == pytest.approx(sorted(shown, reverse=True), abs=1e-6)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(LOGS, st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 3000)))
 def test_where_the_search_starts_changes_nothing_that_is_shown(lines: list[Line], start: dict[str, float]) -> None:
     cold, warm = rate(log(lines), RatingConfig()), rate(log(lines), RatingConfig(), start=start)
@@ -273,7 +274,7 @@ def test_where_the_search_starts_changes_nothing_that_is_shown(lines: list[Line]
         )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(LOGS, st.permutations("abcdef"))
 def test_names_change_nothing_but_the_names(lines: list[Line], other: list[str]) -> None:
     renamed: list[Line] = [

@@ -7,13 +7,14 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from league.ratings import ELO_PER_NAT, RatingConfig, RatingTable, rate
 from league.ratings.quality import Fit
 from league.states import Ranks
+from tests.lanes import examples
 from tests.league.logs import Line, drawn_duels, drawn_tables, duels, log
 
 # Plackett and Luce ---------------------------------------------------------------------------------------------------
@@ -51,7 +52,7 @@ TABLES = st.lists(
 )
 
 
-@settings(max_examples=25)  # a general optimiser takes its time
+@examples(25)  # a general optimiser takes its time
 @given(TABLES, st.sampled_from(Ranks))
 def test_the_second_column_is_the_most_likely_by_the_definition(lines: list[Line], ranks: Ranks) -> None:
     found = second(rate(log(lines), RatingConfig(ranks=ranks)))

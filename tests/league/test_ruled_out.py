@@ -60,6 +60,7 @@ def test_what_was_voided_stays_so_when_its_later_repetition_is_lost(ranked: Rank
     assert ranked.table()[0] == without
 
 
+@pytest.mark.databases
 def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     season_id = season(world)
     appeal_id = appeal(world, season_id)

@@ -34,6 +34,7 @@ from league.service.series.hosts import record_check
 from league.service.views.matches import matches
 from league.states import UNFINISHED, ChallengeState, FinalsFormat, Purpose, SeasonState
 from league.tables import Challenge, Entry, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
+from tests.lanes import scaled
 from tests.league.world import World, forfeited, settings, void, won
 
 STEPS = 250
@@ -250,7 +251,7 @@ def finals_tables(world: World) -> list[frozenset[int]]:
     return [frozenset(table) for table in tables.values()]
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(scaled(15, 5)))
 def test_a_season_comes_to_its_end_whatever_happens(tmp_path: Path, seed: int) -> None:
     world = World(settings(tmp_path, series_attempts=3))
     chaos = Chaos(world, seed)

@@ -166,6 +166,7 @@ def test_a_season_is_thawed_only_after_the_date_that_would_end_it_has_moved(worl
     assert info(world, season_id).state is S.OPEN
 
 
+@pytest.mark.databases
 def test_a_date_that_is_moved_while_the_scheduler_looks_ends_nothing(world: World) -> None:
     season_id = create(world, closes_at=hours(1)[0]).id
     set_state(world, season_id, S.OPEN)
@@ -272,6 +273,7 @@ def test_a_frozen_season_plays_on_but_takes_nobody_and_nothing_new(world: World)
         assert {entry.version for entry in entries(session, season_id)} == {1}
 
 
+@pytest.mark.databases
 def test_a_version_that_becomes_ready_while_its_season_freezes_stays_out(world: World) -> None:
     season_id = world.season(0)
     owner, bot_id = world.bot()

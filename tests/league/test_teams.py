@@ -102,6 +102,7 @@ def test_a_teams_affairs_are_its_captains(world: World) -> None:
 
 
 @pytest.mark.parametrize("first", ["handed over", "left"])
+@pytest.mark.databases
 def test_a_captain_is_a_member_whoever_acts_at_once(world: World, first: str) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = team(world, ada)
@@ -119,6 +120,7 @@ def test_a_captain_is_a_member_whoever_acts_at_once(world: World, first: str) ->
     assert found.captain in found.members
 
 
+@pytest.mark.databases
 def test_an_invitation_that_is_taken_back_at_once_is_none(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = team(world, ada)
@@ -135,6 +137,7 @@ def test_an_invitation_that_is_taken_back_at_once_is_none(world: World) -> None:
         world.at_once(take_back, join)
 
 
+@pytest.mark.databases
 def test_two_who_are_invited_at_once_are_both_counted(world: World) -> None:
     ada = world.author("ada")
     team_id = team(world, ada)

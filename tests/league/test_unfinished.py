@@ -103,6 +103,7 @@ def test_a_date_waits_for_an_open_appeal_and_nothing_new_is_played_meanwhile(wor
     assert newest_record(world, season_id) == ("system", "season-closed", {"before": "frozen"})
 
 
+@pytest.mark.databases
 def test_an_appeal_that_is_being_opened_holds_the_season_too(world: World) -> None:
     """The close waits for whoever is at it, and then sees the appeal."""
     season_id = season(world)

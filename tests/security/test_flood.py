@@ -191,6 +191,7 @@ async def flood(league: League) -> tuple[Counter[int], dict[str, list[float]], f
     return statuses, await looking, seconds
 
 
+@pytest.mark.all
 def test_a_thousand_uploads_and_dawdling_clients_keep_nobody_from_the_site(league: League) -> None:
     statuses, took, seconds = asyncio.run(flood(league))
     worst = {path: max(times) for path, times in took.items()}

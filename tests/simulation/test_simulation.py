@@ -17,11 +17,12 @@ from league.service.jobs.exhibiting import EXHIBITIONS
 from league.service.series import carrying_out, outcomes
 from league.service.series.carrying_out import SERIES
 from league.tables import Attempt
+from tests.lanes import scaled
 from tests.simulation.simulator import Simulator
 from tests.simulation.stage import Stage, StormyBlobs
 from tests.simulation.storm import ROUGH, Weather
 
-SEEDS = 60
+SEEDS = scaled(300, 30)
 SEEDS_TO_FIND_A_BUG = 300
 
 
@@ -136,13 +137,13 @@ def test_where_nothing_is_planted_the_same_search_finds_nothing(stage: Stage) ->
 @pytest.mark.parametrize(
     "plant",
     [
-        late_results_are_taken,
+        pytest.param(late_results_are_taken, marks=pytest.mark.all),
         attempts_are_not_counted,
         the_state_is_not_looked_at,
         dead_workers_are_not_missed,
         dead_builders_are_not_missed,
         failed_builds_are_not_noted,
-        guests_are_not_missed,
+        pytest.param(guests_are_not_missed, marks=pytest.mark.all),
         messages_are_sent_once,
         transcripts_are_promised_only,
         the_log_grows_unnoticed,
@@ -154,11 +155,13 @@ def test_a_planted_bug_is_found(stage: Stage, monkeypatch: pytest.MonkeyPatch, p
     assert found_within(stage, SEEDS_TO_FIND_A_BUG)
 
 
+@pytest.mark.all
 def test_results_that_are_not_written_at_once_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     results_come_in_a_second_transaction(monkeypatch, stage)
     assert found_within(stage, SEEDS_TO_FIND_A_BUG)
 
 
+@pytest.mark.all
 def test_matches_that_nobody_is_asked_about_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carrying_out, "_hold", lambda *_: None)
     assert found_within(stage, SEEDS_TO_FIND_A_BUG, Weather(void=0.5))

@@ -63,6 +63,7 @@ def test_a_match_is_watched_to_its_end(visit: Open, league: League, name: str) -
 
 
 @pytest.mark.parametrize("name", WATCHED)
+@pytest.mark.all
 def test_a_match_page_keeps_nobody_out(visit: Open, league: League, name: str) -> None:
     assert keeps_out(viewer(visit(f"/matches/{league.matches[name]}"))) == []
 

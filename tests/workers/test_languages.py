@@ -55,6 +55,7 @@ def test_every_language_has_a_hello_bot_and_a_larger_program() -> None:
 
 @pytest.mark.containers
 @every_language
+@pytest.mark.all
 def test_a_hello_bot_plays_a_legal_match(world: BuildingWorld, language: str) -> None:
     files = sources(BOTS / GAME / f"hello-{language}")
     if len(files) == 1:
@@ -69,6 +70,7 @@ def test_a_hello_bot_plays_a_legal_match(world: BuildingWorld, language: str) ->
 
 @pytest.mark.containers
 @every_language
+@pytest.mark.all
 def test_a_runtime_bears_what_a_bot_may_use(full_image: str, tmp_path: Path, language: str) -> None:
     reply, end = asked("hello", LARGER / language, full_image, tmp_path)
     assert reply.line == "hello 512 8", (reply.fault, end.stderr.decode())
@@ -76,6 +78,7 @@ def test_a_runtime_bears_what_a_bot_may_use(full_image: str, tmp_path: Path, lan
 
 
 @pytest.mark.containers
+@pytest.mark.all
 def test_a_virtual_machine_says_nothing_on_its_bots_output(full_image: str, tmp_path: Path) -> None:
     (folder := tmp_path / "sources").mkdir()
     (folder / "Main.java").write_text(GREEDY_FOR_THREADS)

@@ -1,0 +1,164 @@
+"""What is the same in the matches of every game: names, bytes, and faults where both seats are asked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.core import Fault, Message
+from engine.games import GAMES
+from engine.memory import Answer, Player
+from engine.replay import replay
+from engine.transcript import Transcript, decode, encode
+from tests.engine import betris_players as betris
+from tests.engine import liars_players as liars
+from tests.engine import players as yacht
+from tests.engine.players import FAULTY_AT, faulty
+from tests.engine.test_betris_match import example, timed
+from tests.lanes import examples
+
+TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
+numbers = st.integers(0, 2**50)
+
+
+def test_the_games_are_registered_under_their_names() -> None:
+    assert {name: (game.name, game.rules_version, list(game.seats)) for name, game in GAMES.items()} == {
+        "yacht-auction": ("yacht-auction", 1, [2]),
+        "betris-large": ("betris-large", 1, [2]),
+        "liars-dice": ("liars-dice", 1, [2, 3, 4, 5, 6]),
+    }
+
+
+SLOWLY: dict[str, Callable[[int], Transcript]] = {
+    "yacht-auction": lambda number: yacht.play(number, yacht.Legal(number, 400_000_000)),
+    "betris-large": lambda number: betris.play(number, betris.Legal(number, 416_000_000), betris.Legal(0, 1_000)),
+    "liars-dice": lambda number: liars.play(2 + number % 5, number, p2=liars.Legal(number, 500_000_000, 15)),
+}
+
+
+@pytest.mark.parametrize("name", GAMES)
+@given(numbers)
+@examples(25)
+def test_equal_seeds_and_replies_give_equal_bytes_that_replay(name: str, number: int) -> None:
+    transcript = SLOWLY[name](number)
+    data = encode(transcript)
+    assert encode(SLOWLY[name](number)) == data
+    assert replay(GAMES[name], decode(data)) == transcript
+
+
+# The golden transcripts ------------------------------------------------------------------------------------------
+
+
+def golden() -> dict[str, Transcript]:
+    """The matches whose bytes are kept: they change only with the format or the rules, never unseen."""
+    return {
+        "yacht-auction.jsonl": yacht.play(2025, yacht.Legal(0, 400_000_000), yacht.Legal(1, 400_000_000)),
+        "yacht-auction-forfeit.jsonl": yacht.play(
+            2026, faulty(yacht.Legal(2), 3, "\tBID  B 00042\r"), faulty(yacht.Legal(3), 16, "PUT YACHT 666666")
+        ),
+        "yacht-auction-double-fault.jsonl": yacht.play(
+            2027, faulty(yacht.Legal(4), 9, "PUT \udcc3("), faulty(yacht.Legal(5), 9, None)
+        ),
+        "betris-large.jsonl": betris.play(2025, betris.Legal(0, 416_000_000), betris.Legal(1, 416_000_000)),
+        "betris-large-example.jsonl": example(),
+        "betris-large-forfeit.jsonl": betris.play(
+            2026, faulty(betris.Legal(2), 2, "\tPLACE  000\r"), faulty(betris.Legal(3), 16, "PLACE 1 8 8")
+        ),
+        "betris-large-double-fault.jsonl": betris.play(
+            2027, faulty(betris.Legal(4), 9, "BET \udcc3( 1"), faulty(betris.Legal(5), 9, None)
+        ),
+        "betris-large-bank.jsonl": betris.play(
+            2028, timed(betris.Legal(6), dict.fromkeys(range(1, betris.PROMPTS), 600_000_000))
+        ),
+        "liars-dice.jsonl": liars.play(2, 2025, p1=liars.Legal(0, 400_000_000)),
+        "liars-dice-odd-spelling.jsonl": liars.play(
+            2,
+            2026,
+            p1=faulty(liars.Legal(3), 1, ' {"quantity" : 50e-1, "faceValue":3.0,\t"type":"bid", "note":"\\u00e4"}\r'),
+        ),
+        "liars-dice-six.jsonl": liars.play(
+            6,
+            2027,
+            p2=faulty(liars.Legal(4), 2, '{"type":"\udcc3"}'),
+            p3=liars.Legal(6, resigns=6),
+            p5=faulty(liars.Legal(5), 0, None),
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", golden())
+def test_golden_transcripts_have_not_changed(name: str) -> None:
+    """If they are meant to: ``python -m tests.engine.test_every_match``, and a new version of format or rules."""
+    stored = (TRANSCRIPTS / name).read_bytes()
+    transcript = decode(stored)
+    assert encode(golden()[name]) == stored
+    assert replay(GAMES[transcript.game], transcript) == golden()[name]
+
+
+# Faults in the games in which both seats are asked at once -------------------------------------------------------
+
+ANSWERS = {
+    "C-03-silence": (None, Fault.TIMEOUT),
+    "C-02-late-and-invalid": (Answer("no such word", 10_000_000_001), Fault.TIMEOUT),
+    "C-05-exit": (Answer(None, 5), Fault.EXITED),
+    "C-04-early-output": (Answer(None, 0, Fault.UNEXPECTED), Fault.UNEXPECTED),
+    "C-09-overflow": (Answer("x" * 5000, 5), Fault.OVERFLOW),
+    "C-09-bytes": (Answer("OK\udcff", 5), Fault.MALFORMED),
+    "C-06-empty": (Answer("", 5), Fault.MALFORMED),
+    "memory": (Answer(None, 5, Fault.MEMORY), Fault.MEMORY),
+    "C-08-case": (Answer("ok", 5), Fault.MALFORMED),
+}
+PROMPTS = 25
+
+both_games = pytest.mark.parametrize("players", [yacht, betris], ids=["yacht-auction", "betris-large"])
+
+
+@both_games
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize(("answer", "fault"), ANSWERS.values(), ids=ANSWERS)
+def test_c13_c14_a_fault_at_any_prompt_ends_the_match_there(
+    players: Any, answer: Answer | None, fault: Fault, seat: int
+) -> None:
+    for at_prompt in range(PROMPTS):
+        seated: list[Player] = [players.Legal(0), players.Legal(1)]
+        seated[seat] = faulty(seated[seat], at_prompt, answer)
+        transcript = players.play(at_prompt, *seated)
+        assert len(transcript.exchanges) == at_prompt + 2
+        assert transcript.exchanges[-1].messages == (Message(1 - seat, "FINISH"),)
+        assert transcript.result.faults == {seat: fault}
+        assert transcript.result.ranks == ((2, 1) if seat == 0 else (1, 2))
+        assert transcript.result.points is None
+        assert transcript.result.rated
+        told = [event for event in transcript.events() if event["type"] == "fault"]
+        assert [(event["seat"], event["fault"]) for event in told] == [(seat, fault.value)]
+        prompt = transcript.last_prompt(seat)
+        assert prompt is not None
+        assert told[0]["command"] == prompt.message.command
+
+
+@both_games
+@pytest.mark.parametrize(("first", "first_fault"), ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize(("second", "second_fault"), ANSWERS.values(), ids=ANSWERS)
+def test_c01_two_faults_in_one_exchange_are_both_kept_and_nobody_wins(
+    players: Any, first: Answer | None, first_fault: Fault, second: Answer | None, second_fault: Fault
+) -> None:
+    everywhere = first is None and second_fault is Fault.MALFORMED
+    for at_prompt in range(PROMPTS) if everywhere else FAULTY_AT:
+        seated = faulty(players.Legal(0), at_prompt, first), faulty(players.Legal(1), at_prompt, second)
+        transcript = players.play(at_prompt, *seated)
+        assert len(transcript.exchanges) == at_prompt + 2
+        assert transcript.exchanges[-1].messages == ()
+        assert transcript.result.faults == {0: first_fault, 1: second_fault}
+        assert (transcript.result.ranks, transcript.result.points) == ((1, 1), None)
+        assert not transcript.result.rated
+        assert [event["type"] for event in transcript.exchanges[-1].events] == ["fault", "fault", "final"]
+
+
+if __name__ == "__main__":
+    for file_name, match in golden().items():
+        (TRANSCRIPTS / file_name).write_bytes(encode(match))
