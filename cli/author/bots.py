@@ -16,7 +16,7 @@ from cli.server.client import USAGE, AsJson, Server, Token, connect, print_json,
 from cli.server.follow import state_line
 from engine.figures import counted
 
-group = typer.Typer(no_args_is_help=True, help="Bots that you have submitted: list, fetch, rename, describe, retire.")
+group = typer.Typer(no_args_is_help=True, help="Manage your bots: list, fetch, rename, describe, retire.")
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +39,7 @@ def list_bots(server: Server = "", token: Token = "", as_json: AsJson = False) -
     for bot in found:
         name = f"{plain(bot.name)}{' (retired)' if bot.retired_at else ''}"
         table.add_row(str(bot.id), name, plain(bot.game), plain(bot.team or "-"), str(bot.versions))
-    out.print(table if found else "You have no bot yet.")
+    out.print(table if found else "You have no bots yet.")
 
 
 @group.command()
@@ -54,7 +54,7 @@ def versions(bot: Bot, server: Server = "", token: Token = "", as_json: AsJson =
         sent = f"{plain(version.filename)}, {counted(version.size_bytes, 'byte')}, {plain(version.language)}"
         out.print(f"{state_line(version)} ({sent})", soft_wrap=True)
     if not found:
-        out.print("It has no version yet.")
+        out.print("It has no versions yet.")
 
 
 @group.command()
@@ -62,7 +62,7 @@ def source(
     bot: Bot,
     version: Annotated[int, typer.Argument(help="Its number.", min=1)],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file; else BOT-VERSION and its ending.")
+        Path | None, typer.Option("--output", "-o", help="Output file; default: BOT-VERSION and the original ending.")
     ] = None,
     server: Server = "",
     token: Token = "",
@@ -73,7 +73,7 @@ def source(
         bot_id = find_bot(client, bot)
         path = output or Path(f"{bot}-{version}{Path(client.version(bot_id, version).filename).suffix}")
         if output is None and path.exists():
-            fail(f"{path} exists already; name a file by --output", USAGE)
+            fail(f"{path} already exists; choose a file with --output", USAGE)
         content = client.source(bot_id, version)
     write_file(path, content, as_json)
 
@@ -88,7 +88,7 @@ def rename(
 ) -> None:
     """Give a bot another name. Rankings that are made already keep the old one."""
     found = _change(bot, server, token, as_json, name=name)
-    _say(f"It is called {plain(found.name)} now.", as_json)
+    _say(f"The bot is now called {plain(found.name)}.", as_json)
 
 
 @group.command()
@@ -107,7 +107,7 @@ def describe(
 @group.command()
 def retire(
     bot: Bot,
-    undo: Annotated[bool, typer.Option("--undo", help="Bring it back instead.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Bring it back.")] = False,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -118,7 +118,7 @@ def retire(
     """
     found = _change(bot, server, token, as_json, retired=not undo)
     back = command("bot", "retire", bot, "--undo")
-    again = f"{plain(found.name)} is back; `{command('rejoin', bot, '--season', 'NUMBER')}` takes a withdrawal back."
+    again = f"{plain(found.name)} is back. `{command('rejoin', bot, '--season', 'NUMBER')}` reverses a withdrawal."
     _say(again if undo else f"{plain(found.name)} is retired. `{back}` brings it back.", as_json)
 
 

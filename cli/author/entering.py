@@ -13,9 +13,9 @@ from cli.server.api_models import Entry, Team
 from cli.server.client import AsJson, Server, Token, connect, print_json, print_json_lines
 from engine.figures import counted
 
-Bot = Annotated[str, typer.Argument(metavar="BOT", help="A bot of yours, by name or number.")]
+Bot = Annotated[str, typer.Argument(metavar="BOT", help="One of your bots, by name or number.")]
 Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]
-TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="A team of yours, by name or number.")]
+TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams, by name or number.")]
 Who = Annotated[str, typer.Argument(metavar="NAME", help="An author's name.")]
 
 group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
@@ -35,10 +35,10 @@ def register(app: typer.Typer) -> None:
 def enter(
     bot: Bot,
     season: Season,
-    version: Annotated[int, typer.Option(help="This version and no other; 0: follow the newest.", min=0)] = 0,
+    version: Annotated[int, typer.Option(help="Play only this version; 0: always the newest.", min=0)] = 0,
     gate: Annotated[
         str,
-        typer.Option(help="Promotion gate, ELO0,ELO1[,GAMES]: newer versions must pass a test first. `none`: no gate."),
+        typer.Option(help="Promotion gate, ELO0,ELO1[,GAMES]: newer versions must first pass a test. `none`: no gate."),
     ] = "",
     server: Server = "",
     token: Token = "",
@@ -58,27 +58,27 @@ def enter(
     then = "newer versions pass the gate first" if entry.gated else "newer versions take over"
     out.print(
         f"{plain(entry.bot)} plays version {entry.version} in season {season}"
-        f"{f', {then}' if entry.follows else ' and no other'}."
+        f"{f', {then}' if entry.follows else ' and nothing else'}."
     )
     if entry.challenger:
         shows = command("gate", bot, "--season", str(season))
-        out.print(f"Version {entry.challenger} is at the gate: `{shows}` shows it.", soft_wrap=True)
+        out.print(f"Version {entry.challenger} is at the gate; see `{shows}`.", soft_wrap=True)
     elif tried and tried[0].state == "failed" and tried[0].candidate > entry.version:
         out.print(f"Version {tried[0].candidate} failed at the gate. {plain(tried[0].reason)}", soft_wrap=True)
 
 
 def withdraw(bot: Bot, season: Season, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Take your bot out of a season: no more matches are drawn for it. Those it played, or that wait, count."""
+    """Withdraw your bot from a season. It gets no new matches; those played or waiting count."""
     _change_entry("withdraw", bot, season, server, token, as_json)
 
 
 def rejoin(bot: Bot, season: Season, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Take your withdrawal back; in an open season an hour after it, unless the server says otherwise."""
+    """Reverse your withdrawal; in an open season after an hour, unless the server sets another pause."""
     _change_entry("rejoin", bot, season, server, token, as_json)
 
 
 def gate(bot: Bot, season: Season, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """How new versions of a bot fare, and fared, at its promotion gate."""
+    """Show how new versions of a bot do, and did, at its promotion gate."""
     with connect(server, token) as client:
         found = client.challenges(season, find_bot(client, bot, client.season(season).game))
     if as_json:
@@ -91,17 +91,17 @@ def gate(bot: Bot, season: Season, server: Server = "", token: Token = "", as_js
         if item.reason:
             out.print(f"  {plain(item.reason)}")
     if not found:
-        out.print("No version has been at its gate.")
+        out.print("No version has been at the gate.")
 
 
 def people(
     bot: Bot,
-    may: Annotated[bool, typer.Option("--on/--off", help="Whether they may.")],
+    may: Annotated[bool, typer.Option("--on/--off", help="Whether people may play.")],
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Let people play against your bot on the site, or do not."""
+    """Allow or forbid people to play against your bot on the site."""
     with connect(server, token) as client:
         changed = client.change_bot(find_bot(client, bot), plays_people=may)
     if as_json:
@@ -113,12 +113,14 @@ def people(
 def trial(
     bot: Bot,
     version: Annotated[int, typer.Argument(help="Its number.", min=1)],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else BOT-VERSION-trial.jsonl.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Output file; default: BOT-VERSION-trial.jsonl.")
+    ] = None,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Fetch the transcript of the match by which a version qualified, or did not; `deadheat replay` shows it."""
+    """Fetch the transcript of a version's trial match; `deadheat replay` shows it."""
     path = output or Path(f"{bot}-{version}-trial.jsonl")
     with connect(server, token) as client:
         content = client.trial(find_bot(client, bot), version)
@@ -127,14 +129,14 @@ def trial(
 
 @group.command(name="create")
 def create_team(name: Who, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Make a team with yourself as captain."""
+    """Create a team with yourself as captain."""
     with connect(server, token) as client:
         _tell(client.create_team(name), as_json)
 
 
 @group.command(name="list")
 def list_teams(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Teams that you are in or invited to."""
+    """List the teams that you are in or invited to."""
     with connect(server, token) as client:
         found = client.teams()
     if as_json:
@@ -143,33 +145,33 @@ def list_teams(server: Server = "", token: Token = "", as_json: AsJson = False) 
     for team in found:
         _tell(team, as_json=False)
     if not found:
-        out.print("You are in no team.")
+        out.print("You are not in a team.")
 
 
 @group.command()
 def invite(team: TeamName, name: Who, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Ask an author to join; captains only."""
+    """Invite an author to your team; captains only."""
     with connect(server, token) as client:
         _tell(client.invite_to_team(find_team(client, team), name), as_json)
 
 
 @group.command()
 def join(team: TeamName, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Accept an invitation."""
+    """Accept an invitation to a team."""
     with connect(server, token) as client:
         _tell(client.join_team(find_team(client, team)), as_json)
 
 
 @group.command()
 def leave(team: TeamName, name: Who, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Leave a team (NAME: yourself), decline an invitation, or as captain remove somebody. Its bots stay with it."""
+    """Leave a team, decline an invitation, or remove a member (captains only). The team keeps its bots."""
     with connect(server, token) as client:
         _tell(client.leave_team(find_team(client, team), name), as_json)
 
 
 @group.command(name="hand-over")
 def hand_over(team: TeamName, name: Who, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Make another member captain."""
+    """Make another member captain of your team."""
     with connect(server, token) as client:
         _tell(client.hand_over_team(find_team(client, team), name), as_json)
 
@@ -177,12 +179,12 @@ def hand_over(team: TeamName, name: Who, server: Server = "", token: Token = "",
 @group.command()
 def give(
     bot: Bot,
-    team: Annotated[str, typer.Argument(metavar="TEAM", help="A team of yours; `none`: back to who made the bot.")],
+    team: Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams; `none`: back to the bot's creator.")],
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Give a bot to a team: every member may then upload versions and read its logs. Not while it plays a season."""
+    """Give a bot to a team, whose members may then upload versions and read logs. Not during a season."""
     with connect(server, token) as client:
         team_id = None if team.lower() == "none" else find_team(client, team)
         found = client.change_bot(find_bot(client, bot), team_id=team_id)
@@ -213,7 +215,7 @@ def find_bot(client: Client, wanted: str, game: str = "") -> int:
         fail(f"you have no bot {wanted!r}{f' for {game}' if game else ''}")
     if len(found) > 1:
         listed = ", ".join(f"{bot.id} ({bot.game}{', ' + bot.team if bot.team else ''})" for bot in found)
-        fail(f"you have several bots named {wanted!r}; name one by its number: {listed}")
+        fail(f"you have several bots named {wanted!r}; use a number: {listed}")
     return found[0].id
 
 
@@ -225,10 +227,10 @@ def find_entry(client: Client, season: int, wanted: str) -> Entry:
             return entry
     found = [entry for entry in entries if wanted.lower() in {entry.bot.lower(), f"{entry.author}/{entry.bot}".lower()}]
     if not found:
-        fail(f"no bot {wanted!r} is entered in season {season}; `deadheat season entries {season}` lists them")
+        fail(f"season {season} has no bot {wanted!r}; `deadheat season entries {season}` lists its bots")
     if len(found) > 1:
         listed = ", ".join(f"{entry.author}/{entry.bot} ({entry.bot_id})" for entry in found)
-        fail(f"several bots named {wanted!r} are entered in season {season}: {listed}")
+        fail(f"season {season} has several bots named {wanted!r}: {listed}")
     return found[0]
 
 
@@ -252,7 +254,7 @@ def gate_terms(text: str) -> dict[str, Any]:
         elif len(parts) > 3:
             raise ValueError
     except (ValueError, IndexError):
-        fail(f"{text!r} is no gate like 0,100 or 0,100,200", 2)
+        fail(f"{text!r} is not a gate; write for example 0,100 or 0,100,200", 2)
     return terms
 
 
@@ -266,7 +268,7 @@ def _change_entry(verb: str, bot: str, season: int, server: str, token: str, as_
         out.print(f"{plain(bot)} takes part in season {season} again.")
     else:
         back = command("rejoin", bot, "--season", str(season))
-        out.print(f"{plain(bot)} gets no more matches in season {season}. `{back}` takes it back.", soft_wrap=True)
+        out.print(f"{plain(bot)} gets no more matches in season {season}. `{back}` reverses this.", soft_wrap=True)
 
 
 def _tell(team: Team, as_json: bool) -> None:

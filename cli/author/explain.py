@@ -42,16 +42,16 @@ from engine.verdicts import (
 SLOWEST = 5
 ASKED_WIDTH = 28
 STDERR_LINES = 12
-KILLED = "It had not ended within a second, and was killed. The result stands; end the program when it reads FINISH."
+KILLED = "It was still running after a second and was killed. The result stands. Exit when you read FINISH."
 LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript says
 
 
 def explain(
     file: File,
     number: Annotated[
-        int | None, typer.Option("--seat", min=1, help="Whose match it was, from 1; left out: yours.")
+        int | None, typer.Option("--seat", min=1, help="The seat to explain, from 1; default: yours.")
     ] = None,
-    exchanges: Annotated[int, typer.Option(min=1, max=100_000, help="How many exchanges to show before the end.")] = 3,
+    exchanges: Annotated[int, typer.Option(min=1, max=100_000, help="How many of the last exchanges to show.")] = 3,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -61,14 +61,14 @@ def explain(
     file = local_file(file, server, token)
     transcript = load(file)
     if number > transcript.seats:
-        fail(f"{file} has the seats 1 to {transcript.seats}, no seat {number}", 2)
+        fail(f"{file} has seats 1 to {transcript.seats}, but no seat {number}", 2)
     seat = number - 1
     reason = doubt(transcript)
     if as_json:
         print_json(explained(file, transcript, seat, exchanges, reason))
         return
     if reason is not None:
-        err.print(f"[red]Not verified:[/] {plain(reason)}. What follows is what the file claims.", soft_wrap=True)
+        err.print(f"[red]Not verified:[/] {plain(reason)}. The rest is only what the file claims.", soft_wrap=True)
     out.print(_verdict(transcript, seat))
     fault = transcript.result.faults.get(seat)
     if fault is not None:
@@ -209,7 +209,7 @@ def _show_slowest(transcript: Transcript, seat: Seat) -> None:
     out.print(table)
     for prompt in prompts:
         if prompt.reply.stolen_ns:
-            late = "; past its deadline, and counted" if past_deadline(prompt) else ""
+            late = "; past its deadline, but counted" if past_deadline(prompt) else ""
             out.print(f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}.")
 
 
@@ -265,7 +265,7 @@ def _show_stderr(file: Path, seat: Seat) -> None:
     path, written = stderr_path(file, seat), _stderr(file, seat)
     out.print()
     if written is None:
-        out.print(Text.assemble(("Its stderr  ", "bold"), "none is beside the transcript"))
+        out.print(Text.assemble(("Its stderr  ", "bold"), "no file beside the transcript"))
         return
     out.print(Text.assemble(("The end of its stderr  ", "bold"), visible(str(path))), soft_wrap=True)
     out.print(quoted(last_lines(written, STDERR_LINES)), soft_wrap=True)
@@ -285,5 +285,5 @@ def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
 
 def _show_again(file: Path, transcript: Transcript, seat: Seat) -> None:
     out.print()
-    out.print(Text("The same dice again, and the same lines of the others, as far as they fit", style="bold"))
+    out.print(Text("Replay with the same dice and, where they fit, the same lines of the others", style="bold"))
     out.print(Text(_again(file, transcript, seat)), soft_wrap=True)

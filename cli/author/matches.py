@@ -24,8 +24,8 @@ from cli.server.follow import DEFAULT_TIMEOUT_S, LogReader, Patience, Timeout, l
 from engine.figures import counted, duration, seat_number
 from engine.transcript import Transcript
 
-Bot = Annotated[str, typer.Option("--bot", help="Only this bot's: one of yours by name, or anyone's by number.")]
-Season = Annotated[int, typer.Option("--season", min=0, help="Only this season's; 0: of any.")]
+Bot = Annotated[str, typer.Option("--bot", help="Only matches of this bot: yours by name, or anyone's by number.")]
+Season = Annotated[int, typer.Option("--season", min=0, help="Only matches of this season; 0: of any.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,14 +37,12 @@ def register(app: typer.Typer) -> None:
 
 def matches(
     match: Annotated[
-        int | None, typer.Argument(min=1, show_default=False, help="Everything about this match; without it, a list.")
+        int | None, typer.Argument(min=1, show_default=False, help="Show everything about this match; default: a list.")
     ] = None,
     bot: Bot = "",
     season: Season = 0,
-    state: Annotated[
-        str, typer.Option(help="Those that are scheduled, done, held, decided or abandoned; all: of any state.")
-    ] = "done",
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many.")] = 20,
+    state: Annotated[str, typer.Option(help="State: scheduled, done, held, decided, abandoned or all.")] = "done",
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")] = 20,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -84,7 +82,7 @@ def _show(match: MatchDetail) -> None:
     if match.not_played:
         out.print(f"  [red]It was not played.[/] {plain(match.not_played)}", soft_wrap=True)
     if match.repeats_id:
-        out.print(f"  It is played in the place of match {match.repeats_id}: same versions and seats, other dice.")
+        out.print(f"  It is played instead of match {match.repeats_id}: same versions and seats, other dice.")
     for seat in match.seats:
         why = f": {seat.fault.why}" if seat.fault and seat.fault.why else ""
         who = plain(f"{seat.bot} v{seat.version} by {seat.author}{why}")
@@ -119,10 +117,10 @@ def _standing(match: Match) -> str:
 
 
 def logs(
-    bot: Annotated[str, typer.Argument(help="A bot of yours, by name or number: what its build printed.")] = "",
-    version: Annotated[int, typer.Option(min=0, help="This version; 0: the newest.")] = 0,
-    match: Annotated[int, typer.Option(min=0, help="Instead: what your bots wrote to stderr in this match.")] = 0,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on until it is built, showing what is added.")] = False,
+    bot: Annotated[str, typer.Argument(help="One of your bots, by name or number: show its build log.")] = "",
+    version: Annotated[int, typer.Option(min=0, help="Version number; 0: the newest.")] = 0,
+    match: Annotated[int, typer.Option(min=0, help="Show your bots' stderr in this match instead.")] = 0,
+    follow: Annotated[bool, typer.Option("--follow", help="Follow the log until the build is over.")] = False,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     server: Server = "",
     token: Token = "",
@@ -130,9 +128,9 @@ def logs(
 ) -> None:
     """Show the log of a build and its trial match, or with --match the stderr of your bots in a match."""
     if bool(bot) == bool(match):
-        fail("name a bot, or a match by --match", USAGE)
+        fail("name a bot, or choose a match with --match", USAGE)
     if match and follow:
-        fail("--follow is for the log of a build", USAGE)
+        fail("--follow works only with build logs", USAGE)
     with connect(server, token) as client:
         if match:
             endings = client.endings(match)
@@ -141,7 +139,7 @@ def logs(
         bot_id = find_bot(client, bot)
         if not version:
             known = client.versions(bot_id)
-            version = known[0].number if known else fail(f"{bot} has no version yet")
+            version = known[0].number if known else fail(f"{bot} has no versions yet")
         if follow:
             _follow_log(client, client.version(bot_id, version), timeout, as_json)
         log = client.build_log(bot_id, version)
@@ -149,7 +147,7 @@ def logs(
         print_json({"bot_id": bot_id, "version": version, **log.model_dump(mode="json")})
         return
     for attempt in log.tries:
-        err.print(f"[magenta]our failure:[/] {plain(f'{attempt.cause}: {attempt.detail}')}", soft_wrap=True)
+        err.print(f"[magenta]service failure:[/] {plain(f'{attempt.cause}: {attempt.detail}')}", soft_wrap=True)
     if not follow:
         out.print(plain(log.log), soft_wrap=True)
 
@@ -179,17 +177,15 @@ def _show_endings(endings: list[EndingView]) -> None:
         out.print(f"Seat {seat_number(ending.seat)}, {plain(ending.bot)} v{ending.version}: {how}{killed}")
         out.print(quoted(ending.stderr) if ending.stderr else "  (nothing on stderr)", soft_wrap=True)
     if not endings:
-        out.print("No bot of yours played in it, or the matches with its dice are not over.")
+        out.print("None of your bots played in it, or other matches with its dice are not over.")
 
 
 def download(
-    match: Annotated[
-        list[int] | None, typer.Argument(min=1, help="Matches by number; none: all that are done.")
-    ] = None,
+    match: Annotated[list[int] | None, typer.Argument(min=1, help="Match numbers; none: all finished matches.")] = None,
     folder: Annotated[Path, typer.Option("--folder", help="Where to.")] = Path(),
     bot: Bot = "",
     season: Season = 0,
-    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many, the newest.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most this many, newest first.")] = 1000,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -199,7 +195,7 @@ def download(
     Each transcript is compared with the SHA-256 that the match has published. What is there already stays.
     """
     if not match and not bot and not season:
-        fail("name matches, or choose them by --bot or --season", USAGE)
+        fail("name matches, or choose them with --bot or --season", USAGE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -223,8 +219,8 @@ def download(
     if not as_json:
         out.print(f"{counted(len(chosen) - untold, 'transcript')} in {plain(str(folder))}", soft_wrap=True)
         if untold:
-            told = f"{counted(untold, 'match', 'matches')} left out: others are still to be played with the same dice"
-            err.print(f"{told}; download them later.", soft_wrap=True)
+            told = f"{counted(untold, 'match', 'matches')} left out: matches with the same dice are still to be played"
+            err.print(f"{told}. Download them later.", soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,13 +256,16 @@ def own_seat(file: Path, server: str, token: str) -> int:
     """The only seat, from 1, in which a bot of the asker's sat; ends the command where there is no such one."""
     number = match_number(file)
     if number is None:
-        fail("a file does not say which seat is yours: name one by --seat", USAGE)
+        fail("a file does not say which seat is yours; choose one with --seat", USAGE)
     with connect(server, token) as client:
         own = {bot.id for bot in client.bots()} if client.has_token else set()
         seats = [seat_number(seat.seat) for seat in client.match(number).seats if seat.bot_id in own]
     if len(seats) != 1:
-        whose = f"seats {' and '.join(map(str, seats))} are yours" if seats else "no bot of yours sat there"
-        fail(f"match {number}: {whose if client.has_token else 'you are not logged in'}; name a seat by --seat", USAGE)
+        whose = f"seats {' and '.join(map(str, seats))} are yours" if seats else "none of your bots played in it"
+        fail(
+            f"match {number}: {whose if client.has_token else 'you are not logged in'}; choose a seat with --seat",
+            USAGE,
+        )
     return seats[0]
 
 

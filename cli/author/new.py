@@ -30,13 +30,13 @@ class Language(StrEnum):
 
 def new(
     game: Annotated[str, typer.Argument(help="The game, e.g. yacht-auction.")],
-    language: Annotated[Language, typer.Option(help="What to write it in.")],
-    folder: Annotated[Path | None, typer.Option(help="Where; default: GAME-bot.")] = None,
+    language: Annotated[Language, typer.Option(help="Programming language.")],
+    folder: Annotated[Path | None, typer.Option(help="Target folder; default: GAME-bot.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a starter bot that plays legally at once, and say how to go on. Nothing is ever overwritten."""
     if game not in GAMES:
-        fail(f"there is no game {game!r}; there is {', '.join(GAMES)}", 2)
+        fail(f"there is no game {game!r}; choose from {', '.join(GAMES)}", 2)
     starter = BOTS / game / STARTERS[language.value]
     if not starter.is_file():
         fail(f"there is no {language.value} starter for {game} yet", 2)
@@ -50,7 +50,7 @@ def new(
         with (folder / entry).open("x", encoding="utf-8") as stream:
             stream.write(starter.read_text(encoding="utf-8"))
     except FileExistsError as error:
-        fail(f"{error.filename or folder} exists already; nothing was written", 2)
+        fail(f"{error.filename or folder} already exists; nothing was written", 2)
     except OSError as error:
         fail(f"cannot write {error.filename or folder}: {error.strerror}", 2)
     if as_json:
@@ -68,27 +68,27 @@ def _check(folder: Path, entry: str) -> None:
     try:
         detect(folder.name, [*names, entry], None)
     except LanguageError:
-        fail(f"{folder} already holds a bot in another language; nothing was written, choose another --folder", 2)
+        fail(f"{folder} already holds a bot in another language; nothing was written; choose another --folder", 2)
 
 
 def _steps(game: str, folder: Path) -> tuple[tuple[str, str], ...]:
     """How to go on: what for, and the command."""
     bot = str(folder)
     protocol = ROOT / "docs" / "protocols" / f"{game}.md"
-    rules = ("the rules, and every line of the protocol", shlex.join(["less", nearby(protocol)]))
+    rules = ("read the rules and the protocol", shlex.join(["less", nearby(protocol)]))
     sign_up = command("login", "--sign-up", "--server", LOCAL_SERVER)
     return (
-        ("play a few matches, through the judge's own referee", command("play", game, bot, "house:random")),
+        ("play a few matches with the real referee", command("play", game, bot, "house:random")),
         ("the same without Docker", command("play", game, bot, "house:random", "--sandbox", "local")),
         *([rules] if protocol.is_file() else []),
-        *([] if logged_in() else [("make an account with your league's server, here this machine's", sign_up)]),
+        *([] if logged_in() else [("create an account with your league's server (here: this machine)", sign_up)]),
         ("send it in", command("submit", bot, "--game", game, "--name", "my-bot")),
-        ("see which seasons there are", command("season", "list")),
-        ("enter one of them, here number 1", command("enter", "my-bot", "--season", "1")),
+        ("list the seasons", command("season", "list")),
+        ("enter one, for example number 1", command("enter", "my-bot", "--season", "1")),
     )
 
 
 def _tell(game: str, folder: Path, entry: str) -> None:
-    out.print(Text(f"Wrote {folder / entry}. What to do next:"), soft_wrap=True)
+    out.print(Text(f"Wrote {folder / entry}. Next steps:"), soft_wrap=True)
     for what, line in _steps(game, folder):
         out.print(Text(f"\n  # {what}\n  {line}"), soft_wrap=True)

@@ -50,21 +50,21 @@ def register(app: typer.Typer) -> None:
 
 
 def submit(
-    bot: Annotated[Path, typer.Argument(help="A source file, a zip, or a folder (it is zipped).")],
+    bot: Annotated[Path, typer.Argument(help="A source file, a zip, or a folder (which is zipped).")],
     game: Annotated[str, typer.Option(help="The game it plays.")],
     name: Annotated[
-        str, typer.Option(help="The bot's name, at most 32 letters, digits, - and _; a new one makes a new bot.")
+        str, typer.Option(help="The bot's name, at most 32 letters, digits, - and _; a new name creates a new bot.")
     ],
-    season: Annotated[int, typer.Option(min=0, help="Enter it into this season once it is ready; 0: do not.")] = 0,
+    season: Annotated[int, typer.Option(min=0, help="Enter this season once the bot is ready; 0: none.")] = 0,
     wait: Annotated[
         bool | None,
         typer.Option(
             "--wait/--no-wait",
-            help="--wait: show the build's log, and the first matches in the season; --no-wait: end after the upload.",
+            help="--wait: show the build log and the first matches in the season; --no-wait: end after the upload.",
             show_default="until it is built and has played its trial match",
         ),
     ] = None,
-    matches: Annotated[int, typer.Option(min=1, max=1000, help="How many matches --wait is for.")] = 3,
+    matches: Annotated[int, typer.Option(min=1, max=1000, help="How many matches --wait waits for.")] = 3,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     server: Server = "",
     token: Token = "",
@@ -75,9 +75,9 @@ def submit(
     Exit code 1: it is broken, or (with --wait) one of the first matches ended by its fault. To lose is no fault.
     """
     if wait and not season:
-        fail("--wait is for matches in a season: say which by --season", USAGE)
+        fail("--wait waits for matches in a season; choose one with --season", USAGE)
     if wait is False and season:
-        fail("a bot enters a season when it is ready: leave --no-wait out", USAGE)
+        fail("a bot enters a season when it is ready; remove --no-wait", USAGE)
     filename, content = read_bot(bot)
     with connect(server, token) as client:
         visit = Submission(client, game, name, quiet=as_json)
@@ -183,7 +183,7 @@ class Submission:
             }
             print_json(version.model_dump(mode="json") | more)
         if not built:
-            self.say(f"It is built next: `{command('watch', self.name)}` shows how it fares.")
+            self.say(f"It will be built next; see `{command('watch', self.name)}`.")
         elif version.state == "broken":
             fail(f"{label} is broken: {version.reason}")
         seats = [seat for match in self.matches for seat in own_seats(match, version.bot_id, version.number)]
@@ -275,4 +275,4 @@ def _ignored(path: Path) -> bool:
 
 def _bounded(size: int, path: Path) -> None:
     if size > MAX_READ_BYTES:
-        fail(f"{path} holds {size} bytes; no server takes that much", USAGE)
+        fail(f"{path} has {size} bytes; no server accepts that much", USAGE)

@@ -60,20 +60,20 @@ def play(
     bots: Annotated[list[str], typer.Argument(metavar="BOT...", help=BOT_HELP)],
     matches: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 10,
     seed: Annotated[
-        str, typer.Option(help="Dice: the same text gives the same dice. A match's own seed replays it.")
+        str, typer.Option(help="Seed: the same text gives the same dice. A match's own seed repeats its dice.")
     ] = "",
     sandbox: Annotated[
-        Backend, typer.Option(help="`local` runs the bots as plain programs, NOT isolated.")
+        Backend, typer.Option(help="`local` runs bots as plain programs, NOT isolated.")
     ] = Backend.DOCKER,
     transcripts: Annotated[
-        Path | None, typer.Option(help="Folder for transcripts and stderr; default: a new temporary one.")
+        Path | None, typer.Option(help="Folder for transcripts and stderr; default: a new temporary folder.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a match, then a summary.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per match, then a summary.")] = False,
 ) -> None:
     """Play bots against each other: the first sits on seat 1, and so on."""
-    rules = GAMES.get(game) or fail(f"there is no game {game!r}; there is {', '.join(GAMES)}", 2)
+    rules = GAMES.get(game) or fail(f"there is no game {game!r}; choose from {', '.join(GAMES)}", 2)
     if len(bots) not in rules.seats:
-        fail(f"{game} is played by {_seats(rules)} bots, not by {len(bots)}", 2)
+        fail(f"{game} needs {_seats(rules)} bots, not {len(bots)}", 2)
     if transcripts is not None:
         _make_folder(transcripts)
     with tempfile.TemporaryDirectory(prefix="deadheat-play-") as work:
@@ -153,7 +153,7 @@ class Run:
                 if error.cause in HOPELESS:
                     raise
                 why = plain(f"match {number}: {error.cause}: {error.detail}")
-                err.print(f"[magenta]void:[/] {why}; again with the next seed of its list")
+                err.print(f"[magenta]void:[/] {why}; trying again with the next seed")
         return None, MATCH_ATTEMPTS
 
     def _count(self, number: int, seed: bytes, played: Played | None, voids: int) -> None:
@@ -203,7 +203,7 @@ class Run:
             fail(self.no_start)
         for seat, count in sorted(self.killed.items()) if not self.as_json else ():
             if count:
-                who = f"seat {seat_number(seat)} had not ended a second after FINISH, and was killed"
+                who = f"seat {seat_number(seat)} was still running a second after FINISH and was killed"
                 err.print(f"[magenta]In {counted(count, 'match', 'matches')} {who};[/] results stand.", soft_wrap=True)
         if self.telling is not None and not self.as_json:
             path, seat = self.telling
@@ -310,7 +310,7 @@ def _our_failure(error: TransportError) -> str:
     if error.cause != "no-start" or not isinstance(reason, OSError):
         return error.detail
     what = error.detail.partition(": [Errno")[0]
-    return f"{what}: {reason.strerror}; does its first line (#!) name a program that is there?"
+    return f"{what}: {reason.strerror}; does its first line (#!) name an existing program?"
 
 
 def _not_ready(bots: Sequence[str], played: Played) -> str | None:

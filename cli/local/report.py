@@ -48,17 +48,17 @@ def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: 
     """The whole report."""
     parts = [_many(score.played, "match", "matches"), f"{score.draws} drawn"]
     if score.unrated:
-        parts.append(f"{score.unrated} without a winner (all at fault)")
+        parts.append(f"{score.unrated} without a winner (all committed faults)")
     parts.append(_many(score.void_attempts, "void attempt", "void attempts"))
     console.print(Text(f"{game}: {', '.join(parts)}", style="bold"))
     if score.abandoned:
         console.print(
             f"[red]{_many(score.abandoned, 'match was', 'matches were')} given up:[/] "
-            f"each of {MATCH_ATTEMPTS} attempts was void, by this machine's doing."
+            f"each of {MATCH_ATTEMPTS} attempts was void because of this machine."
         )
     console.print(_scores(bots, score))
     if score.seats > 2:
-        console.print("score: the share of its opponents that a bot left behind")
+        console.print("score: the share of its opponents that a bot finished ahead of")
     if score.seats == 2 and (first := score.share(0)):
         console.print(_elo_sentence(first))
     _show_faults(console, bots, score)
@@ -124,7 +124,7 @@ def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
         return
     ascii_only = not console.encoding.lower().startswith("utf")
     console.print()
-    console.print(Text("Response times: how many prompts took up to that many percent of their limit", style="bold"))
+    console.print(Text("Response times: prompts by the percentage of their limit that they took at most", style="bold"))
     heads = "".join(label.rjust(COLUMN) for label in LABELS[:-2]) + "  100 late"
     for seat, name in enumerate(bots):
         console.print()
@@ -137,7 +137,7 @@ def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
                 console.print(_row("  CPU", cpu, ascii_only), no_wrap=True, crop=False)
     console.print()
     if any(BANK in commands for commands in clock.own.values()):
-        console.print("bank: what a whole match took of its time bank")
+        console.print("bank: a whole match's use of its time bank")
     if clock.taken.replies:
         console.print(clock.taken.sentence, "Response times are the bots' own.", sep="\n", soft_wrap=True)
 

@@ -82,7 +82,7 @@ def doubt(transcript: Transcript) -> str | None:
     """Why this is not what the rules say, None if it is: only then its events have a known form."""
     game = GAMES.get(transcript.game)
     if game is None:
-        return f"{transcript.game!r} is a game not known here"
+        return f"the game {transcript.game!r} is not known here"
     try:
         replay(game, transcript)
     except (Diverged, ValueError) as error:
@@ -107,7 +107,7 @@ def note_killed(transcript: Path, seat: int, killed: bool) -> None:
     """Note beside a transcript whether a seat's program had to be killed after FINISH: no part of what was played."""
     note = _beside(transcript, seat, "killed")
     if killed:
-        note.write_text("It had not ended a second after FINISH, and was killed.\n", encoding="ascii")
+        note.write_text("It was still running a second after FINISH and was killed.\n", encoding="ascii")
     else:
         note.unlink(missing_ok=True)
 

@@ -33,9 +33,10 @@ File = Annotated[Path, typer.Argument(help="A transcript (.jsonl or .jsonl.zst),
 def replay(
     file: File,
     round_number: Annotated[
-        int | None, typer.Option("--round", min=0, help="Only this round (or exchange, where there are no rounds).")
+        int | None,
+        typer.Option("--round", min=0, help="Show only this round (or exchange, if the game has no rounds)."),
     ] = None,
-    speed: Annotated[float, typer.Option(min=0, max=1000, help="Rounds a second; 0: everything at once.")] = 0,
+    speed: Annotated[float, typer.Option(min=0, max=1000, help="Rounds per second; 0: everything at once.")] = 0,
     server: Server = "",
     token: Token = "",
 ) -> None:
@@ -45,7 +46,7 @@ def replay(
     reason = doubt(transcript)
     view = VIEWS.get(transcript.game, GENERIC) if reason is None else GENERIC
     if reason is not None:
-        err.print(f"[red]Not verified:[/] {plain(reason)}. What follows is what the file claims.", soft_wrap=True)
+        err.print(f"[red]Not verified:[/] {plain(reason)}. The rest is only what the file claims.", soft_wrap=True)
     names = players(transcript)
     if round_number is None:
         out.print(Text(f"{transcript.game}, seed {transcript.seed.hex()}", style="bold"))
@@ -61,12 +62,12 @@ def replay(
     if not shown:
         fail(f"{looked.name} has no round {round_number}", 2)
     if (taken := Taken.of(transcript.prompts())).replies:
-        out.print(f"{taken.sentence} Response times are the bots' own; behind a plus is what the host took.")
+        out.print(f"{taken.sentence} Response times are the bots' own time; a plus adds what the host took.")
 
 
 def verify(
     file: File,
-    as_json: Annotated[bool, typer.Option("--json", help="The outcome as one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as a JSON object.")] = False,
     server: Server = "",
     token: Token = "",
 ) -> None:
@@ -116,14 +117,14 @@ def _show_verified(looked: Looked, as_json: bool) -> None:
     for seat in range(transcript.seats):
         out.print(f"  {plain(_ending(transcript, seat))}", soft_wrap=True)
     if transcript.attempt > 1:
-        out.print(f"It was played at attempt {transcript.attempt}, with that attempt's dice.")
+        out.print(f"It is attempt {transcript.attempt}, with that attempt's dice.")
     if taken.replies:
         out.print(taken.sentence)
     out.print(
-        f"Checked: every line, every event and the result follow from rules, dice and replies. {_compared(looked)}"
+        f"Checked: every line, every event and the result follow from the rules, dice and replies. {_compared(looked)}"
     )
     out.print(
-        "Not checked, and the host's word: that the bots gave these replies, and the times and CPU times beside them. "
+        "Not checked: that the bots gave these replies, and the times and CPU times. You have only the host's word. "
         "What a bot wrote to stderr is no part of a transcript."
     )
 
@@ -154,10 +155,12 @@ def _compared(looked: Looked) -> str:
     if season is None or season.dice_commitment is None:
         drawn = BY_THEMSELVES
     elif season.dice_secret is None:
-        drawn = "Whether its dice follow from the secret of its season is told with the final standings."
+        drawn = (
+            "Whether its dice follow from its season's secret can be checked once the final standings are published."
+        )
     else:
-        drawn = f"Its dice follow from the secret of its season, number {looked.match.deal}."
+        drawn = f"Its dice follow from its season's secret as deal {looked.match.deal}."
     return (
-        "Game, dice and their commitment, attempt, players, places, points and faults are what the league says of "
-        f"match {looked.match.id}. {drawn}"
+        "Game, dice and their commitment, attempt, players, places, points and faults agree with the league's "
+        f"record of match {looked.match.id}. {drawn}"
     )

@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 def backup(
     folder: Folder,
-    keep: Annotated[int, typer.Option(min=0, help="Remove all but so many; 0: keep all.")] = 0,
+    keep: Annotated[int, typer.Option(min=0, help="Keep only this many back-ups; 0: keep all.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Back the whole league up while it runs. A second back-up into the same folder copies only what is new."""
@@ -51,20 +51,20 @@ def backup(
         if gone := pruned.removed:
             out.print(f"{gone} older {'ones are' if gone > 1 else 'one is'} removed.")
     if pruned.spared:
-        _note(f"{pruned.spared} stays as well: it is the newest back-up that lacks nothing.")
+        _note(f"{pruned.spared} stays as well: it is the newest complete back-up.")
     for sentence in pruned.unreadable:
-        _note(f"A back-up was left alone. {sentence} Look at it, and remove its folder if it is of no use.")
+        _note(f"A back-up was kept. {sentence} Check it, and remove its folder if you do not need it.")
     _tell_lost(made, made.lost)
     if made.lost:
         fail(f"{counted(len(made.lost), 'blob')} that the database names could not be backed up; all else is")
 
 
 def restore(
-    path: Annotated[Path, typer.Argument(help="A back-up, or a folder of back-ups: then the newest.", exists=True)],
-    force: Annotated[bool, typer.Option("--force", help="Replace the league that is here.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Only look whether it could be restored.")] = False,
+    path: Annotated[Path, typer.Argument(help="A back-up, or a folder of back-ups (uses the newest).", exists=True)],
+    force: Annotated[bool, typer.Option("--force", help="Replace the existing league.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check whether it can be restored.")] = False,
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Go on without what is missing or damaged in the back-up's store.")
+        bool, typer.Option("--allow-missing", help="Continue without blobs that are missing or damaged in the back-up.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -86,14 +86,18 @@ def restore(
     _tell(chosen)
     _tell_checked(checked)
     _tell_lost(chosen, checked.lost)
-    out.print("It can be restored." if check else "It is restored, and the audit log says so. Start everything again.")
+    out.print(
+        "It can be restored."
+        if check
+        else "The league is restored, and the audit log records it. Start everything again."
+    )
     if not check:
         _tell_access(settings)
 
 
 def upgrade(
     folder: Annotated[Path | None, typer.Option("--backup", help="Back up into this folder first.")] = None,
-    no_backup: Annotated[bool, typer.Option("--no-backup", help="There is one already.")] = False,
+    no_backup: Annotated[bool, typer.Option("--no-backup", help="You have a back-up already.")] = False,
 ) -> None:
     """Bring a league to this version: back it up, then migrate its database. Workers of other versions step aside."""
     from league.database import Database
@@ -101,7 +105,7 @@ def upgrade(
     from league.storage.schema import SchemaAge, must_fit, newest_revision, revision
 
     if (folder is None) != no_backup:
-        fail("say where to back up first (--backup FOLDER), or that you have done so (--no-backup)", 2)
+        fail("choose a folder to back up to first (--backup FOLDER), or pass --no-backup if you have one", 2)
     settings = Settings()
     with _one_sentence():
         database = Database(settings)
@@ -118,7 +122,7 @@ def upgrade(
             database.close()
     after = newest_revision()
     if before == after:
-        out.print(f"The database has this version's schema ({after}) already.")
+        out.print(f"The database already has this version's schema ({after}).")
     else:
         out.print(f"The database is migrated from {before or 'nothing'} to {after}. Start this version everywhere.")
 
@@ -181,7 +185,7 @@ def _tell_access(settings: Settings) -> None:
     found = organiser_token.standing(database, file)
     database.close()
     out.print(
-        "Accounts, passwords and tokens are those of the back-up: who signed up or got a token later must do so again.",
+        "Accounts, passwords and tokens are those of the back-up. Anyone who got one later must do so again.",
         soft_wrap=True,
     )
     place = plain(str(file))
@@ -220,8 +224,8 @@ def _one_sentence() -> Iterator[None]:
     except (BadBackup, WrongSchema, OSError) as error:
         fail(str(error))
     except BlobsAway as error:
-        fail(f"the blob store does not do its part: {error.why}")
+        fail(f"the blob store failed: {error.why}")
     except BaseError as error:
-        fail(f"the blob store does not do its part: {error}")
+        fail(f"the blob store failed: {error}")
     except SQLAlchemyError as error:
-        fail(f"the database does not do its part: {error}")
+        fail(f"the database failed: {error}")

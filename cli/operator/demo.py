@@ -64,7 +64,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
     parser.add_argument("--once", action="store_true", help="end after the leaderboard")
     parser.add_argument("--json", action="store_true", help="with --once: end with one JSON object on a line")
-    parser.add_argument("--matches", type=int, default=200, help="play at least that many (default 200)")
+    parser.add_argument("--matches", type=int, default=200, help="play at least this many (default 200)")
     arguments = parser.parse_args()
     started_at = time.monotonic()
     settings = Settings()
@@ -130,7 +130,7 @@ def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settin
                 now = time.monotonic()
                 if now - told_at > PATIENCE_SECONDS:
                     told_at = now
-                    waited = f"    The server is not ready after {now - began_at:.0f} s; its last word:"
+                    waited = f"    The server is not ready after {now - began_at:.0f} s; its last log line:"
                     err.print(f"{waited} {plain(last_word(settings))}", soft_wrap=True)
             time.sleep(0.2)
 
@@ -231,8 +231,8 @@ def why_not_judged(client: Client) -> str:
         return ""
     reasons = " ".join(reason for worker in workers for reason in worker.reasons)
     return (
-        f"Matches wait: this machine is not fit to judge. {plain(reasons)} `deadheat check-host` says how to mend it; "
-        "DEADHEAT_JUDGE_UNFIT=true lets it judge all the same."
+        f"Matches wait: this machine is not fit to judge. {plain(reasons)} `deadheat check-host` says how to fix it; "
+        "DEADHEAT_JUDGE_UNFIT=true lets it judge anyway."
     )
 
 

@@ -48,7 +48,7 @@ _libc = ctypes.CDLL(None)
 
 
 AliveFile = Annotated[
-    Path | None, typer.Option(help="Touch this file while all is well: for the health check of a container.")
+    Path | None, typer.Option(help="Touch this file while all is well, for a container's health check.")
 ]
 
 
@@ -88,7 +88,7 @@ def serve() -> None:
 def api(
     host: Annotated[str, typer.Option(help="Address to listen on; empty: DEADHEAT_HOST.")] = "",
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; none: DEADHEAT_PORT.")] = None,
-    processes: Annotated[int, typer.Option(min=1, help="Processes that answer, all on one port.")] = 1,
+    processes: Annotated[int, typer.Option(min=1, help="Number of processes, all on one port.")] = 1,
     descriptor: Annotated[int, typer.Option(hidden=True)] = -1,
 ) -> None:
     """Run the API alone."""
@@ -139,10 +139,10 @@ def _share_port(settings: Settings, processes: int) -> None:
 
 def worker(
     queues: Annotated[str, typer.Option(help="Which jobs to take: build, play, control.")] = "build,play,control",
-    concurrency: Annotated[int, typer.Option(min=0, help="Jobs at a time; 0: one more than this host has slots.")] = 0,
-    metrics_port: Annotated[int, typer.Option(help="Serve this host's metrics on that port; 0: do not.")] = 0,
+    concurrency: Annotated[int, typer.Option(min=0, help="Jobs at a time; 0: the number of slots plus one.")] = 0,
+    metrics_port: Annotated[int, typer.Option(help="Serve this host's metrics on this port; 0: none.")] = 0,
     finish_seconds: Annotated[
-        float, typer.Option(min=0, help="After SIGTERM, how long to go on with what is being played or built.")
+        float, typer.Option(min=0, help="Seconds to continue current work after SIGTERM.")
     ] = FINISH_SECONDS,
     alive_file: AliveFile = None,
 ) -> None:
@@ -238,9 +238,9 @@ def migrate() -> None:
 
 
 def check_host(
-    as_json: Annotated[bool, typer.Option("--json", help="Facts and findings as one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print facts and findings as a JSON object.")] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="As a worker does when it starts: two seconds, not ten.")
+        bool, typer.Option("--quick", help="Take two seconds instead of ten, as workers do when they start.")
     ] = False,
 ) -> None:
     """Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot where it plays.
@@ -266,7 +266,7 @@ def check_host(
             colour = {Level.GOOD: "green", Level.REMARK: "magenta", Level.UNFIT: "red"}[finding.level]
             out.print(f"[{colour}]{finding.level:>6}[/]  {finding.text}", soft_wrap=True)
             if finding.mend:
-                out.print(f"        mend: {finding.mend}", soft_wrap=True)
+                out.print(f"        fix:  {finding.mend}", soft_wrap=True)
         out.print("This machine is fit to judge." if report.fit else "[red]This machine is NOT fit to judge.[/]")
     if not report.fit:
         _end_fitness(context, report)
@@ -284,7 +284,7 @@ def _end_fitness(context: Context, report: Report) -> None:
         with context.database.transaction() as session:
             record_check(session, context.host, found, report.reasons, context.settings.recheck_seconds)
     except SQLAlchemyError:
-        err.print("No league was told: its database does not answer, or there is none.")
+        err.print("No league was notified: its database does not answer, or there is none.")
 
 
 @dataclass

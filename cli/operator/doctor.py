@@ -22,8 +22,8 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    role: Annotated[Role, typer.Option(help="What this machine is to do: looks only at what that needs.")] = Role.ALL,
-    as_json: Annotated[bool, typer.Option("--json", help="Each finding as one line of JSON.")] = False,
+    role: Annotated[Role, typer.Option(help="This machine's role; checks only what it needs.")] = Role.ALL,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each finding as a line of JSON.")] = False,
 ) -> None:
     """Look at everything that a deployment needs, and say how to mend what is wrong; exit code 1 if something is."""
     try:
@@ -45,9 +45,9 @@ def doctor(
         colour = COLOURS[finding.verdict]
         out.print(f"[{colour}]{finding.verdict:>6}[/]  {finding.about}: {plain(finding.text)}", soft_wrap=True)
         if finding.cure and finding.verdict is not Verdict.GOOD:
-            out.print(f"        mend: {plain(finding.cure)}", soft_wrap=True)
+            out.print(f"        fix:  {plain(finding.cure)}", soft_wrap=True)
     if not as_json:
         said = "nothing is wrong" if not wrong else f"[red]{wrong} {'is' if wrong == 1 else 'are'} WRONG[/]"
-        out.print(f"{count} things looked at, {said}.")
+        out.print(f"{count} things checked, {said}.")
     if wrong:
         raise typer.Exit(1)

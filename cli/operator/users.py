@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MIN_PASSWORD = 10
 
-group = typer.Typer(no_args_is_help=True, help="For operators, on the server: roles, passwords, bans.")
+group = typer.Typer(no_args_is_help=True, help="Manage accounts on the server: roles, passwords, bans.")
 
 Name = Annotated[str, typer.Argument(help="Whose.")]
 
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 @group.command()
 def role(
     name: Name,
-    is_to_be: Annotated[Role, typer.Argument(help="What they may do from now on.")],
+    is_to_be: Annotated[Role, typer.Argument(help="The user's new role.")],
     as_json: AsJson = False,
 ) -> None:
     """Make somebody an author, an organiser (runs seasons, rules), or an admin (sees the operator's page too)."""
@@ -62,13 +62,13 @@ def password(name: Name, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"name": person.name})
     else:
-        out.print(f"{person.name} has a new password; their sessions and tokens are over.")
+        out.print(f"{person.name} has a new password; their sessions and tokens have ended.")
 
 
 @group.command()
 def ban(
     name: Name,
-    reason: Annotated[str, typer.Option(help="Everyone can read it in the audit log.")],
+    reason: Annotated[str, typer.Option(help="The reason, public in the audit log.")],
     as_json: AsJson = False,
 ) -> None:
     """End somebody's account at once: no token, session or password opens it, and their bots leave all seasons."""

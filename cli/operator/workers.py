@@ -64,10 +64,10 @@ def _show(found: Workers) -> None:
         for remark in worker.remarks:
             out.print(f"{plain(worker.name)}: {plain(remark)}", soft_wrap=True)
     if found.judge_unfit:
-        out.print("[red]Unfit machines judge all the same[/] (DEADHEAT_JUDGE_UNFIT); each of their attempts says so.")
+        out.print("[red]Unfit machines judge anyway[/] (DEADHEAT_JUDGE_UNFIT); each of their attempts says so.")
     elif not any(worker.judges for worker in found.items):
         out.print(
-            "[red]No machine is fit to judge: matches wait.[/] `deadheat check-host` on it says how to mend that."
+            "[red]No machine is fit to judge: matches wait.[/] Run `deadheat check-host` there to see how to fix it."
         )
 
 

@@ -26,13 +26,13 @@ from league.words import Exported, Remedy
 Match = Annotated[int, typer.Argument(help="The match's number.", min=1)]
 Season = Annotated[int, typer.Argument(help="The season's number.", min=1)]
 Bot = Annotated[str, typer.Argument(metavar="BOT", help="The bot, by name (NAME, AUTHOR/NAME) or number.")]
-Why = Annotated[str, typer.Option("--reason", help="Why; everyone can read it in the audit log.")]
+Why = Annotated[str, typer.Option("--reason", help="The reason, public in the audit log.")]
 
 AUDIT_LINES = 100
 
 REPLAYS = {True: "it replays", False: "[red]it does not replay[/]", None: "it could not be re-simulated"}
 
-group = typer.Typer(no_args_is_help=True, help="For organisers: results, entries, appeals, announcements.")
+group = typer.Typer(no_args_is_help=True, help="Rule on results, entries and appeals; announce (for organisers).")
 
 
 def register(app: typer.Typer) -> None:
@@ -48,9 +48,9 @@ def void(match: Match, reason: Why, server: Server = "", token: Token = "", as_j
     """Take a finished match out of the log of results; the ranking follows."""
     with connect(server, token) as client:
         made = client.rule_on_match(match, "void", reason)
-    sentence = f"Match {match} does not count any more. `restore` takes it back."
+    sentence = f"Match {match} no longer counts. `restore` reverses this."
     if not made.changed:
-        sentence = f"Match {match} was void already; nothing was changed. `deadheat matches {match}` says why."
+        sentence = f"Match {match} was already void; nothing changed. `deadheat matches {match}` says why."
     _done(as_json, made.model_dump(mode="json"), sentence)
 
 
@@ -59,7 +59,7 @@ def restore(match: Match, reason: Why, server: Server = "", token: Token = "", a
     """Let a voided match count again."""
     with connect(server, token) as client:
         made = client.rule_on_match(match, "restore", reason)
-    sentence = f"Match {match} counts again." if made.changed else f"Match {match} was not voided; nothing was changed."
+    sentence = f"Match {match} counts again." if made.changed else f"Match {match} was not voided; nothing changed."
     _done(as_json, made.model_dump(mode="json"), sentence)
 
 
@@ -68,7 +68,7 @@ def rejudge(match: Match, reason: Why, server: Server = "", token: Token = "", a
     """Play a match again, same versions and seats, other dice: one that is then void, or one we failed to play."""
     with connect(server, token) as client:
         again = client.rejudge(match, reason)
-    sentence = f"Match {match} does not count; match {again.match_id} is played in its place."
+    sentence = f"Match {match} does not count; match {again.match_id} is played instead."
     _done(as_json, again.model_dump(mode="json"), sentence)
 
 
@@ -92,7 +92,7 @@ def held(server: Server = "", token: Token = "", as_json: AsJson = False) -> Non
 def decide(
     match: Match,
     reason: Why,
-    seat: Annotated[int, typer.Option(help="Who has lost it, as the match's page counts seats.", min=1)],
+    seat: Annotated[int, typer.Option(help="The seat that loses, counted from 1.", min=1)],
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -100,7 +100,7 @@ def decide(
     """A match that is held is lost by a seat, as by a forfeit."""
     with connect(server, token) as client:
         client.decide(match, seat - 1, reason)
-    _done(as_json, {"match_id": match, "seat": seat - 1}, f"Match {match} is lost by seat {seat}.")
+    _done(as_json, {"match_id": match, "seat": seat - 1}, f"Seat {seat} loses match {match}.")
 
 
 @group.command()
@@ -108,7 +108,7 @@ def leave(match: Match, reason: Why, server: Server = "", token: Token = "", as_
     """A match that is held is not played, and counts for nobody."""
     with connect(server, token) as client:
         client.leave(match, reason)
-    _done(as_json, {"match_id": match}, f"Match {match} is not played.")
+    _done(as_json, {"match_id": match}, f"Match {match} stays unplayed.")
 
 
 def _rule_on_entry(
@@ -127,7 +127,7 @@ def disqualify(
     season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
 ) -> None:
     """A bot gets no new matches in a season, and none of its matches counts."""
-    told = f"is disqualified in season {season}. `reinstate` takes it back."
+    told = f"is disqualified in season {season}. `reinstate` reverses this."
     _rule_on_entry("disqualify", told, season, bot, reason, server, token, as_json)
 
 
@@ -136,7 +136,7 @@ def take_out(
     season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
 ) -> None:
     """A bot gets no more matches in a season, not even those that wait; what it played counts."""
-    told = f"is out of season {season}, and its matches count. `reinstate` takes it back."
+    told = f"is out of season {season}, and its matches count. `reinstate` reverses this."
     _rule_on_entry("withdraw", told, season, bot, reason, server, token, as_json)
 
 
@@ -162,7 +162,7 @@ def announce(
     body = {"title": title, "text": text} | ({"season": season} if season else {})
     with connect(server, token) as client:
         made = client.announce(body)
-    sentence = f"Announcement {made.id} is up. `take-down {made.id}` removes it."
+    sentence = f"Announcement {made.id} is published. `take-down {made.id}` removes it."
     _done(as_json, made.model_dump(mode="json"), sentence)
 
 
@@ -176,14 +176,14 @@ def take_down(
     """Remove an announcement."""
     with connect(server, token) as client:
         client.take_down(announcement)
-    _done(as_json, {"id": announcement}, f"Announcement {announcement} is gone.")
+    _done(as_json, {"id": announcement}, f"Announcement {announcement} is removed.")
 
 
 @group.command()
 def appeals(
-    season: Annotated[int, typer.Option(help="Only of this season; 0: of all.")] = 0,
-    state: Annotated[AppealState | None, typer.Option(help="Only those in this state.")] = AppealState.OPEN,
-    every: Annotated[bool, typer.Option("--all", help="In any state.")] = False,
+    season: Annotated[int, typer.Option(help="Only appeals of this season; 0: of all.")] = 0,
+    state: Annotated[AppealState | None, typer.Option(help="Only appeals in this state.")] = AppealState.OPEN,
+    every: Annotated[bool, typer.Option("--all", help="Appeals in any state.")] = False,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -220,7 +220,7 @@ def rule(
     appeal: Annotated[int, typer.Argument(help="The appeal's number.", min=1)],
     reason: Why,
     uphold: Annotated[bool, typer.Option("--uphold/--reject", help="Whether the author is right.")],
-    remedy: Annotated[Remedy, typer.Option(help="What becomes of the match if it is upheld.")] = Remedy.NONE,
+    remedy: Annotated[Remedy, typer.Option(help="What happens to the match if the appeal is upheld.")] = Remedy.NONE,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -263,9 +263,9 @@ def appeal(
 
 
 def audit(
-    subject: Annotated[str, typer.Argument(help="Only about this, e.g. match/5.")] = "",
+    subject: Annotated[str, typer.Argument(help="Only records about this subject, e.g. match/5.")] = "",
     check: Annotated[bool, typer.Option("--check", help="Read the whole log and recompute its chain.")] = False,
-    head: Annotated[str, typer.Option(help="With --check: a record's SHA-256 that you noted; it must be there.")] = "",
+    head: Annotated[str, typer.Option(help="With --check: the SHA-256 of a record that must be in the log.")] = "",
     server: Server = "",
     as_json: AsJson = False,
 ) -> None:
@@ -287,8 +287,8 @@ def audit(
 def export(
     season: Season,
     table: Annotated[Exported, typer.Argument(help="What.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else to the terminal.")] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="As CSV rather than JSON Lines.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file; default: the terminal.")] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of JSON Lines.")] = False,
     server: Server = "",
 ) -> None:
     """Everything public about a season, one table at a time, as JSON Lines or CSV (docs/export.md)."""
@@ -329,13 +329,13 @@ def _check(records: Iterator[AuditRecord], head: str, as_json: bool) -> None:
     for item in records:
         record = AuditEntry(**{field.name: getattr(item, field.name) for field in fields(AuditEntry)})
         if record.prev_sha256 != previous or record.sha256 != record_sha256(record):
-            fail(f"record {record.id} does not follow from the one before: the log was changed")
+            fail(f"record {record.id} does not follow from the previous one: the log was changed")
         previous = record.sha256
         seen = seen or previous == head
         count += 1
     if not seen:
         fail(f"no record has the SHA-256 {head}: the log was replaced")
-    sentence = f"{count} records, each follows from the one before. The last one's SHA-256: {previous}"
+    sentence = f"{count} records; each follows from the previous one. SHA-256 of the last: {previous}"
     _done(as_json, {"records": count, "sha256": previous}, sentence)
 
 

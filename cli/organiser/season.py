@@ -24,10 +24,11 @@ from engine.figures import counted
 
 Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
 Settings = Annotated[
-    list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="See `deadheat season settings`; `none` empties.")
+    list[str] | None,
+    typer.Argument(metavar="[NAME=VALUE]...", help="See `deadheat season settings`; `none` clears a setting."),
 ]
 
-group = typer.Typer(no_args_is_help=True, help="For organisers: make seasons and run them.")
+group = typer.Typer(no_args_is_help=True, help="Create and run seasons (for organisers).")
 
 
 def register(app: typer.Typer) -> None:
@@ -39,9 +40,9 @@ def register(app: typer.Typer) -> None:
 def create(
     name: Annotated[str, typer.Argument(help="Its name.")],
     settings: Settings = None,
-    game: Annotated[str, typer.Option(help="The game; of a season that continues another, that one's.")] = "",
+    game: Annotated[str, typer.Option(help="The game; not needed with --from.")] = "",
     previous: Annotated[int, typer.Option("--from", help="Continue this published season; 0: none.")] = 0,
-    divisions: Annotated[str, typer.Option(help="The highest first, e.g. First:8,Second:8,Third")] = "",
+    divisions: Annotated[str, typer.Option(help="Highest first, e.g. First:8,Second:8,Third")] = "",
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -78,7 +79,7 @@ def list_seasons(server: Server = "", as_json: AsJson = False) -> None:
         entries = sum(division.entries for division in season.divisions)
         cells = (season.id, season.name, season.game, _state(season), entries, _next_date(season))
         table.add_row(*(plain(str(cell)) for cell in cells))
-    out.print(table if found else "There is no season yet.")
+    out.print(table if found else "There are no seasons yet.")
 
 
 @group.command()
@@ -104,7 +105,7 @@ def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
         out.print(f"  {plain(line)}", soft_wrap=True)
     _show_rounded(found)
     if found.waits_for:
-        out.print(f"It is due to close, and waits for {plain(' and '.join(found.waits_for))}.", soft_wrap=True)
+        out.print(f"It is due to close but waits for {plain(' and '.join(found.waits_for))}.", soft_wrap=True)
     for division in found.divisions if len(found.divisions) > 1 else []:
         out.print(_division_line(division))
     sent = found.model_dump(mode="json")
@@ -129,7 +130,7 @@ def settings(as_json: AsJson = False) -> None:
     for term in terms():
         table.add_row(term.name, _shown(term.default), term.changes_until, plain(term.meaning))
     out.print(table)
-    out.print("Dates are ISO 8601; without a zone they are this machine's time.")
+    out.print("Dates are ISO 8601; without a zone, this machine's time zone applies.")
 
 
 @group.command()
@@ -137,7 +138,7 @@ def edit(
     season: Number,
     settings: Settings = None,
     divisions: Annotated[
-        str | None, typer.Option(help="Until it opens: the highest first, e.g. First:8,Second; none: a single one.")
+        str | None, typer.Option(help="Until it opens: highest first, e.g. First:8,Second; none: a single division.")
     ] = None,
     server: Server = "",
     token: Token = "",
@@ -148,7 +149,7 @@ def edit(
     if divisions is not None:
         body["divisions"] = [] if divisions == "none" else [_division(text) for text in divisions.split(",")]
     if not body:
-        fail("say what to change: NAME=VALUE, or --divisions", 2)
+        fail("give NAME=VALUE or --divisions to change something", 2)
     _change(server, token, season, body, as_json)
 
 
@@ -173,7 +174,7 @@ def finals(season: Number, server: Server = "", token: Token = "", as_json: AsJs
 @group.command()
 def close(
     season: Number,
-    force: Annotated[bool, typer.Option("--force", help="Although appeals, matches or finals are open.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Close despite open appeals, matches or finals.")] = False,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -188,8 +189,8 @@ def close(
 @group.command()
 def invite(
     season: Number,
-    authors: Annotated[list[str] | None, typer.Argument(help="Whom to put on the list; none: show it.")] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Take them off the list.")] = False,
+    authors: Annotated[list[str] | None, typer.Argument(help="Authors to invite; none: show the list.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove them from the list.")] = False,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -226,7 +227,7 @@ def entries(season: Number, server: Server = "", as_json: AsJson = False) -> Non
 @group.command()
 def assign(
     season: Number,
-    division: Annotated[int, typer.Argument(help="Its number; 1 is the highest.", min=1)],
+    division: Annotated[int, typer.Argument(help="The division's number; 1 is the highest.", min=1)],
     bots: Annotated[list[str], typer.Argument(help="Bots, by name (NAME, AUTHOR/NAME) or number.")],
     server: Server = "",
     token: Token = "",
@@ -275,7 +276,7 @@ def given(settings: list[str] | None) -> dict[str, Any]:
     for setting in settings or []:
         name, equals, value = setting.partition("=")
         if not equals or name not in {"name", *(term.name for term in terms())}:
-            fail(f"{setting!r} is no setting; `deadheat season settings` lists them", 2)
+            fail(f"{setting!r} is not a setting; `deadheat season settings` lists them", 2)
         body[name] = _value(name, value)
     return body
 
@@ -289,7 +290,7 @@ def _value(name: str, text: str) -> Any:
         try:
             date = datetime.fromisoformat(text)
         except ValueError:
-            fail(f"{name}: {text!r} is no date like 2026-12-01T18:00 or 2026-12-01T18:00+01:00", 2)
+            fail(f"{name}: {text!r} is not a date; write for example 2026-12-01T18:00 or 2026-12-01T18:00+01:00", 2)
         return (date if date.tzinfo else date.astimezone()).isoformat()
     if name == "languages":
         return [language.strip() for language in text.split(",")]
@@ -301,7 +302,7 @@ def _value(name: str, text: str) -> Any:
 def _division(text: str) -> dict[str, Any]:
     name, colon, size = text.strip().partition(":")
     if colon and not (size.isascii() and size.isdigit()):
-        fail(f"{text!r} is no division like First:8 or Last", 2)
+        fail(f"{text!r} is not a division; write for example First:8 or Last", 2)
     return {"name": name, "size": int(size) if colon else None}
 
 
@@ -352,7 +353,7 @@ def _out(entry: Entry) -> str:
 def _state(season: Season) -> str:
     """In words that tell more than the state."""
     if season.state == "closed":
-        return "closed, standings published" if season.published_at else "closed, the last matches are played"
+        return "closed, standings published" if season.published_at else "closed, last matches in progress"
     if season.state == "finals":
         return "finals, over" if season.finals_done_at else "finals"
     return season.state

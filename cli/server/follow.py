@@ -39,7 +39,7 @@ OVERLAP = timedelta(seconds=60)
 
 DEFAULT_TIMEOUT_S = 1800
 
-Timeout = Annotated[int, typer.Option("--timeout", min=1, max=30 * 86_400, help="Seconds after which to give up.")]
+Timeout = Annotated[int, typer.Option("--timeout", min=1, max=30 * 86_400, help="Give up after this many seconds.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -52,7 +52,7 @@ class Patience:
 
     def __init__(self, timeout_s: float, what: str) -> None:
         self._until = time.monotonic() + timeout_s
-        self._sentence = f"{what} within {timeout_s:.0f} s; it goes on without us"
+        self._sentence = f"{what} within {timeout_s:.0f} s; the server continues anyway"
         self.standing = ""
 
     def pause(self, pages: int = 1) -> None:
@@ -64,16 +64,16 @@ class Patience:
 
 
 def watch(
-    bot: Annotated[str, typer.Argument(help="A bot of yours by name, or anyone's by number; none: all bots.")] = "",
+    bot: Annotated[str, typer.Argument(help="Your bot by name, or anyone's by number; none: all bots.")] = "",
     season: Annotated[int, typer.Option(min=0, help="Only matches of this season; 0: of any.")] = 0,
-    matches: Annotated[int, typer.Option(min=0, help="End after so many; 0: not before Ctrl-C.")] = 0,
+    matches: Annotated[int, typer.Option(min=0, help="Stop after this many matches; 0: at Ctrl-C.")] = 0,
     timeout: Timeout = 86_400,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Show matches as they end, and first what becomes of a version of yours that is being built."""
-    patience = Patience(timeout, "not all matches have ended" if matches else "Ctrl-C did not come")
+    patience = Patience(timeout, "not all matches have ended" if matches else "nobody pressed Ctrl-C")
     with connect(server, token) as client:
         bot_id = find_bot(client, bot) if bot else 0
         news = News(client, bot_id, season, newest_end(client))
@@ -158,7 +158,7 @@ def grown(before: str, now: str) -> str:
 
 def state_line(version: Version) -> str:
     """What becomes of a version, in a line."""
-    words = {"uploaded": "waits to be built", "building": "is built and tried", "ready": "is ready"}
+    words = {"uploaded": "is waiting to be built", "building": "is being built and tried", "ready": "is ready"}
     again = f", attempt {version.attempt}" if version.attempt > 1 and not version.ended else ""
     reason = f": {version.reason}" if version.reason else ""
     return plain(f"Version {version.number} {words.get(version.state, f'is {version.state}')}{again}{reason}")

@@ -39,12 +39,12 @@ def register(app: typer.Typer) -> None:
 
 
 def login(
-    name: Annotated[str, typer.Argument(help="Your name there; asked for if left out.")] = "",
-    sign_up: Annotated[bool, typer.Option("--sign-up", help="Make the account first.")] = False,
+    name: Annotated[str, typer.Argument(help="Your user name; asked for if missing.")] = "",
+    sign_up: Annotated[bool, typer.Option("--sign-up", help="Create the account first.")] = False,
     code: Annotated[str, typer.Option(help="With --sign-up: the invitation code, if the server asks for one.")] = "",
     password_stdin: Annotated[bool, typer.Option("--password-stdin", help="Read the password from stdin.")] = False,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Even if others on the way can read it: http:// to another machine.")
+        bool, typer.Option("--insecure", help="Allow http:// to another machine, where others can read the password.")
     ] = False,
     server: Server = "",
     token: Token = "",
@@ -59,7 +59,7 @@ def login(
     if not (insecure or private(server)):
         what = "token" if token else "password"
         cure = "use its https:// address (or --insecure, if it has none)"
-        fail(f"your {what} would go to {server} in clear: {cure}", USAGE)
+        fail(f"your {what} would be sent to {server} unencrypted: {cure}", USAGE)
     if token:
         kept = _known(server, token)
     else:
@@ -84,7 +84,7 @@ def logout(as_json: AsJson = False) -> None:
         out.print(f"You are logged out of {plain(old.server)}.", soft_wrap=True)
     if not told:
         err.print(
-            f"[magenta]Forgotten here,[/] but {plain(old.server)} did not revoke the token: it lives until it expires.",
+            f"[magenta]Forgotten here,[/] but {plain(old.server)} did not revoke the token, which stays valid.",
             soft_wrap=True,
         )
         raise typer.Exit(NO_ANSWER)
@@ -109,11 +109,9 @@ def _known(server: str, token: str) -> profiles.Profile:
 
 def _issued(server: str, name: str, sign_up: bool, code: str, password_stdin: bool) -> profiles.Profile:
     if not (sys.stdin.isatty() or password_stdin):
-        fail(
-            "there is no terminal to ask for a password: use --password-stdin, or DEADHEAT_TOKEN without a login", USAGE
-        )
+        fail("no terminal to ask for a password: use --password-stdin, or DEADHEAT_TOKEN instead of a login", USAGE)
     if not name and password_stdin:
-        fail("with --password-stdin the name must be given", USAGE)
+        fail("--password-stdin needs a name", USAGE)
     name = name or typer.prompt("Name", err=True)
     if password_stdin:
         password = sys.stdin.readline(MAX_PASSWORD + 2).rstrip("\r\n")

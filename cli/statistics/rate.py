@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 MOST_SD_ELO = 10_000.0
 NAME_WIDTH = 28
 
-File = Annotated[Path | None, typer.Argument(help="Games, one JSON object a line; - is standard input.")]
+File = Annotated[Path | None, typer.Argument(help="Games, one JSON object per line; - is standard input.")]
 PriorSd = Annotated[
-    str, typer.Option(metavar="X|none", help="Of a file: deviation of newcomers' strengths around 1500, in Elo.")
+    str, typer.Option(metavar="X|none", help="For a file: deviation of newcomers' strengths around 1500, in Elo.")
 ]
 
 
@@ -43,7 +43,7 @@ def rate(
     file: File = None,
     prior_sd: PriorSd = "350",
     ranks: Annotated[
-        Literal["placement", "wins"], typer.Option(help="Of a file: what a table of three and more counts.")
+        Literal["placement", "wins"], typer.Option(help="For a file: what counts at tables of three or more.")
     ] = "placement",
     season: Annotated[
         int | None,
@@ -55,7 +55,7 @@ def rate(
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Compare with the season's ranking and dice.")] = False,
     server: Annotated[str | None, typer.Option(help="Check this server's ranking, from what it exports.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Rate a log of games, each a line {"players": [...], "ranks": [...]}; matches that share dice name a "group".
 
@@ -65,9 +65,9 @@ def rate(
     if (file is None) == (season is None):
         fail("give either a file or --season", 2)
     if check and season is None:
-        fail("--check compares a season's ranking: it needs --season", 2)
+        fail("--check needs --season", 2)
     if server is not None and not check:
-        fail("--server is for --check", 2)
+        fail("--server works only with --check", 2)
     if file is not None:
         _show(_rated(_log(file), _config(prior_sd, ranks)), as_json)
     elif season is not None and check:
@@ -227,10 +227,10 @@ def _check(season_id: int, server: str | None, as_json: bool) -> None:
     elif found.snapshot_id is None:
         out.print(f"Season {season_id} has no ranking yet.")
     elif found.same:
-        out.print(f"Ranking {found.snapshot_id} of season {season_id} is what its log of {games} gives.")
+        out.print(f"Ranking {found.snapshot_id} of season {season_id} follows from its log of {games}.")
         out.print(f"log {found.log_sha256}", soft_wrap=True)
     else:
-        out.print(f"Ranking {found.snapshot_id} of season {season_id} is NOT what its log of {games} gives:")
+        out.print(f"Ranking {found.snapshot_id} of season {season_id} does NOT follow from its log of {games}:")
         for difference in found.differences:
             out.print(f"  {plain(difference)}", soft_wrap=True)
         if found.refit_due:
@@ -270,7 +270,7 @@ def _reading(season_id: int) -> Iterator[Session]:
     if settings.database.startswith("sqlite:") and not Path(file or "").is_file():
         fail(
             f"there is no database at {file}: set DEADHEAT_DATA_DIR or DEADHEAT_DATABASE_URL as the server has it, "
-            "or ask a server by --check --server URL",
+            "or ask a server with --check --server URL",
             2,
         )
     database = Database(settings)
@@ -281,6 +281,6 @@ def _reading(season_id: int) -> Iterator[Session]:
     except NotFound as error:
         fail(str(error), 2)
     except DBAPIError as error:
-        fail(f"the database cannot be asked: {error.orig}", 2)
+        fail(f"the database cannot be read: {error.orig}", 2)
     finally:
         database.close()

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def sprt(
-    elo0: Annotated[float, typer.Option(help="H0: the difference is this.")],
-    elo1: Annotated[float, typer.Option(help="H1: it is this.")],
+    elo0: Annotated[float, typer.Option(help="Difference under H0.")],
+    elo1: Annotated[float, typer.Option(help="Difference under H1.")],
     counts: Annotated[str, typer.Option(help="L,D,W of games, or LL,LD,DD,WD,WW of pairs (WL counts as DD).")],
     model: Annotated[
         Literal["normalized", "logistic"], typer.Option(help="What elo0 and elo1 measure.")
     ] = "normalized",
     alpha: Annotated[float, typer.Option(help="Share of wrong verdicts under H0.")] = 0.05,
     beta: Annotated[float, typer.Option(help="Share of wrong verdicts under H1.")] = 0.05,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say whether results so far accept H1, reject it, or call for more games."""
     from league.sprt import Model, Terms, test  # scipy takes longer to import than most verbs to run

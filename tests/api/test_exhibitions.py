@@ -133,7 +133,7 @@ def test_a_match_is_its_persons_alone_until_it_is_over(site: Site) -> None:
     nobody = site.client.get(path, headers=PAGE)  # perhaps Ada, signed out
     assert (nobody.status_code, nobody.headers["location"]) == (303, "/sign-in?next=%2Fplay%2F1")
     assert site.client.get("/play/99", headers=PAGE).status_code == 404
-    assert "it can be shared" not in ada.get(path).text
+    assert "share the address" not in ada.get(path).text
     assert bob.client.get(f"{path}/document").status_code == 404
     assert bob.client.get(f"{path}/events").status_code == 404
     for what in ("replay", "verification", "transcript"):
@@ -217,7 +217,7 @@ def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
     page = Browser(site).get(f"/play/{job.exhibition_id}")
     assert "ada lost." in page.text or "ada won." in page.text
     assert "Verify" in page.text
-    assert "it can be shared" in page.text
+    assert "share the address" in page.text
     mine = ada.get("/play")
     assert "against greedy" in mine.text
     ada.close()

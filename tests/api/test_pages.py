@@ -100,7 +100,7 @@ def test_every_link_of_every_page_leads_somewhere(played: Played) -> None:
 
 def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
     season = site.world.season(3, series_length=2, games_per_pair=2)
-    assert "Nothing is ranked yet" in page(site, f"/seasons/{season}").text
+    assert "No ranking yet" in page(site, f"/seasons/{season}").text
     site.world.play_all()
     with site.world.db.transaction() as session:
         refit(session, season)
@@ -336,7 +336,7 @@ def test_a_division_has_a_page_of_its_own(site: Site) -> None:
 
 def test_who_took_points_from_whom_has_a_page(site: Site) -> None:
     season = site.world.season(3, series_length=2, games_per_pair=2)
-    assert "Nothing is ranked" in page(site, f"/seasons/{season}/matrix").text
+    assert "No ranking" in page(site, f"/seasons/{season}/matrix").text
     site.world.play_all()
     with site.world.db.transaction() as session:
         refit(session, season)

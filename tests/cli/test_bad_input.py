@@ -101,7 +101,7 @@ def test_a_zip(tmp_path: Path) -> None:
     bot = tmp_path / "bot.zip"
     with zipfile.ZipFile(bot, "w") as archive:
         archive.write(RANDOM, "main.py")
-    assert_one_sentence(play(str(bot), "house:random"), f"{bot} is a zip: unpack it and name the folder")
+    assert_one_sentence(play(str(bot), "house:random"), f"{bot} is a zip; unpack it and name the folder")
 
 
 def test_an_empty_executable(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_what_is_not_there(world: World, tmp_path: Path, monkeypatch: pytest.Mon
         (("x", "--season", "1"), "give either a file or --season"),
         (("nowhere.jsonl",), "cannot read nowhere.jsonl: No such file"),
         ((".",), "cannot read .: Is a directory"),
-        (("x", "--check"), "--check compares a season's ranking"),
+        (("x", "--check"), "--check needs --season"),
         (("x", "--prior-sd", "0"), "--prior-sd is a number above 0"),
         (("x", "--prior-sd", "nan"), "--prior-sd is a number above 0"),
         (("x", "--prior-sd", "wide"), "--prior-sd is a number above 0"),

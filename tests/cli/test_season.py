@@ -121,7 +121,7 @@ def test_divisions_and_invitations(desk: Desk) -> None:
     desk.says("boss", "season", "open", 1)
     late = desk.run("boss", "season", "edit", 1, "--divisions", "Top,Low")
     assert_one_sentence(late, "divisions: they cannot be changed any more, for the season is open.", 1)
-    assert_one_sentence(desk.run("boss", "season", "edit", 1), "say what to change", 2)
+    assert_one_sentence(desk.run("boss", "season", "edit", 1), "NAME=VALUE or --divisions", 2)
     assert desk.json("boss", "season", "invite", 1, "ada", "--remove") == {"invited": []}
 
 
@@ -140,9 +140,9 @@ def test_settings_are_listed_given_and_emptied(desk: Desk) -> None:
     assert "4 of each pair, not 5" in desk.says("boss", "season", "edit", 2, "games_per_pair=5")
     assert "of each pair" not in desk.says("boss", "season", "edit", 2, "games_per_pair=6")
     for wrong, sentence in (
-        ("games=3", "is no setting"),
-        ("closes_at=soon", "is no date like"),
-        ("finals", "no setting"),
+        ("games=3", "is not a setting"),
+        ("closes_at=soon", "is not a date"),
+        ("finals", "not a setting"),
     ):
         assert_one_sentence(desk.run("boss", "season", "edit", 1, wrong), sentence)
     assert_one_sentence(
@@ -170,7 +170,7 @@ def test_a_gate_from_the_authors_side(desk: Desk) -> None:
     assert desk.json("ada", "enter", "swift", "--season", 1, "--version", 2)["version"] == 2
     desk.site.world.clock.turn(desk.site.world.settings.rejoin_seconds)
     assert not desk.json("ada", "enter", "swift", "--season", 1, "--gate", "none")["gated"]
-    assert_one_sentence(desk.run("ada", "enter", "swift", "--season", 1, "--gate", "high"), "is no gate like")
+    assert_one_sentence(desk.run("ada", "enter", "swift", "--season", 1, "--gate", "high"), "is not a gate")
     assert_one_sentence(desk.run("ada", "enter", "nobody", "--season", 1), "you have no bot 'nobody' for", 1)
 
 
@@ -225,7 +225,7 @@ def test_a_team_and_its_bot(desk: Desk) -> None:
     assert "bob (captain)" in desk.says("ada", "team", "hand-over", 1, "bob")
     assert desk.json("ada", "team", "leave", 1, "ada")["members"] == ["bob"]
     assert desk.json("bob", "team", "list")["name"] == "lovelace"
-    assert "You are in no team." in desk.says("ada", "team", "list")
+    assert "You are not in a team." in desk.says("ada", "team", "list")
     assert "swift belongs to ada" in desk.says("bob", "team", "give", "swift", "none")
     assert "People cannot play against swift." in desk.says("ada", "people", "swift", "--off")
     assert desk.json("ada", "people", "swift", "--on")["plays_people"]

@@ -21,8 +21,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Matches": {
         "seats": "Seats at a table",
         "ranks": "What counts",
-        "series_length": "Matches in one go",
-        "games_per_pair": "Matches of each pair",
+        "series_length": "Matches per series",
+        "games_per_pair": "Matches per pair",
     },
     "Dates, in UTC": {
         "opens_at": "Opens",
@@ -33,47 +33,47 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Qualification and finals": {
         "finals": "Finals",
         "finals_top": "How many qualify",
-        "finals_games": "Matches at each meeting",
+        "finals_games": "Matches per meeting",
         "finals_rounds": "Swiss rounds",
-        "finals_extra_games": "Further matches",
+        "finals_extra_games": "Extra matches",
         "finals_log": "What ranks the finalists",
         "closes_when_done": "When they are over",
         "promoted": "Promoted bots",
     },
     "Who may enter": {
         "admission": "Admission",
-        "entries_per_author": "Entries of one author",
+        "entries_per_author": "Entries per author",
         "teams_only": "Bots of",
         "languages": "Languages",
     },
     "Quotas and gates": {
-        "uploads_per_hour": "Uploads of one author in an hour",
-        "versions_per_day": "Versions of one bot in a day",
+        "uploads_per_hour": "Uploads per author and hour",
+        "versions_per_day": "Versions per bot and day",
         "challenge_games": "Matches at a promotion gate",
     },
 }
 
 CHOICES: Mapping[str, Mapping[str, str]] = {
-    "ranks": {"placement": "every place", "wins": "the win alone"},
+    "ranks": {"placement": "every place", "wins": "only the win"},
     "finals": {"none": "none: the ladder decides", "round-robin": "everybody meets everybody", "swiss": "Swiss rounds"},
-    "finals_log": {"season": "all matches of the season", "finals": "those of the finals alone"},
-    "closes_when_done": {"true": "the season closes", "false": "it is closed by date or by hand"},
-    "admission": {"everyone": "everyone", "invited": "who is invited", "nobody": "nobody: organisers enter bots"},
+    "finals_log": {"season": "all matches of the season", "finals": "only the finals"},
+    "closes_when_done": {"true": "the season closes", "false": "it is closed by date or manually"},
+    "admission": {"everyone": "everyone", "invited": "invited authors", "nobody": "nobody: organisers enter bots"},
     "teams_only": {"false": "anybody", "true": "teams only"},
 }
 
 NOTES: Mapping[str, str] = {
-    "seats": "Empty: the fewest that the game has.",
+    "seats": "Empty: the game's minimum.",
     "finals_log": "",
-    "freezes_at": "From then on no entries and no other versions. Empty: by hand.",
+    "freezes_at": "Fixes entries and versions. Empty: manually.",
     "teams_only": "",
     "admission": "",
     "finals": "",
     "closes_when_done": "",
-    "languages": "With commas. Empty: all that the judge image has.",
-    "entries_per_author": "That one person has a hand in, alone and in teams. Empty: any number.",
-    "uploads_per_hour": "For bots that take part. Empty: what holds everywhere.",
-    "versions_per_day": "That takes part. Empty: what holds everywhere.",
+    "languages": "Separated by commas. Empty: all that the judge image has.",
+    "entries_per_author": "Counts a person's bots, alone and in teams. Empty: unlimited.",
+    "uploads_per_hour": "For bots that take part. Empty: the site's limit.",
+    "versions_per_day": "For bots that take part. Empty: the site's limit.",
 }
 """Where the API's own words do not fit beside a field."""
 
