@@ -43,7 +43,7 @@ class Unfinished:
         return None
 
     def seen_by(self, seat: Seat | None) -> Unfinished:
-        """As this seat may see it; None: as somebody beside the table may."""
+        """The match as `seat` may see it, or as a spectator may if `seat` is None."""
         shown = [replace(exchange, events=tuple(_shown(exchange.events, seat))) for exchange in self.exchanges]
         return replace(self, exchanges=tuple(shown))
 
@@ -100,7 +100,7 @@ def said(replies: Replies) -> list[dict[Seat, tuple[str | None, Fault | None]]]:
 
 
 def write_replies(replies: Replies) -> str:
-    """As JSON: a list of replies for each exchange, written as in transcripts (`engine.transcript.encode_reply`)."""
+    """The replies as JSON: a list for each exchange, encoded as in transcripts (`engine.transcript.encode_reply`)."""
     exchanges = (",".join(encode_reply(seat, reply) for seat, reply in given.items()) for given in replies)
     return f"[{','.join(f'[{exchange}]' for exchange in exchanges)}]"
 

@@ -105,7 +105,7 @@ class Taken:
 
     @classmethod
     def of(cls, prompts: Iterable[Prompt]) -> Taken:
-        """Add them up."""
+        """Add up what the host took over all prompts."""
         found = [prompt for prompt in prompts if prompt.reply.stolen_ns]
         return cls(sum(p.reply.stolen_ns for p in found), len(found), sum(map(past_deadline, found)))
 

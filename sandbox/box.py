@@ -164,7 +164,7 @@ class Box(Protocol):
 
 
 class Sandbox(Protocol):
-    """Opens boxes."""
+    """A factory that opens boxes."""
 
     def open(self, program: Program, limits: Limits) -> Box:
         """A box that is ready to start the program; raises SandboxError."""

@@ -327,11 +327,11 @@ class Leader:
             self._fd = os.open(proc / str(pid) / "schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
     def text(self) -> bytes:
-        """As the kernel tells it, for `leader_times`."""
+        """The kernel's own text, which `leader_times` reads."""
         return _read(self._fd, _SHORT_BYTES)
 
     def close(self) -> None:
-        """Idempotent."""
+        """Close the files; may be called repeatedly."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None

@@ -200,7 +200,7 @@ def stat(host: Host | None = None) -> tuple[int, ...]:
 
 
 def shares(before: Sequence[int], after: Sequence[int]) -> tuple[float, float]:
-    """Of the time between two readings of `stat`: what the hypervisor took, and what was spent busily."""
+    """Shares of the time between two readings of `stat`: taken by the hypervisor, and spent busy."""
     spent = [new - old for old, new in zip(before, after, strict=True)]
     passed = sum(spent)
     if passed <= 0:

@@ -111,7 +111,7 @@ class Report:
         return not self.reasons
 
     def as_dict(self) -> dict[str, object]:
-        """As JSON can say it."""
+        """This value as JSON-compatible data."""
         return {"fit": self.fit, "facts": asdict(self.facts), "findings": [asdict(found) for found in self.findings]}
 
 
@@ -220,7 +220,7 @@ def _either(good: bool, text: str, otherwise: Level, mend: str) -> Finding:
 
 
 def percentiles(values: Sequence[int]) -> Percentiles:
-    """Of any values; zeros where there are none."""
+    """Percentiles of any values, or zeros if there are none."""
     ordered = sorted(values) or [0]
     return ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], ordered[-1]
 

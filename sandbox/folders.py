@@ -27,7 +27,7 @@ class LockedFolder:
         fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def remove(self) -> None:
-        """Delete it; idempotent."""
+        """Delete the folder; may be called repeatedly."""
         if self._fd >= 0:
             shutil.rmtree(self.path, ignore_errors=True)
             os.close(self._fd)

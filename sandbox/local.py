@@ -134,7 +134,7 @@ class ProcessMeter(NoMeter):
         return Counters(cpu_ns=self.cpu_ns(), leader_cpu_ns=leader_cpu_ns, delay_ns=delay_ns)
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the counters' files."""
         self._leader.close()
 
 

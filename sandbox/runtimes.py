@@ -99,7 +99,7 @@ def refuse_user_namespaces(info: Mapping[str, Any]) -> None:
 
 
 NO_RUNTIME = Runtime("")
-"""That of bots which are run without an engine."""
+"""The runtime of bots that run without an engine."""
 
 
 def find_runtime(info: Mapping[str, Any], wanted: str) -> Runtime:

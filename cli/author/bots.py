@@ -20,7 +20,7 @@ group = typer.Typer(no_args_is_help=True, help="Manage your bots: list, fetch, r
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs."""
+    """Add this module's verbs to `app`."""
     app.add_typer(group, name="bot")
 
 

@@ -22,7 +22,7 @@ group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs."""
+    """Add this module's verbs to `app`."""
     app.command()(enter)
     app.command()(withdraw)
     app.command()(rejoin)

@@ -89,7 +89,7 @@ def explain(
 def explained(
     file: Path, transcript: Transcript, seat: Seat, exchanges: int, reason: str | None
 ) -> Mapping[str, object]:
-    """The same as JSON; docs/client.md has the fields. `reason`: why the transcript is not verified."""
+    """The explanation as JSON; docs/client.md lists the fields. `reason` says why the transcript is not verified."""
     result, fault = transcript.result, transcript.result.faults.get(seat)
     prompt = transcript.last_prompt(seat) if fault is not None else None
     return {

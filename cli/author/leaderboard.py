@@ -18,7 +18,7 @@ from league.beside import tally
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb."""
+    """Add this module's verb to `app`."""
     app.command()(leaderboard)
 
 

@@ -29,7 +29,7 @@ Season = Annotated[int, typer.Option("--season", min=0, help="Only matches of th
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs."""
+    """Add this module's verbs to `app`."""
     app.command()(matches)
     app.command()(logs)
     app.command()(download)
@@ -247,7 +247,7 @@ def look(file: Path, server: str, token: str) -> Looked:
 
 
 def match_number(file: Path) -> int | None:
-    """Of a match, if it is one; a file of that name comes first."""
+    """The match number that `file` stands for, or None; an existing file takes precedence."""
     text = str(file)
     return int(text) if text.isascii() and text.isdigit() and not file.exists() else None
 

@@ -21,7 +21,7 @@ STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp"
 
 
 class Language(StrEnum):
-    """As sandbox.languages calls them."""
+    """The starters' languages, named as in `sandbox.languages`."""
 
     PYTHON = "python"
     C = "c"

@@ -41,11 +41,11 @@ PLACE_LOOKS = 60
 """Looks for matches between two at the place in the queue: half a minute or more."""
 
 MAX_READ_BYTES = 256 * 1024 * 1024
-"""Of a bot's folder; far above what any server takes, and far below what would fill this machine's memory."""
+"""The most bytes read from a bot's folder: more than any server takes, less than this machine's memory."""
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb."""
+    """Add this module's verb to `app`."""
     app.command()(submit)
 
 
@@ -169,7 +169,7 @@ class Submission:
             patience.pause(news.pages)
 
     def say(self, sentence: str) -> None:
-        """To whoever looks."""
+        """Tell the person at the terminal."""
         if not self.quiet:
             out.print(plain(sentence), soft_wrap=True)
 

@@ -46,7 +46,7 @@ INTERRUPTED = 130  # the exit code of a shell's command that was stopped by Ctrl
 
 
 class Backend(StrEnum):
-    """Where bots run."""
+    """The kinds of sandbox in which bots run."""
 
     DOCKER = "docker"
     LOCAL = "local"

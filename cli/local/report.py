@@ -45,7 +45,7 @@ def interval(estimate: Estimate) -> str:
 
 
 def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: Clock) -> None:
-    """The whole report."""
+    """Print the whole report."""
     parts = [_many(score.played, "match", "matches"), f"{score.draws} drawn"]
     if score.unrated:
         parts.append(f"{score.unrated} without a winner (all committed faults)")

@@ -107,7 +107,7 @@ class Score:
         return self._points[seat].mean
 
     def faults_of(self, seat: Seat) -> Counter[Fault]:
-        """By cause."""
+        """A bot's faults, counted by cause."""
         found: Counter[Fault] = Counter()
         for (who, fault, _), count in self.faults.items():
             if who == seat:

@@ -43,7 +43,7 @@ class Times:
         return sum(self.buckets)
 
     def add(self, used_ns: int, limit_ns: int, late: bool) -> None:
-        """Count one duration."""
+        """Count one duration in its bucket."""
         bucket = len(EDGES) if late else min(bisect_left(EDGES, used_ns / max(1, limit_ns)), len(EDGES) - 1)
         self.buckets[bucket] += 1
         self.varying |= self.limit_ns not in (0, limit_ns)

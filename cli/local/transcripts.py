@@ -16,7 +16,7 @@ MAX_SEATS = 256
 """No game of the house has more than six; a file may claim anything."""
 
 MAX_NUMBER = 2**62
-"""Of nanoseconds: more cannot be a time, and would not fit into the floating-point numbers that show it."""
+"""The largest number of nanoseconds: more cannot be a time, and would not fit into a floating-point number."""
 
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _SUFFIXES = (".zst", ".jsonl")

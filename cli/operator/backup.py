@@ -27,7 +27,7 @@ Folder = Annotated[Path, typer.Argument(help="The folder of back-ups.", file_oka
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs."""
+    """Add this module's verbs to `app`."""
     app.command()(backup)
     app.command()(restore)
     app.command()(upgrade)

@@ -17,7 +17,7 @@ COLOURS = {Verdict.GOOD: "green", Verdict.REMARK: "magenta", Verdict.WRONG: "red
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb."""
+    """Add this module's verb to `app`."""
     app.command()(doctor)
 
 

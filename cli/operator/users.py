@@ -28,7 +28,7 @@ Name = Annotated[str, typer.Argument(help="Whose.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the group."""
+    """Add this module's group to `app`."""
     app.add_typer(group, name="user")
 
 

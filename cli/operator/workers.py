@@ -19,7 +19,7 @@ UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb."""
+    """Add this module's verb to `app`."""
     app.command()(workers)
 
 

@@ -36,7 +36,7 @@ group = typer.Typer(no_args_is_help=True, help="Rule on results, entries and app
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs."""
+    """Add this module's verbs to `app`."""
     app.add_typer(group, name="organise")
     app.command()(appeal)
     app.command()(audit)
@@ -158,7 +158,7 @@ def announce(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Tell everyone."""
+    """Publish an announcement for everyone."""
     body = {"title": title, "text": text} | ({"season": season} if season else {})
     with connect(server, token) as client:
         made = client.announce(body)
@@ -173,7 +173,7 @@ def take_down(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Remove an announcement."""
+    """Remove an announcement from the site."""
     with connect(server, token) as client:
         client.take_down(announcement)
     _done(as_json, {"id": announcement}, f"Announcement {announcement} is removed.")
@@ -225,7 +225,7 @@ def rule(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Decide an appeal."""
+    """Rule on an author's appeal."""
     body = {"uphold": uphold, "ruling": reason, "remedy": remedy.value}
     with connect(server, token) as client:
         made = client.rule(appeal, body)

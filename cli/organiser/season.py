@@ -32,7 +32,7 @@ group = typer.Typer(no_args_is_help=True, help="Create and run seasons (for orga
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs."""
+    """Add this module's verbs to `app`."""
     app.add_typer(group, name="season")
 
 

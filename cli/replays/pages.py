@@ -103,7 +103,7 @@ def who(names: Sequence[str], seat: Seat) -> str:
 
 
 def seated(names: Sequence[str], seat: Seat) -> str:
-    """The same as the head of a column."""
+    """A seat and its name, short enough for the head of a column."""
     return f"{seat_number(seat)} {short(names[seat], COLUMN_WIDTH)}"
 
 

@@ -172,7 +172,7 @@ class Client:
         self.call("DELETE", f"/v1/seasons/{season_id}/invitations/{author}")
 
     def leaderboard(self, season_id: int) -> models.Leaderboard:
-        """The newest ranking."""
+        """The newest ranking of a season."""
         return self._ask(models.Leaderboard, "GET", f"/v1/seasons/{season_id}/leaderboard")
 
     def enter(self, season_id: int, bot_id: int, body: Body | None = None) -> models.Entry:
@@ -297,7 +297,7 @@ class Client:
         return self._ask(models.Team, "POST", f"/v1/teams/{team_id}/invitations", json={"name": name})
 
     def join_team(self, team_id: int) -> models.Team:
-        """Accept an invitation."""
+        """Accept an invitation to a team."""
         return self._ask(models.Team, "POST", f"/v1/teams/{team_id}/join")
 
     def leave_team(self, team_id: int, name: str) -> models.Team:

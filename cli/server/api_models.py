@@ -20,7 +20,7 @@ class Answer(BaseModel):
 
 
 class User(Answer):
-    """Somebody."""
+    """A person with an account."""
 
     id: int
     name: str
@@ -410,7 +410,7 @@ class Worker(Answer):
 
 
 class Workers(Answer):
-    """All of them."""
+    """All machines that play matches."""
 
     items: list[Worker]
     judge_unfit: bool

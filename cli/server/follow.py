@@ -31,7 +31,7 @@ POLL_SECONDS = 0.5
 """Between two looks, for each page that the first of them read."""
 
 LONGEST_AGO = datetime(2001, 1, 1, tzinfo=UTC)
-"""Before any match."""
+"""A time before any match."""
 
 OVERLAP = timedelta(seconds=60)
 """So long may a result take from being written to being seen; a transaction that took longer would be a server's fault.
@@ -43,7 +43,7 @@ Timeout = Annotated[int, typer.Option("--timeout", min=1, max=30 * 86_400, help=
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb."""
+    """Add this module's verb to `app`."""
     app.command()(watch)
 
 

@@ -32,7 +32,7 @@ MAX_PASSWORD = 256
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs."""
+    """Add this module's verbs to `app`."""
     app.command()(login)
     app.command()(logout)
     app.command()(whoami)

@@ -19,7 +19,7 @@ MAX_BYTES = 1024 * 1024
 
 
 class Profile(BaseModel):
-    """One login."""
+    """A saved login: a server and a token."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -124,7 +124,7 @@ class Place:
 
 
 def read_bet(line: str, offered: tuple[str, str], player: Player) -> Bet:
-    """``BET C x``."""
+    """The block and the bet of a line ``BET C x``."""
     block, amount = expect(line, "BET", 2)
     if block not in SIZES:
         raise malformed(f"no block is called {block[:20]!r}")  # B-14

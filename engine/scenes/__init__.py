@@ -62,7 +62,7 @@ def scenes_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> list[S
 
 
 def document_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> dict[str, Any]:
-    """As `document`, of a match that has no ranks yet."""
+    """The document of an unfinished match, which has no ranks yet; see `document`."""
     found = scenes_so_far(game, match, names)
     return {
         "game": game.name,

@@ -15,7 +15,7 @@ from engine.transcript import Exchange, Transcript
 from engine.unfinished import Unfinished
 
 MAX_SCENES = 20_000
-"""Of one match; the longest game in the house has some 3,000."""
+"""The most scenes of one match; the longest game in the house has some 3,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Answer:
     fault: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """For viewers."""
+        """This value as JSON for viewers."""
         return {
             "seat": self.seat,
             "command": self.command,
@@ -53,7 +53,7 @@ class Scene:
     fault: Seat | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """For viewers."""
+        """This value as JSON for viewers."""
         return {
             "words": self.words,
             "state": self.state,

@@ -57,7 +57,7 @@ class RatingConfig:
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What `as_json` gave.
+        """The prior that `as_json` described.
 
         Raises:
             ValueError: it is the configuration of another method.
@@ -110,7 +110,7 @@ class Beliefs:
         return bool(self.own.any())
 
     def gradient(self, strengths: Vector) -> Vector:
-        """Of the log density."""
+        """The gradient of the log density, one entry per player."""
         apart = self.links * (strengths[self.children] - strengths[self.parents])
         found = self.pull - self.own * strengths
         np.subtract.at(found, self.children, apart)

@@ -77,7 +77,7 @@ class PairTable:
 
 
 def pair_table(pairs: Pairs, members: Sequence[int]) -> PairTable:
-    """Of the players with these numbers, in that order."""
+    """The points between the players with these numbers, in that order."""
     order: Ints = np.full(1 + max([*members, *pairs.second.tolist(), 0]), -1, np.int64)
     order[list(members)] = np.arange(len(members))
     row, column = order[pairs.first], order[pairs.second]

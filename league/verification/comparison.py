@@ -47,7 +47,7 @@ class Recount:
 
     @property
     def same(self) -> bool:
-        """Nothing differs."""
+        """Whether the comparison found no difference."""
         return not self.differences
 
 
