@@ -293,7 +293,7 @@ def test_organisers_enter_bots_where_nobody_else_may(boss: Browser, site: Site) 
     path = f"/desk/seasons/{season}"
     boss.get(path)
     boss.submit(f"{path}/entries", 422, bot="x")
-    assert 'id="enter-bot-wrong">It should be a whole number.' in boss.answer.text
+    assert 'id="enter-bot-wrong">Enter a whole number.' in boss.answer.text
     assert "There is no bot 999" in boss.submit(f"{path}/entries", 404, bot="999").text
     boss.submit(f"{path}/entries", bot=str(bot))
     assert f"{path}/entries/{bot}/withdraw?page=1&amp;q=bot" in boss.answer.text, "it is shown"
@@ -333,7 +333,7 @@ def test_every_entry_of_a_large_season_can_be_decided_about(
     boss.submit(f"{path}/entries/5/disqualify?page=1&q=+{fifth.upper()}", reason="It must.")
     assert rows() == [5]
     for nobody in ("nobody", "%"):
-        assert "No bot of 5 fits." in boss.get(f"{path}?q={quote(nobody)}").text
+        assert "None of the 5 bots matches." in boss.get(f"{path}?q={quote(nobody)}").text
 
 
 def test_a_match_is_voided_restored_and_played_again(boss: Browser, played: Played) -> None:

@@ -82,7 +82,7 @@ def test_everybody_reads_on_the_matchs_page_what_happened(site: Site) -> None:
     site.client.post(f"/v1/matches/{match_id}/decide", json={**WHY, "seat": 1}, headers=boss)
     text = site.client.get(f"/matches/{match_id}").text
     assert "An organiser decided this match" in text
-    assert "<strong>Lost by seat 2</strong> by boss" in text
+    assert "<strong>Decided: seat 2 lost</strong> by boss" in text
     assert "1 match played, 0 to come" not in text
     assert "2 matches played, 0 to come" in site.client.get("/seasons/1").text
 
@@ -126,7 +126,7 @@ def test_the_command_lists_decides_and_leaves(tmp_path: Path) -> None:
         told = says("held")
         assert f"Match {first} of season 1" in told
         assert "host-memory (seed 1, seat 2 was to answer, machine 1)" in told
-        assert f"Match {first} is lost by seat 2." in says("decide", first, "--seat", 2, "--reason", "its own doing")
+        assert f"Seat 2 loses match {first}." in says("decide", first, "--seat", 2, "--reason", "its own doing")
         assert f"Match {second} stays unplayed." in says("leave", second, "--reason", "nobody can tell")
         assert "No match." in says("held")
     site.close()

@@ -137,7 +137,7 @@ def test_what_a_match_page_leaves_out_it_tells(site: Site, monkeypatch: pytest.M
     cut = page(site, path).text
     assert "The first 1 of" in cut
     assert "other move" in cut
-    assert "The newest 3 decisions about it" in cut
+    assert "The newest 3 decisions on this match" in cut
     assert cut.count("Match voided by chief") == 3
 
 

@@ -305,7 +305,7 @@ def test_a_leaderboard_is_searched_filtered_and_paged(site: Site, monkeypatch: p
     assert f"/seasons/{season}?page=3" in page(site, f"/seasons/{season}").links
     one = rows[3]
     assert names(f"?q={one['author'].upper()}") == [one["bot"]]
-    assert "No bot of 5 fits" in page(site, f"/seasons/{season}?q=nobody").text
+    assert "None of the 5 bots matches" in page(site, f"/seasons/{season}?q=nobody").text
     assert names("?language=python") == everybody[:2]
     assert names("?language=cobol") == []
     assert f"/seasons/{season}?page=2&language=python" in page(site, f"/seasons/{season}?language=python").links
@@ -378,7 +378,7 @@ def test_response_times_are_told_as_shares_of_their_limit(site: Site) -> None:
         refit(session, season)
         [bot_id] = session.exec(select(Participant.bot_id).where(Participant.seat == 0)).all()
     text = re.sub(r"\s+", " ", page(site, f"/bots/{bot_id}").text)
-    share = re.search(r"ROLL: it uses (\d+) % of its limit at the 99th percentile", text)
+    share = re.search(r"ROLL: 99 % of its answers use up to (\d+) % of the limit", text)
     assert share is not None
     assert 62 <= int(share[1]) <= 68
     assert site.client.get(f"/seasons/{season}").text.count('class="spark"') == 1

@@ -149,7 +149,7 @@ def test_nothing_is_offered_where_a_seasons_rules_keep_the_bot_out(
 ) -> None:
     season = site.world.season(0, **rules)
     form = f"/bots/1/seasons/{season}/enter"
-    assert f"Not in it. The season does not admit this bot: {why}." in ada.get("/bots/1/upload").text
+    assert f"Not entered. The season does not admit this bot: {why}." in ada.get("/bots/1/upload").text
     assert form not in [found.action for found in ada.page.forms]
     site.world.build(site.world.upload(Person(2, "ada", Role.AUTHOR), 1))
     with site.world.db.transaction() as session:

@@ -120,7 +120,7 @@ def test_the_servers_sentence_is_told_with_its_code() -> None:
         (httpx.Response(404, text="not here"), "is this a Deadheat server?"),
         (httpx.Response(404, json=["no"]), "is this a Deadheat server?"),
         (httpx.Response(500, content=b"\xff" * 1_000_000), "HTTP 500"),
-        (httpx.Response(301, headers={"Location": "https://league/"}), "sends us on to https://league/"),
+        (httpx.Response(301, headers={"Location": "https://league/"}), "redirects to https://league/"),
         (httpx.Response(200, json=ME, headers={"Deadheat-API": "2.0"}), "version 2.0 of the API"),
     ],
 )

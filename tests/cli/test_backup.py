@@ -103,7 +103,7 @@ def test_what_is_lost_is_named_and_can_be_done_without(world: World, tmp_path: P
     assert (told["restored"], told["lost"]) == (True, [name])
     (first.parent / "manifest.json").write_text("{")
     done = invoke("backup", str(folder), "--keep", "1")
-    assert "note: A back-up was left alone." in done.stderr
+    assert "note: A back-up was kept." in done.stderr
     assert f"{first} is not a manifest" in done.stderr
     assert len(list(folder.glob("*/manifest.json"))) == 2
 

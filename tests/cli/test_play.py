@@ -95,7 +95,7 @@ def test_who_was_killed_after_finish_is_told_by_play_and_explain(
         assert [seat for seat in range(2) if run.summary()["bots"][seat]["killed_after_finish"]] == seats
         run.end()
         told = capsys.readouterr().err
-        assert ("In 1 match seat 2 had not ended a second after FINISH, and was killed;" in told) is bool(seats)
+        assert ("In 1 match seat 2 was still running a second after FINISH and was killed;" in told) is bool(seats)
         (path,) = tmp_path.glob("*.jsonl")
         for seat in range(2):
             explained = invoke("explain", str(path), "--seat", str(seat + 1))

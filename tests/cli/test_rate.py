@@ -139,7 +139,7 @@ def test_a_seasons_ranking_is_recomputed_and_is_the_same(world: World) -> None:
     done = invoke("rate", "--season", "1", "--check")
     assert (done.returncode, done.stdout.splitlines()[0]) == (
         0,
-        "Ranking 1 of season 1 is what its log of 6 games gives.",
+        "Ranking 1 of season 1 follows from its log of 6 games.",
     )
     found = json.loads(invoke("rate", "--season", "1", "--check", "--json").stdout)
     assert (found["differences"], found["games"], len(found["log_sha256"])) == ([], 6, 64)
@@ -152,7 +152,7 @@ def test_a_ranking_that_somebody_touched_is_told_with_exit_code_1(world: World) 
         )
     done = invoke("rate", "--season", "1", "--check")
     assert done.returncode == 1
-    assert "is NOT what its log of 6 games gives" in done.stdout
+    assert "does NOT follow from its log of 6 games" in done.stdout
     assert "log_sha256 is stored as" in done.stdout
 
 

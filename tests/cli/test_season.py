@@ -202,7 +202,7 @@ def test_who_takes_part_is_listed_and_named(desk: Desk) -> None:
     listed = desk.says("boss", "season", "entries", 1)
     assert "1 swift ada 2 1, gate 2 swift bob 2 1, no other" in listed
     several = desk.run("boss", "season", "assign", 1, 1, "swift")
-    assert_one_sentence(several, "several bots named 'swift' are entered in season 1: ada/swift (1), bob/swift (2)", 1)
+    assert_one_sentence(several, "season 1 has several bots named 'swift': ada/swift (1), bob/swift (2)", 1)
     assert "swift plays in division 1" in desk.says("boss", "season", "assign", 1, 1, "Bob/Swift")
     why = ("--reason", "plays for ada")
     assert "swift is disqualified" in desk.says("boss", "organise", "disqualify", 1, "bob/swift", *why)

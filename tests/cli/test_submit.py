@@ -161,7 +161,9 @@ def test_wait_says_when_nobody_else_is_there(league: League) -> None:
     assert "Nobody else is there to play against yet, and a match takes 2." in done.stdout
     assert "begin by themselves once others have entered" in done.stdout
     standing = "No match of it is drawn at present."
-    assert_one_sentence(done, f"its first matches have not ended within 2 s; it goes on without us. {standing}", 3)
+    assert_one_sentence(
+        done, f"its first matches have not ended within 2 s; the server continues anyway. {standing}", 3
+    )
     done = league.submit("bob", "--season", season, "--wait", "--matches", 1)
     assert "Nobody else" not in done.stdout and done.returncode == 0
 
@@ -235,7 +237,7 @@ def test_one_sees_what_one_has_submitted_and_explain_knows_ones_seat(league: Lea
     assert json.loads(league.says("bob", "explain", 1, "--json"))["seat"] == 1 - seat
     assert_one_sentence(league.run("ada", "explain", league.bot), "a file does not say which seat is yours", 2)
     nobody = invoke("explain", "1", "--server", league.server)
-    assert_one_sentence(nobody, "match 1: you are not logged in; name a seat by --seat", 2)
+    assert_one_sentence(nobody, "match 1: you are not logged in; choose a seat with --seat", 2)
 
 
 def test_a_bot_is_fetched_renamed_described_and_retired(
@@ -247,7 +249,7 @@ def test_a_bot_is_fetched_renamed_described_and_retired(
     assert Path("adas-1.py").read_bytes() == league.bot.read_bytes()
     assert_one_sentence(league.run("ada", "bot", "source", "adas", 1), "adas-1.py exists already", 2)
     assert_one_sentence(league.run("bob", "bot", "source", 1, 1), "You have no bot number 1.", 1)
-    assert league.says("ada", "bot", "rename", "adas", "deep") == "It is called deep now.\n"
+    assert league.says("ada", "bot", "rename", "adas", "deep") == "The bot is now called deep.\n"
     assert league.says("ada", "bot", "describe", "deep", "It [b]thinks[/b].") == "deep: It [b]thinks[/b].\n"
     assert league.says("ada", "bot", "retire", "deep").startswith("deep is retired. `")
     assert "deep (retired)" in " ".join(league.says("ada", "bot", "list").split())

@@ -78,7 +78,7 @@ def test_a_match_is_compared_with_what_the_league_says(monkeypatch: pytest.Monke
     assert (done.returncode, done.stderr) == (0, "")
     assert "match 7: verified, 26 exchanges of yacht-auction." in shown
     assert "seat 1 ada/bot0 v1: won, 282824 points" in shown
-    assert "players, places, points and faults are what the league says of match 7." in shown
+    assert "players, places, points and faults agree with the league's record of match 7." in shown
     assert "that the bots gave these replies, and the times and CPU times" in shown
     assert json.loads(invoke("verify", "7", "--json").stdout)["match"] == 7
     assert invoke("replay", "7").returncode == 0
@@ -152,7 +152,7 @@ def test_verify_tells_what_the_host_took_and_what_counted_late(busy: Path) -> No
 def test_verify_tells_which_attempt_it_was(tmp_path: Path) -> None:
     file = tmp_path / "third.jsonl"
     file.write_bytes(encode(third_attempt()))
-    assert "It was played at attempt 3, with that attempt's dice." in invoke("verify", str(file)).stdout
+    assert "It is attempt 3, with that attempt's dice." in invoke("verify", str(file)).stdout
     assert json.loads(invoke("verify", str(file), "--json").stdout)["attempt"] == 3
 
 
@@ -245,7 +245,7 @@ def test_a_game_that_is_not_known_is_shown_line_by_line(tmp_path: Path) -> None:
         encode(type(other)("chess", 1, 2, other.seed, other.exchanges, other.result, {"players": [1, "[x]"]}))
     )
     done = invoke("replay", str(file))
-    assert "'chess' is a game not known here" in done.stderr
+    assert "the game 'chess' is not known here" in done.stderr
     assert "1 << ROLL 32146 62656" in done.stdout
     assert "seat 2  [x]" in done.stdout
     done = invoke("explain", str(file), "--seat", "2")

@@ -217,7 +217,7 @@ def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, leag
             page.get_by_label("At least this many dice").fill("")
             page.get_by_role("button", name="Bid").click()
             expect(page.get_by_role("alert")).to_contain_text(
-                "“At least this many dice” takes a whole number from 1 to 30"
+                "“At least this many dice” must be a whole number from 1 to 30"
             )
             tried = True
             assert every_field_has_a_name(page)
@@ -246,7 +246,7 @@ def test_a_refused_move_keeps_what_was_chosen_and_resigning_ends_it(
     for place in range(4):
         page.locator("form.move input[type=checkbox]").nth(place).check()
     page.get_by_role("button", name="Score").click()
-    expect(page.get_by_role("alert")).to_contain_text("5 dice are to be ticked, not 4")
+    expect(page.get_by_role("alert")).to_contain_text("tick 5 dice, not 4")
     assert page.locator("form.move input[type=checkbox]:checked").count() == 4
     page.locator("form.move input[type=checkbox]").nth(4).check()
     page.get_by_role("button", name="Score").click()

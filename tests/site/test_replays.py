@@ -167,8 +167,8 @@ def test_the_server_verifies_on_request(visit: Open, league: League) -> None:
 @pytest.mark.parametrize(
     ("body", "told", "style"),
     [
-        ("not ours", "It could not be re-simulated now: there is no connection", "fault"),
-        ('{"detail": "Wait."}', "It could not be re-simulated now: Wait.", "fault"),
+        ("not ours", "It could not be re-simulated: no connection", "fault"),
+        ('{"detail": "Wait."}', "It could not be re-simulated: Wait.", "fault"),
         ('{"verified": false, "problem": "other dice"}', "Not verified: other dice", "fault"),
         ('{"verified": null, "problem": "old rules"}', "It cannot be re-simulated here: old rules.", ""),
     ],
