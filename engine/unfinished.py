@@ -31,7 +31,7 @@ class Unfinished:
     result: Result | None = None
 
     def events(self) -> Iterator[Event]:
-        """What has happened, in order."""
+        """The events so far, in order."""
         for exchange in self.exchanges:
             yield from exchange.events
 
@@ -106,7 +106,7 @@ def write_replies(replies: Replies) -> str:
 
 
 def read_replies(text: str) -> list[dict[Seat, Reply]]:
-    """What `write_replies` wrote. Raises BadTranscript."""
+    """The replies that `write_replies` wrote. Raises BadTranscript."""
     try:
         return [dict(map(decode_reply, given)) for given in json.loads(text)]
     except (ValueError, TypeError) as error:

@@ -45,7 +45,7 @@ def locked_folder(parent: Path, purpose: str) -> Iterator[Path]:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether the folder is there and its owner lives."""
+    """Whether the folder exists and its owner is alive."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

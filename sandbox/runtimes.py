@@ -68,7 +68,7 @@ class Runtime:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What init is told of it."""
+        """The environment variables that tell init about the runtime."""
         return {"JUDGE_RELAY": "1"} if self.gvisor else {}
 
     def adapt(self, config: dict[str, Any], limits: Limits) -> None:

@@ -368,7 +368,7 @@ def _finals(season: SeasonDetail) -> list[str]:
         line = f"{where}{counted(part.finalists, 'finalist')}, round {part.round} of {part.rounds}, "
         line += f"{part.finished} of {part.series} series played"
         if part.extra_games or part.extra_left:
-            line += f"; {counted(part.extra_games, 'further game')}, {part.extra_left} left"
+            line += f"; {counted(part.extra_games, 'extra game')}, {part.extra_left} left"
         lines.append(f"Finals: {line}")
     return lines
 

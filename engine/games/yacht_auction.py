@@ -91,7 +91,7 @@ BONUS = 35_000
 
 @dataclass(slots=True)
 class Player:
-    """What one seat holds and has scored."""
+    """A seat's dice, sheet and total during a match."""
 
     dice: str = ""
     scores: dict[str, int] = field(default_factory=dict)  # by category, each used at most once

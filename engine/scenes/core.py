@@ -120,7 +120,7 @@ def fault_words(event: Event, names: Sequence[str]) -> str:
 
 
 def outcome(transcript: Transcript, names: Sequence[str]) -> str:
-    """How the match ended, as a sentence."""
+    """The outcome of the match as a sentence."""
     if not transcript.result.rated:
         return "Nobody wins: all were at fault."
     winners = [names[seat] for seat, rank in enumerate(transcript.result.ranks) if rank == 1]

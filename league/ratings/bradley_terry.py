@@ -42,7 +42,7 @@ class Posterior:
         return found
 
     def curvature(self, strengths: Vector) -> Matrix:
-        """Its negative Hessian, the upper triangle."""
+        """The negative Hessian of the log density, upper triangle."""
         expected = self.expected(strengths)
         return self.precision(self.pairs.games * expected * (1 - expected))
 

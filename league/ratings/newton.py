@@ -39,7 +39,7 @@ class NoMaximum(Exception):
 
 
 def maximum(function: Concave, start: Vector) -> Vector:
-    """Where the function is largest.
+    """The point at which the function is largest.
 
     Raises:
         NoMaximum
