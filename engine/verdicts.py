@@ -36,7 +36,7 @@ VERDICTS: Mapping[Fault, Verdict] = {
     ),
     Fault.ILLEGAL: Verdict(
         "a well-formed line that the rules forbid",
-        "the reason names the rule; look at the match to see where your program and it parted",
+        "the reason names the rule; watch the match to see where your program lost track",
     ),
     Fault.UNEXPECTED: Verdict("output that nobody asked for", "debug output belongs on stderr"),
     Fault.MEMORY: Verdict("killed for using more than its memory", "use less"),

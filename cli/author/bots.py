@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 @group.command(name="list")
 def list_bots(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Your bots, and those of your teams."""
+    """List your bots and those of your teams."""
     with connect(server, token) as client:
         found = client.bots()
     if as_json:
@@ -44,7 +44,7 @@ def list_bots(server: Server = "", token: Token = "", as_json: AsJson = False) -
 
 @group.command()
 def versions(bot: Bot, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """The newest hundred versions of a bot, and what became of each."""
+    """List a bot's newest hundred versions and their states."""
     with connect(server, token) as client:
         found = client.versions(find_bot(client, bot))
     if as_json:
@@ -68,7 +68,7 @@ def source(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Fetch what was uploaded as a version, byte for byte. Only a file named by --output is overwritten."""
+    """Fetch a version's upload, byte for byte. Only a file named with --output is overwritten."""
     with connect(server, token) as client:
         bot_id = find_bot(client, bot)
         path = output or Path(f"{bot}-{version}{Path(client.version(bot_id, version).filename).suffix}")
@@ -86,7 +86,7 @@ def rename(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Give a bot another name. Rankings that are made already keep the old one."""
+    """Rename a bot. Existing rankings keep the old name."""
     found = _change(bot, server, token, as_json, name=name)
     _say(f"The bot is now called {plain(found.name)}.", as_json)
 
@@ -99,7 +99,7 @@ def describe(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Say something about a bot on its page, which everyone sees."""
+    """Set the description on a bot's public page."""
     found = _change(bot, server, token, as_json, description=text)
     _say(f"{plain(found.name)}: {plain(found.description) or 'no description'}", as_json)
 

@@ -56,7 +56,7 @@ def explain(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Why a seat lost, or won: verdict and cure, its last lines with their times, stderr, and how to play it again."""
+    """Explain why a seat lost or won: verdict, cure, last lines with times, stderr, and how to play it again."""
     number = number or own_seat(file, server, token)
     file = local_file(file, server, token)
     transcript = load(file)

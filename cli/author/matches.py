@@ -47,7 +47,7 @@ def matches(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """List matches, the newest first; or show one with its attempts and response times."""
+    """List matches, newest first, or show one with its attempts and response times."""
     with connect(server, token) as client:
         if match:
             detail = client.match(match)

@@ -34,7 +34,7 @@ def new(
     folder: Annotated[Path | None, typer.Option(help="Target folder; default: GAME-bot.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a starter bot that plays legally at once, and say how to go on. Nothing is ever overwritten."""
+    """Write a starter bot that plays legally, and list the next steps. Existing files are never overwritten."""
     if game not in GAMES:
         fail(f"there is no game {game!r}; choose from {', '.join(GAMES)}", 2)
     starter = BOTS / game / STARTERS[language.value]

@@ -70,7 +70,7 @@ def play(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object per match, then a summary.")] = False,
 ) -> None:
-    """Play bots against each other: the first sits on seat 1, and so on."""
+    """Play bots against each other; the first takes seat 1."""
     rules = GAMES.get(game) or fail(f"there is no game {game!r}; choose from {', '.join(GAMES)}", 2)
     if len(bots) not in rules.seats:
         fail(f"{game} needs {_seats(rules)} bots, not {len(bots)}", 2)

@@ -68,7 +68,7 @@ def restore(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make this deployment what a back-up was. Stop everything first."""
+    """Replace this deployment's data with a back-up. Stop everything first."""
     from league.storage import restore as restoring
     from league.storage.backup import read_backup
 
@@ -99,7 +99,7 @@ def upgrade(
     folder: Annotated[Path | None, typer.Option("--backup", help="Back up into this folder first.")] = None,
     no_backup: Annotated[bool, typer.Option("--no-backup", help="You have a back-up already.")] = False,
 ) -> None:
-    """Bring a league to this version: back it up, then migrate its database. Workers of other versions step aside."""
+    """Upgrade a league to this version: back it up, then migrate its database. Workers of other versions step aside."""
     from league.database import Database
     from league.storage.backup import back_up
     from league.storage.schema import SchemaAge, must_fit, newest_revision, revision

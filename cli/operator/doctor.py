@@ -25,7 +25,7 @@ def doctor(
     role: Annotated[Role, typer.Option(help="This machine's role; checks only what it needs.")] = Role.ALL,
     as_json: Annotated[bool, typer.Option("--json", help="Print each finding as a line of JSON.")] = False,
 ) -> None:
-    """Look at everything that a deployment needs, and say how to mend what is wrong; exit code 1 if something is."""
+    """Check everything that a deployment needs and say how to fix problems; exit code 1 if there are any."""
     try:
         settings = Settings()
     except ValidationError as error:

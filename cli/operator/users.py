@@ -38,7 +38,7 @@ def role(
     is_to_be: Annotated[Role, typer.Argument(help="The user's new role.")],
     as_json: AsJson = False,
 ) -> None:
-    """Make somebody an author, an organiser (runs seasons, rules), or an admin (sees the operator's page too)."""
+    """Make a user an author, an organiser (runs seasons, rules), or an admin (also sees the operator's page)."""
     from league.service.rulings.operators import set_role
 
     with _league() as database, database.transaction() as session:
@@ -51,7 +51,7 @@ def role(
 
 @group.command()
 def password(name: Name, as_json: AsJson = False) -> None:
-    """Give somebody another password, asked for here; it ends all their sessions and tokens."""
+    """Set a user's password, asked for here; this ends all the user's sessions and tokens."""
     secret: str = typer.prompt("New password", hide_input=True, confirmation_prompt=True, err=True)
     if len(secret) < MIN_PASSWORD:
         fail(f"A password has at least {MIN_PASSWORD} characters.")
@@ -71,7 +71,7 @@ def ban(
     reason: Annotated[str, typer.Option(help="The reason, public in the audit log.")],
     as_json: AsJson = False,
 ) -> None:
-    """End somebody's account at once: no token, session or password opens it, and their bots leave all seasons."""
+    """Ban a user at once: no token, session or password works, and the user's bots leave all seasons."""
     from league.service.rulings.operators import ban_by_hand
 
     with _league() as database, database.transaction() as session:
@@ -84,7 +84,7 @@ def ban(
 
 @group.command()
 def reopen(name: Name, as_json: AsJson = False) -> None:
-    """Let somebody back in whose account is closed or banned; organisers reinstate the bots."""
+    """Reopen a closed or banned account; organisers reinstate its bots."""
     from league.service.rulings.operators import reopen_by_hand
 
     with _league() as database, database.transaction() as session:

@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
 @group.command()
 def void(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Take a finished match out of the log of results; the ranking follows."""
+    """Take a finished match out of the log of results and update the ranking."""
     with connect(server, token) as client:
         made = client.rule_on_match(match, "void", reason)
     sentence = f"Match {match} no longer counts. `restore` reverses this."
@@ -65,7 +65,7 @@ def restore(match: Match, reason: Why, server: Server = "", token: Token = "", a
 
 @group.command()
 def rejudge(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Play a match again, same versions and seats, other dice: one that is then void, or one we failed to play."""
+    """Replay a match with the same versions and seats and other dice: void a played one, or retry a held one."""
     with connect(server, token) as client:
         again = client.rejudge(match, reason)
     sentence = f"Match {match} does not count; match {again.match_id} is played instead."
@@ -74,7 +74,7 @@ def rejudge(match: Match, reason: Why, server: Server = "", token: Token = "", a
 
 @group.command()
 def held(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Matches at which we failed so often that you are to decide: `rejudge`, `decide` or `leave`."""
+    """List held matches, which you must decide: `rejudge`, `decide` or `leave`."""
     with connect(server, token) as client:
         found = client.held().items
     if as_json:
@@ -97,7 +97,7 @@ def decide(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """A match that is held is lost by a seat, as by a forfeit."""
+    """Decide that a seat loses a held match, as by a forfeit."""
     with connect(server, token) as client:
         client.decide(match, seat - 1, reason)
     _done(as_json, {"match_id": match, "seat": seat - 1}, f"Seat {seat} loses match {match}.")
@@ -105,7 +105,7 @@ def decide(
 
 @group.command()
 def leave(match: Match, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """A match that is held is not played, and counts for nobody."""
+    """Leave a held match unplayed; it counts for nobody."""
     with connect(server, token) as client:
         client.leave(match, reason)
     _done(as_json, {"match_id": match}, f"Match {match} stays unplayed.")
@@ -126,7 +126,7 @@ def _rule_on_entry(
 def disqualify(
     season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
 ) -> None:
-    """A bot gets no new matches in a season, and none of its matches counts."""
+    """Disqualify a bot from a season: no new matches, and no old ones count."""
     told = f"is disqualified in season {season}. `reinstate` reverses this."
     _rule_on_entry("disqualify", told, season, bot, reason, server, token, as_json)
 
@@ -135,7 +135,7 @@ def disqualify(
 def take_out(
     season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
 ) -> None:
-    """A bot gets no more matches in a season, not even those that wait; what it played counts."""
+    """Withdraw a bot from a season: waiting matches are dropped, old ones count."""
     told = f"is out of season {season}, and its matches count. `reinstate` reverses this."
     _rule_on_entry("withdraw", told, season, bot, reason, server, token, as_json)
 
@@ -144,7 +144,7 @@ def take_out(
 def reinstate(
     season: Season, bot: Bot, reason: Why, server: Server = "", token: Token = "", as_json: AsJson = False
 ) -> None:
-    """Take a disqualification (or a withdrawal) back."""
+    """Reverse a disqualification or a withdrawal."""
     told = f"takes part in season {season} again."
     _rule_on_entry("reinstate", told, season, bot, reason, server, token, as_json)
 
@@ -188,7 +188,7 @@ def appeals(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """What authors doubt, with what re-simulating each match found."""
+    """List appeals with the results of re-simulating their matches."""
     with connect(server, token) as client:
         found = list(client.appeals(season=season, state="" if every or state is None else state.value))
     if as_json:
@@ -240,7 +240,7 @@ def appeal(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Doubt a finished match of your bot: it is re-simulated at once, and an organiser rules."""
+    """Appeal against a finished match of your bot: it is re-simulated at once, and an organiser rules."""
     with connect(server, token) as client:
         made = client.appeal(match, text)
     if as_json:
@@ -269,7 +269,7 @@ def audit(
     server: Server = "",
     as_json: AsJson = False,
 ) -> None:
-    """Who decided what and why; everyone may read it, and check that nothing was changed since."""
+    """Show the public log of decisions and their reasons, or check that nothing was changed."""
     with visit(server) as client:
         if check:
             _check(client.audit(oldest_first=True), head, as_json)
@@ -291,7 +291,7 @@ def export(
     as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of JSON Lines.")] = False,
     server: Server = "",
 ) -> None:
-    """Everything public about a season, one table at a time, as JSON Lines or CSV (docs/export.md)."""
+    """Export everything public about a season, table by table, as JSON Lines or CSV (docs/export.md)."""
     with visit(server) as client:
         pieces = client.export(season, table.value, "csv" if as_csv else "jsonl")
         first = next(pieces, b"")  # a refusal comes before the file is made

@@ -47,7 +47,7 @@ def create(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Make a season. It waits until it is opened, by hand or by its date."""
+    """Create a season. It starts when you open it, or at its date."""
     body = {"name": name, **given(settings)}
     if game:
         body["game"] = game
@@ -66,7 +66,7 @@ def create(
 
 @group.command(name="list")
 def list_seasons(server: Server = "", as_json: AsJson = False) -> None:
-    """All seasons, the newest first."""
+    """List all seasons, newest first."""
     with visit(server) as client:
         found = client.seasons()
     if as_json:
@@ -84,7 +84,7 @@ def list_seasons(server: Server = "", as_json: AsJson = False) -> None:
 
 @group.command()
 def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
-    """A season's state, settings and standings."""
+    """Show a season's state, settings and standings."""
     with visit(server) as client:
         found = client.season(season)
         board = None if as_json else client.leaderboard(season)
@@ -119,7 +119,7 @@ def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
 
 @group.command()
 def settings(as_json: AsJson = False) -> None:
-    """What can be set, with its default and until when it can be changed."""
+    """List all settings with their defaults and until when you can change them."""
     if as_json:
         for term in terms():
             print_json(asdict(term))
@@ -155,19 +155,19 @@ def edit(
 
 @group.command(name="open")
 def open_season(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Open a season: the ladder is played. A frozen one thaws."""
+    """Open a season, so that its ladder is played, or reopen a frozen one."""
     _change(server, token, season, {"state": "open"}, as_json)
 
 
 @group.command()
 def freeze(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Freeze a season: no entries, no other versions; the ladder settles."""
+    """Freeze a season: entries and versions are fixed while the ladder settles."""
     _change(server, token, season, {"state": "frozen"}, as_json)
 
 
 @group.command()
 def finals(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Begin the finals. What runs is played to its end, what merely waits is dropped."""
+    """Begin the finals. Running series finish; waiting ones are dropped."""
     _change(server, token, season, {"state": "finals"}, as_json)
 
 
@@ -195,7 +195,7 @@ def invite(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Who may enter a season with admission=invited."""
+    """Invite authors to a season with admission=invited, or show the list."""
     with connect(server, token) as client:
         for author in authors or []:
             (client.uninvite_from_season if remove else client.invite_to_season)(season, author)
@@ -208,7 +208,7 @@ def invite(
 
 @group.command()
 def entries(season: Number, server: Server = "", as_json: AsJson = False) -> None:
-    """Who takes part, with which version, and who is out and why."""
+    """List a season's entries with their versions, and who is out and why."""
     with visit(server) as client:
         found = list(client.entries(season))
     if as_json:
@@ -233,7 +233,7 @@ def assign(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Put entries into a division."""
+    """Move bots to a division of a season."""
     with connect(server, token) as client:
         for bot in bots:
             entry = client.assign_division(season, find_entry(client, season, bot).bot_id, division)

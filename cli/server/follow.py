@@ -72,7 +72,7 @@ def watch(
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Show matches as they end, and first what becomes of a version of yours that is being built."""
+    """Show matches as they end, preceded by the build of your newest version."""
     patience = Patience(timeout, "not all matches have ended" if matches else "nobody pressed Ctrl-C")
     with connect(server, token) as client:
         bot_id = find_bot(client, bot) if bot else 0

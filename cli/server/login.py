@@ -74,7 +74,7 @@ def login(
 
 
 def logout(as_json: AsJson = False) -> None:
-    """Forget the login, and revoke its token; exit code 3 if the server could not be told."""
+    """Forget the login and revoke its token; exit code 3 if the server cannot be reached."""
     old = logins().get(profile_name()) or fail("you are not logged in")
     _keep(None)
     told = _revoke(old)
@@ -91,7 +91,7 @@ def logout(as_json: AsJson = False) -> None:
 
 
 def whoami(server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Whom the server takes you for."""
+    """Show your user name at the server."""
     with connect(server, token) as client:
         person = client.me()
         asked = client.server
