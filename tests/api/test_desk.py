@@ -217,7 +217,7 @@ def test_what_is_settled_cannot_be_typed_in(boss: Browser) -> None:
     tag = re.search(r'<input id="settings-opens_at".*?>', boss.answer.text, re.DOTALL)
     assert tag is not None
     assert tag[0].endswith(" disabled>")
-    assert "Settled" in boss.page.text
+    assert "can no longer be changed" in boss.page.text
     sent = {
         name: value for name, value in boss.form(f"{path}/settings").fields.items() if name not in SETTLED_ONCE_OPEN
     }
@@ -511,7 +511,7 @@ def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, pla
     site.world.clock.turn(9000)
     page = boss.get("/operator")
     assert "host faults, of 6 attempts in the last 2.5 h" in page.text
-    assert "time-outs, in 2 matches in the last 2.5 h" in page.text
+    assert "timeouts, in 2 matches in the last 2.5 h" in page.text
     (exhibition_id,) = site.queue.exhibitions
     boss.get(f"/play/{exhibition_id}")
     boss.submit(f"/play/{exhibition_id}/resign")

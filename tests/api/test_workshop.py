@@ -119,7 +119,7 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
         values = {"state": VersionState.READY, "program_sha256": "f" * 64}
         session.exec(update(BotVersion).values(**values))
     ada.get("/bots/1/upload")
-    assert "Version 1 plays, and follows" in ada.submit(f"/bots/1/seasons/{season}/enter").text
+    assert "Version 1 plays, and newer ones take over" in ada.submit(f"/bots/1/seasons/{season}/enter").text
     assert "Version 1 plays." in ada.submit(f"/bots/1/seasons/{season}/enter", version="1").text
     assert "withdrawn" in ada.submit(f"/bots/1/seasons/{season}/withdraw").text
     assert "withdrawn" not in ada.submit(f"/bots/1/seasons/{season}/rejoin").text

@@ -40,7 +40,7 @@ def nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: py
         ("docs", "docs: The archive has no main.py, main.c, "),
         (
             "house:nobody",
-            "there is no house bot 'nobody' for yacht-auction; there is counter, ",
+            "there is no house bot 'nobody' for yacht-auction; choose from counter, ",
         ),
         ("house:../random", "there is no house bot '../random'"),
         ("pyproject.toml", "pyproject.toml is neither executable nor a source file of a known language (.py .c"),
@@ -113,11 +113,11 @@ def test_an_empty_executable(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["play", "chess", "a", "b"], "there is no game 'chess'; there is "),
+        (["play", "chess", "a", "b"], "there is no game 'chess'; choose from "),
         (["play", GAME, RANDOM], "yacht-auction needs 2 bots, not 1"),
         (["play", GAME, *[RANDOM] * 3], "yacht-auction needs 2 bots, not 3"),
         (["play", GAME, RANDOM, RANDOM, "--transcripts", EXAMPLE], "cannot make the folder"),
-        (["new", "chess", "--language", "python"], "there is no game 'chess'; there is "),
+        (["new", "chess", "--language", "python"], "there is no game 'chess'; choose from "),
         (["new", GAME, "--language", "c", "--folder", EXAMPLE], f"{EXAMPLE} is not a folder"),
         (["explain", EXAMPLE, "--seat", "3"], f"{EXAMPLE} has seats 1 to 2, but no seat 3"),
         (["replay", EXAMPLE, "--round", "14"], f"{EXAMPLE} has no round 14"),

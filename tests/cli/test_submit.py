@@ -247,7 +247,7 @@ def test_a_bot_is_fetched_renamed_described_and_retired(
     league.submit("ada")
     assert league.says("ada", "bot", "source", "adas", 1) == "Written to adas-1.py\n"
     assert Path("adas-1.py").read_bytes() == league.bot.read_bytes()
-    assert_one_sentence(league.run("ada", "bot", "source", "adas", 1), "adas-1.py exists already", 2)
+    assert_one_sentence(league.run("ada", "bot", "source", "adas", 1), "adas-1.py already exists", 2)
     assert_one_sentence(league.run("bob", "bot", "source", 1, 1), "You have no bot number 1.", 1)
     assert league.says("ada", "bot", "rename", "adas", "deep") == "The bot is now called deep.\n"
     assert league.says("ada", "bot", "describe", "deep", "It [b]thinks[/b].") == "deep: It [b]thinks[/b].\n"

@@ -233,7 +233,7 @@ def harmless(page: Page) -> None:
 def enters(page: Page, season: int) -> None:
     page.get_by_role("link", name="Enter a season").click()
     page.locator(f"#season-{season}").get_by_role("button", name="Enter").click()
-    expect(page.locator(f"#season-{season}")).to_contain_text("Version 1 plays, and follows")
+    expect(page.locator(f"#season-{season}")).to_contain_text("Version 1 plays, and newer ones take over")
 
 
 def the_board_moves(page: Page, bot: str) -> None:
