@@ -132,7 +132,7 @@ def test_a_season_in_which_something_is_open_is_closed_only_by_force(site: Site)
     assert (found["waits_for"], found["finals_progress"]) == ([], [])
     refused = site.problem(409, site.client.patch(path, json={"state": "closed"}, headers=boss), "unsettled")
     assert refused["left"] == ["2 matches still to be played", "finals that are not over"]
-    assert "`force` closes it" in refused["detail"]
+    assert "Use `force` to close it" in refused["detail"]
     body = {"state": "closed", "force": True}
     assert site.ok(200, site.client.patch(path, json=body, headers=boss))["state"] == "closed"
     assert site.ok(200, site.client.get(path))["unfinished"]["finals"] is False

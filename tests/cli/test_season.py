@@ -88,7 +88,7 @@ def test_a_season_from_its_making_to_its_final_standings(desk: Desk) -> None:
     assert "Season 1 is frozen" in desk.says("boss", "season", "freeze", 1)
     assert "Season 1 is finals" in desk.says("boss", "season", "finals", 1)
     assert "finals=round-robin" in desk.says("boss", "season", "show", 1)
-    assert "finals that are not over. `force` closes it" in " ".join(
+    assert "finals that are not over. Use `force` to close it" in " ".join(
         desk.run("boss", "season", "close", 1).stderr.split()
     )
     for _ in range(3):
