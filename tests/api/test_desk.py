@@ -491,7 +491,7 @@ def test_the_operator_sees_slots_that_idle_beside_unplayed_matches(boss: Browser
     with site.world.db.transaction() as session:
         record_check(session, site.world.host, {"slots": 4}, (), 0)
     page = boss.get("/operator")
-    assert "slots that judge4\n" in page.text
+    assert "judging slots4\n" in page.text
     assert "idle although" not in page.text
     site.world.season(2)
     assert "idle although matches are unplayed4 " in boss.get("/operator").text
