@@ -89,7 +89,7 @@ def test_a_season_keeps_its_name_where_another_has_the_new_one(site: Site) -> No
     path = f"/v1/seasons/{made(site, boss)['id']}"
     name = site.ok(200, site.client.get(path))["name"]
     problem = site.problem(409, site.client.patch(path, json={"name": "SUMMER"}, headers=boss), "name-taken")
-    assert problem["detail"] == "There is a season named 'SUMMER' already."
+    assert problem["detail"] == "A season named 'SUMMER' already exists."
     assert site.ok(200, site.client.get(path))["name"] == name
 
 

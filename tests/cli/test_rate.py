@@ -178,7 +178,7 @@ def test_what_is_not_there(world: World, tmp_path: Path, monkeypatch: pytest.Mon
     assert not (tmp_path / "elsewhere").exists()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "deadheat.sqlite3").touch()
-    assert_one_sentence(invoke("rate", "--season", "1"), "the database cannot be asked: no such table")
+    assert_one_sentence(invoke("rate", "--season", "1"), "the database cannot be read: no such table")
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_an_author_leaves_by_the_bots_name_and_comes_back_after_a_pause(desk: De
     desk.says("ada", "enter", "swift", "--season", 1)
     told = desk.says("ada", "withdraw", "swift", "--season", 1)
     assert "swift gets no more matches in season 1." in told
-    assert "rejoin swift --season 1` takes it back" in told
+    assert "rejoin swift --season 1` reverses this" in told
     assert_one_sentence(desk.run("ada", "enter", "swift", "--season", 1), "withdrawn from the season", 1)
     assert "swift takes part in season 1 again" in desk.says("ada", "rejoin", "swift", "--season", 1)
     desk.says("boss", "season", "open", 1)
@@ -211,7 +211,7 @@ def test_who_takes_part_is_listed_and_named(desk: Desk) -> None:
     assert "disqualified: plays for ada" in listed
     assert "withdrawn by its author" in listed
     nobody = desk.run("boss", "organise", "reinstate", 1, "slow", *why)
-    assert_one_sentence(nobody, "no bot 'slow' is entered in season 1", 1)
+    assert_one_sentence(nobody, "season 1 has no bot 'slow'", 1)
 
 
 def test_a_team_and_its_bot(desk: Desk) -> None:
