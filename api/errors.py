@@ -59,15 +59,15 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
 }
 """The one place that knows both worlds; a test finds every error of the league here."""
 
-INTERNAL = "This is our fault, not yours. An operator has been told."
-"""What is said instead of an error's own words, which name inner things."""
+INTERNAL = "Something went wrong on our side. An operator has been notified."
+"""Replaces an error's own words, which would reveal internals."""
 
 OURS: Mapping[type[errors.LeagueError], str] = {
     errors.BlobsAway: "Nothing can be stored or fetched at the moment. Please try again in a minute.",
-    errors.BlobMissing: "The store has lost this. An operator has been told.",
-    errors.BlobDamaged: "What the store has of this is damaged. An operator has been told.",
+    errors.BlobMissing: "This is missing from the store. An operator has been notified.",
+    errors.BlobDamaged: "This is damaged in the store. An operator has been notified.",
 }
-"""The same of those failures of ours that can be told apart."""
+"""Sentences for those internal failures that can be told apart."""
 
 DATABASE_AWAY = "The database cannot be reached at the moment. Please try again in a few seconds."
 SOON = {"Retry-After": "5"}
@@ -81,16 +81,16 @@ MAX_COMPLAINTS = 20
 _SUBJECT = re.compile(r"^(Input|String|Value|List|Dictionary) should")
 
 PLAINLY = {
-    "int_parsing": "It should be a whole number.",
-    "extra_forbidden": "There is no such field.",
-    "missing": "It is needed.",
-    "string_pattern_mismatch": "Use letters, digits, and marks such as - and _; begin with a letter or a digit.",
+    "int_parsing": "Enter a whole number.",
+    "extra_forbidden": "This field does not exist.",
+    "missing": "This is required.",
+    "string_pattern_mismatch": "Use letters, digits, and marks such as - and _; start with a letter or a digit.",
 }
-"""What is wrong with a field, for people, where the library speaks to programmers."""
+"""Readable messages for errors that the library words for programmers."""
 
 
 NO_PAGE = "There is no page at this address."
-"""To whoever has mistyped one, or followed a link that is wrong."""
+"""The message for a mistyped address or a broken link."""
 
 
 def install(app: FastAPI) -> None:

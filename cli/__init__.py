@@ -1,1 +1,1 @@
-"""The `deadheat` command."""
+"""The command-line program `deadheat`."""

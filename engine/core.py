@@ -94,7 +94,7 @@ class Reply:
 
     @property
     def own_ns(self) -> int:
-        """What is held against limits, and what a time bank is charged."""
+        """The reply's own time, which limits bound and time banks are charged."""
         return self.elapsed_ns - self.stolen_ns
 
 
@@ -111,7 +111,7 @@ Points = int | Fraction
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a match ended.
+    """The outcome of a match.
 
     `ranks[seat]` is 1 for the best; equal ranks are a tie. `points` are for people and None where there are no
     honest ones (a forfeit). `faults` keeps every fault that was committed.

@@ -28,7 +28,7 @@ def limit(value_ns: int) -> str:
 
 
 def counted(count: int, one: str, more: str = "") -> str:
-    """How many of something: "1 match", "2 matches". `more`: where it is not `one` and an s."""
+    """A count with its noun: "1 match", "2 matches". `more` is the plural if it is not `one` with an s."""
     return f"{count} {one if count == 1 else more or f'{one}s'}"
 
 

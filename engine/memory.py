@@ -13,7 +13,7 @@ from engine.core import MAX_LINE_BYTES, Fault, Message, Reply, Seat
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a simulated bot does with a prompt: a line after some simulated time, or a fault of the pipe."""
+    """A simulated bot's answer to a prompt: a line after some simulated time, or a fault of the pipe."""
 
     line: str | None
     elapsed_ns: int = 0

@@ -92,6 +92,6 @@ class Evidence:
         return self.wall_ns - self.stolen_ns
 
     def as_dict(self) -> dict[str, object]:
-        """For the ledger of attempts and for the author."""
+        """The evidence for the ledger of attempts and for the author."""
         made = {"signal": self.signal, "waited_ns": self.waited_ns}
         return {**asdict(self), **made, "stolen_ns": self.stolen_ns, "own_ns": self.own_ns}

@@ -62,7 +62,7 @@ class RecordedTransport:
 
 
 def known_rules(transcript: Transcript) -> bool:
-    """Whether it was played by the rules that are in this house now."""
+    """Whether the match was played by the rules installed here."""
     game = GAMES.get(transcript.game)
     return game is not None and game.rules_version == transcript.rules_version
 

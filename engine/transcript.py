@@ -59,7 +59,7 @@ class BadTranscript(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One barrier: what was sent, what came back, what a viewer shows of it."""
+    """One barrier: the lines sent, the replies, and the events for viewers."""
 
     messages: tuple[Message, ...]
     replies: Mapping[Seat, Reply]
@@ -92,14 +92,14 @@ class Transcript:
     attempt: int = 1
 
     def prompts(self) -> Iterator[Prompt]:
-        """Every prompt in the order of exchanges; the one fold that all metrics are made from."""
+        """Every prompt in the order of exchanges; all metrics are made from this fold."""
         for number, exchange in enumerate(self.exchanges):
             for message in exchange.messages:
                 if message.limit_ns is not None:
                     yield Prompt(number, message, message.limit_ns, exchange.replies[message.seat])
 
     def events(self) -> Iterator[Event]:
-        """What a viewer shows, in order."""
+        """The events for viewers, in order."""
         for exchange in self.exchanges:
             yield from exchange.events
 

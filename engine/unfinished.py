@@ -31,7 +31,7 @@ class Unfinished:
     result: Result | None = None
 
     def events(self) -> Iterator[Event]:
-        """What has happened, in order."""
+        """The events so far, in order."""
         for exchange in self.exchanges:
             yield from exchange.events
 
@@ -43,7 +43,7 @@ class Unfinished:
         return None
 
     def seen_by(self, seat: Seat | None) -> Unfinished:
-        """As this seat may see it; None: as somebody beside the table may."""
+        """The match as `seat` may see it, or as a spectator may if `seat` is None."""
         shown = [replace(exchange, events=tuple(_shown(exchange.events, seat))) for exchange in self.exchanges]
         return replace(self, exchanges=tuple(shown))
 
@@ -100,13 +100,13 @@ def said(replies: Replies) -> list[dict[Seat, tuple[str | None, Fault | None]]]:
 
 
 def write_replies(replies: Replies) -> str:
-    """As JSON: a list of replies for each exchange, written as in transcripts (`engine.transcript.encode_reply`)."""
+    """The replies as JSON: a list for each exchange, encoded as in transcripts (`engine.transcript.encode_reply`)."""
     exchanges = (",".join(encode_reply(seat, reply) for seat, reply in given.items()) for given in replies)
     return f"[{','.join(f'[{exchange}]' for exchange in exchanges)}]"
 
 
 def read_replies(text: str) -> list[dict[Seat, Reply]]:
-    """What `write_replies` wrote. Raises BadTranscript."""
+    """The replies that `write_replies` wrote. Raises BadTranscript."""
     try:
         return [dict(map(decode_reply, given)) for given in json.loads(text)]
     except (ValueError, TypeError) as error:

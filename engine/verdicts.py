@@ -36,7 +36,7 @@ VERDICTS: Mapping[Fault, Verdict] = {
     ),
     Fault.ILLEGAL: Verdict(
         "a well-formed line that the rules forbid",
-        "the reason names the rule; look at the match to see where your program and it parted",
+        "the reason names the rule; watch the match to see where your program lost track",
     ),
     Fault.UNEXPECTED: Verdict("output that nobody asked for", "debug output belongs on stderr"),
     Fault.MEMORY: Verdict("killed for using more than its memory", "use less"),
@@ -46,7 +46,7 @@ COMPUTED = 0.5  # of the limit, in CPU time: then it was thinking
 
 
 def ending(transcript: Transcript, seat: Seat) -> str:
-    """How it ended for a seat, in a few words."""
+    """The outcome for a seat, in a few words."""
     if seat in transcript.result.faults and not transcript.result.rated:
         return "nobody wins, the others were at fault too"
     return place(transcript.result.ranks, seat)
@@ -81,18 +81,20 @@ def slowest(transcript: Transcript, seat: Seat, count: int = 5) -> list[Prompt]:
 
 
 def used(prompt: Prompt) -> float:
-    """How much of its limit an answer used, by own time: more than 1 is too late."""
+    """The share of its limit that an answer used, by own time; more than 1 is too late."""
     return prompt.reply.own_ns / max(1, prompt.limit_ns)
 
 
 def past_deadline(prompt: Prompt) -> bool:
-    """Whether an answer counted although it came after its deadline by the clock: its host had taken what was over."""
+    """Whether an answer counted although the clock's deadline had passed, because the host had taken the excess."""
     return prompt.reply.line is not None and prompt.reply.elapsed_ns > prompt.limit_ns
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What the host took from bots: in all, from how many replies, and how many of these counted past the deadline."""
+    """The time that the host took from bots: the total, the number of replies, and how many of these counted past the
+    deadline.
+    """
 
     stolen_ns: int = 0
     replies: int = 0
@@ -105,13 +107,13 @@ class Taken:
 
     @classmethod
     def of(cls, prompts: Iterable[Prompt]) -> Taken:
-        """Add them up."""
+        """Add up what the host took over all prompts."""
         found = [prompt for prompt in prompts if prompt.reply.stolen_ns]
         return cls(sum(p.reply.stolen_ns for p in found), len(found), sum(map(past_deadline, found)))
 
     @property
     def sentence(self) -> str:
-        """For people; empty where nothing was taken."""
+        """A sentence for people, empty if nothing was taken."""
         if not self.replies:
             return ""
         of = counted(self.replies, "reply", "replies")
@@ -166,7 +168,7 @@ def _speaks(exchange: Exchange, seat: Seat) -> bool:
 
 
 def hint(fault: Fault, prompt: Prompt) -> str | None:
-    """What own time and CPU time of the last prompt say about the fault, None if nothing."""
+    """A hint about the fault from the last prompt's own time and CPU time, or None."""
     reply = prompt.reply
     if fault is not Fault.TIMEOUT:
         return None

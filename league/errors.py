@@ -1,4 +1,4 @@
-"""What can go wrong in the league by somebody else's doing. Our own mistakes are assertions, not errors.
+"""Errors of the league that somebody else causes. Our own mistakes are assertions, not errors.
 
 Every error has a stable `code` (a word for programs) and data as attributes; its text is a sentence for people.
 The HTTP status of each is in `api.errors`.
@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Self
 
+from engine.figures import counted
+
 
 class LeagueError(Exception):
     """Root of the tree; never raised itself."""
@@ -19,8 +21,8 @@ class LeagueError(Exception):
 
 
 class NotFound(LeagueError):
-    """There is no such thing, or the asker may not know that there is. `said`: the sentence, where the usual one would
-    not be understood.
+    """The thing does not exist, or the asker may not know that it does. `said` replaces a sentence that people would
+    not understand.
     """
 
     code = "not-found"
@@ -32,28 +34,28 @@ class NotFound(LeagueError):
 
     @classmethod
     def entry(cls, bot_id: int) -> Self:
-        """The bot is not in the season that was asked for."""
+        """The error for a bot that is not in the requested season."""
         return cls("entry", bot_id, f"Bot number {bot_id} is not in this season.")
 
     @classmethod
     def own_match(cls, match_id: int) -> Self:
-        """There is no such match, or it is a match of others."""
+        """The error for a match that does not exist or is other people's."""
         return cls("match", match_id, f"None of your bots plays in a match number {match_id}.")
 
 
 class NameTaken(LeagueError):
-    """Somebody has this name already (names differ by more than upper and lower case)."""
+    """The name is taken. Names that differ only in upper and lower case are the same."""
 
     code = "name-taken"
 
     def __init__(self, what: str, name: str, said: str = "") -> None:
-        super().__init__(said or f"There is a {what} named {name!r} already.")
+        super().__init__(said or f"A {what} named {name!r} already exists.")
         self.what = what
         self.name = name
 
     @classmethod
     def reserved(cls, name: str) -> Self:
-        """Nobody may have it, for others would take them for somebody else."""
+        """The error for a reserved name, whose owner others would mistake for somebody else."""
         return cls("name", name, f"The name {name!r} is reserved; choose another.")
 
 
@@ -63,18 +65,18 @@ class UnknownGame(LeagueError):
     code = "unknown-game"
 
     def __init__(self, game: str, known: tuple[str, ...]) -> None:
-        super().__init__(f"There is no game {game!r}; there is {', '.join(known)}.")
+        super().__init__(f"There is no game {game!r}. Choose from {', '.join(known)}.")
         self.game = game
         self.known = known
 
 
 class WrongCredentials(LeagueError):
-    """Name and password do not belong together; which of the two is wrong is not said."""
+    """Name and password do not match; the error does not reveal which of the two is wrong."""
 
     code = "wrong-credentials"
 
     def __init__(self) -> None:
-        super().__init__("No such name and password.")
+        super().__init__("Wrong name or password.")
 
 
 class AccountClosed(LeagueError):
@@ -88,14 +90,12 @@ class AccountClosed(LeagueError):
 
 
 class NotInvited(LeagueError):
-    """Nobody may sign up, or only who has the invitation code, and this was not it."""
+    """Sign-up is closed, or the invitation code is wrong."""
 
     code = "not-invited"
 
     def __init__(self, by_code: bool) -> None:
-        needed = (
-            "Signing up needs an invitation code, and this is not it." if by_code else "Nobody may sign up here now."
-        )
+        needed = "To sign up you need a valid invitation code." if by_code else "Sign-up is closed."
         super().__init__(f"{needed} Ask an organiser.")
         self.by_code = by_code
 
@@ -106,12 +106,12 @@ class BadToken(LeagueError):
     code = "bad-token"
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"This needs an access token, and {why}.")
+        super().__init__(f"This requires an access token, and {why}.")
         self.why = why
 
 
 class NotAllowed(LeagueError):
-    """Known, but not in the role that this needs."""
+    """The user is known but lacks the required role."""
 
     code = "not-allowed"
 
@@ -121,28 +121,28 @@ class NotAllowed(LeagueError):
 
 
 class NarrowToken(LeagueError):
-    """The token's owner might do it, but not with this token."""
+    """The token's owner may do this, but not with this token."""
 
     code = "narrow-token"
 
     def __init__(self, scope: str, wanted: str) -> None:
-        super().__init__(f"This token's scope is {str(scope)!r}; this needs {str(wanted)!r}.")
+        super().__init__(f"This token's scope is {str(scope)!r}; this requires {str(wanted)!r}.")
         self.scope = scope
         self.wanted = wanted
 
 
 class OwnMatch(LeagueError):
-    """An organiser would judge a match of a bot of their own, though another organiser could."""
+    """An organiser must not judge a match of their own bot while another organiser can."""
 
     code = "own-match"
 
     def __init__(self, match_id: int) -> None:
-        super().__init__(f"A bot of yours plays in match {match_id}: another organiser decides about it.")
+        super().__init__(f"Your bot plays in match {match_id}, so another organiser must decide.")
         self.match_id = match_id
 
 
 class NotCaptain(LeagueError):
-    """A team's affairs are its captain's."""
+    """Only a team's captain may manage it."""
 
     code = "not-captain"
 
@@ -162,13 +162,13 @@ class NotAdmitted(LeagueError):
 
 
 WITHHELD = (
-    "Other matches are still to be played with the same dice, so no dice, moves and logs of this one are shown yet."
+    "Other matches with the same dice are still to be played, so this one's dice, moves and logs are not shown yet."
 )
 
 
 class WrongState(LeagueError):
-    """What was asked for is impossible in the present `state`, e.g. entering a closed season. `said`: a sentence that
-    tells how things are and what is possible, for somebody who knows no states.
+    """The request is impossible in the present `state`, e.g. entering a closed season. `said` tells people how things
+    are and what is possible, without naming states.
     """
 
     code = "wrong-state"
@@ -179,18 +179,18 @@ class WrongState(LeagueError):
 
     @classmethod
     def of_season(cls, state: str, possible: str) -> Self:
-        """`possible`: what is, and when; the end of the sentence."""
+        """The error for a season; `possible` ends the sentence and says what is possible, and when."""
         return cls(state, f"The season is {'in its finals' if state == 'finals' else state}; {possible}.")
 
     @classmethod
     def of_match(cls, state: str, possible: str) -> Self:
-        """The same of a match that is not done."""
+        """The error for a match that is not done; `possible` ends the sentence."""
         return cls(state, f"The match {_WITHOUT.get(state, 'is not over yet')}; {possible}.")
 
     @classmethod
     def withheld(cls) -> Self:
-        """Of a match that is done and whose dice may not be told (`league.service.series.deals`)."""
-        return cls("withheld", f"{WITHHELD} Come back when they are over.")
+        """The error for a finished match whose dice must not be shown yet (`league.service.series.deals`)."""
+        return cls("withheld", f"{WITHHELD} Try again when they are over.")
 
 
 _WITHOUT = {
@@ -198,7 +198,7 @@ _WITHOUT = {
     "held": "is held until an organiser decides on it",
     "decided": "was decided by an organiser and has no transcript",
 }
-"""What is said of a match without a result of its own, by its state."""
+"""How messages describe a match without a played result, by state."""
 
 
 class WrongGame(LeagueError):
@@ -207,24 +207,24 @@ class WrongGame(LeagueError):
     code = "wrong-game"
 
     def __init__(self, bot_game: str, season_game: str) -> None:
-        super().__init__(f"The bot plays {bot_game}, the season is of {season_game}.")
+        super().__init__(f"The bot plays {bot_game}, but the season's game is {season_game}.")
         self.bot_game = bot_game
         self.season_game = season_game
 
 
 class NotReady(LeagueError):
-    """The bot has no version that could play."""
+    """The bot has no version that can play."""
 
     code = "not-ready"
 
     def __init__(self, bot: str, state: str) -> None:
-        super().__init__(f"The bot {bot!r} has no version that is ready; {state}.")
+        super().__init__(f"The bot {bot!r} has no ready version; {state}.")
         self.bot = bot
         self.state = state
 
 
 class TooMany(LeagueError):
-    """A bound on how many of something one user may have."""
+    """A user has as many of something as one user may have."""
 
     code = "too-many"
 
@@ -235,18 +235,18 @@ class TooMany(LeagueError):
 
 
 class NoPlace(LeagueError):
-    """Nobody may play against bots here, or as many as may do so already."""
+    """All places to play against bots are taken, or there are none."""
 
     code = "no-place"
 
     def __init__(self, limit: int) -> None:
-        taken = f"{limit} people play against bots already; try again later" if limit else "it is off here"
-        super().__init__(f"There is no place to play against a bot: {taken}.")
+        full = f"All {counted(limit, 'place')} to play against a bot are taken. Try again later."
+        super().__init__(full if limit else "Playing against bots is switched off here.")
         self.limit = limit
 
 
 class IllegalMove(LeagueError):
-    """A person's move that the rules refuse; nothing is lost, another may be tried."""
+    """A person's move is against the rules; nothing is lost, and the person may try another."""
 
     code = "illegal-move"
 
@@ -256,7 +256,7 @@ class IllegalMove(LeagueError):
 
 
 class OverQuota(LeagueError):
-    """So many of something in a time, and the time is not over; the first comes free after `retry_after_seconds`."""
+    """A quota for a period is used up; the next one is free after `retry_after_seconds`."""
 
     code = "over-quota"
 
@@ -268,31 +268,31 @@ class OverQuota(LeagueError):
 
 
 class TooSoon(LeagueError):
-    """What may be done again only after a pause, and the pause is not over."""
+    """The action may be repeated only after a pause that is not over yet."""
 
     code = "too-soon"
 
     def __init__(self, what: str, state: str, wish: str, left: timedelta) -> None:
         self.retry_after_seconds = max(1, math.ceil(left.total_seconds()))
-        super().__init__(f"The {what} is {state}, and may {wish} in {self.retry_after_seconds} s.")
+        super().__init__(f"The {what} is {state} and may {wish} in {self.retry_after_seconds} s.")
         self.what = what
         self.state = state
 
 
 class Unsettled(LeagueError):
-    """A season would be closed while something in it is open. `left`: what, in words."""
+    """A season cannot close while something in it is open; `left` says what, in words."""
 
     code = "unsettled"
 
     def __init__(self, season_id: int, left: Sequence[str]) -> None:
         *most, last = left
         said = f"{', '.join(most)} and {last}" if most else last
-        super().__init__(f"Season {season_id} has {said}. `force` closes it all the same.")
+        super().__init__(f"Season {season_id} has {said}. Use `force` to close it anyway.")
         self.left = list(left)
 
 
 class BadSetting(LeagueError):
-    """A season cannot be run with this setting, or not change it any more."""
+    """The season cannot have this setting, or can no longer change it."""
 
     code = "bad-setting"
 
@@ -303,7 +303,7 @@ class BadSetting(LeagueError):
 
 
 class BadUpload(LeagueError):
-    """The upload cannot become a bot; `reason` is one of a few stable words, the text says what to mend."""
+    """The upload cannot become a bot; `reason` is one of a few stable words, and the text says what to fix."""
 
     code = "bad-upload"
 
@@ -314,7 +314,7 @@ class BadUpload(LeagueError):
 
 
 class UploadTooLarge(LeagueError):
-    """More bytes than an upload may have."""
+    """The upload has more bytes than allowed."""
 
     code = "upload-too-large"
 
@@ -324,16 +324,16 @@ class UploadTooLarge(LeagueError):
 
 
 class BadCursor(LeagueError):
-    """A page's cursor that no list of ours gave out."""
+    """A page's cursor was not returned by any list."""
 
     code = "bad-cursor"
 
     def __init__(self) -> None:
-        super().__init__("This cursor is not one that a list returned.")
+        super().__init__("This cursor was not returned by any list.")
 
 
 class BlobsAway(LeagueError):
-    """The store does not answer, or takes nothing more: it is full, say. That may pass."""
+    """The store does not answer or accepts nothing, for instance because it is full. This may pass."""
 
     code = "blobs-away"
 

@@ -71,7 +71,7 @@ class BadArchive(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What an upload may unpack to."""
+    """The limits for unpacking an upload."""
 
     files: int = 2000
     total_bytes: int = 64 * 1024 * 1024
@@ -79,7 +79,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What is in an inspected zip: names of its files, and the text of its manifest."""
+    """The contents of an inspected zip: its file names and the text of its manifest."""
 
     files: tuple[str, ...]
     manifest: str | None
@@ -139,7 +139,7 @@ def extract_program(tar: bytes, directory: Path, limit_bytes: int) -> None:
 
 
 def is_zip_name(filename: str) -> bool:
-    """Whether an upload of this name is to be a zip."""
+    """Whether an upload of this name should be a zip."""
     return filename.lower().endswith(".zip")
 
 

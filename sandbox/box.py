@@ -31,7 +31,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one box may use. `cpus` is a cpuset list ("0", "1-2"); empty: any processor."""
+    """The resources that one box may use. `cpus` is a cpuset list ("0", "1-2"); empty: any processor."""
 
     memory_bytes: int = 512 * 1024 * 1024
     processes: int = 64
@@ -121,7 +121,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How one run ended. Exactly one of `exit_code` and `signal` is set, or neither when `lingered`."""
+    """The end of one run. Exactly one of `exit_code` and `signal` is set, or neither when `lingered`."""
 
     exit_code: int | None
     signal: int | None
@@ -132,7 +132,7 @@ class Exit:
 
 
 class Box(Protocol):
-    """One confined place. Not usable after a `SandboxError`: close it and open another."""
+    """A place that confines a bot. After a `SandboxError` it is unusable: close it and open another."""
 
     def start(self) -> Channel:
         """Start a fresh process of the program; raises SandboxError."""
@@ -148,7 +148,7 @@ class Box(Protocol):
         """
 
     def stderr_so_far(self) -> bytes:
-        """What is kept of the run's stderr up to now, as `stopped` would tell it; raises SandboxError.
+        """The part of the run's stderr that is kept so far, as `stopped` would return it; raises SandboxError.
 
         Not for matches: who answers may need the bot's own processor.
         """
@@ -164,7 +164,7 @@ class Box(Protocol):
 
 
 class Sandbox(Protocol):
-    """Opens boxes."""
+    """A factory that opens boxes."""
 
     def open(self, program: Program, limits: Limits) -> Box:
         """A box that is ready to start the program; raises SandboxError."""

@@ -319,7 +319,7 @@ def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
 
 
 class Leader:
-    """One process's first thread: what it used of a CPU, and how long it waited for one."""
+    """A process's first thread: the CPU time that it used, and how long it waited for a CPU."""
 
     def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
         self._fd: int | None = None
@@ -327,11 +327,11 @@ class Leader:
             self._fd = os.open(proc / str(pid) / "schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
     def text(self) -> bytes:
-        """As the kernel tells it, for `leader_times`."""
+        """The kernel's own text, which `leader_times` reads."""
         return _read(self._fd, _SHORT_BYTES)
 
     def close(self) -> None:
-        """Idempotent."""
+        """Close the files; may be called repeatedly."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -341,7 +341,7 @@ _this_thread = threading.local()
 
 
 def own_delay_ns() -> int:
-    """For how long the calling thread was ready to run and did not, in all; 0 where the kernel does not count it."""
+    """The total time for which the calling thread was ready but did not run; 0 if the kernel does not count it."""
     if getattr(_this_thread, "pid", None) != os.getpid():  # the first call, or the first one after a fork
         _this_thread.pid = os.getpid()
         _this_thread.times = Leader(threading.get_native_id())

@@ -48,7 +48,7 @@ GUILTY: tuple[Order, ...] = (lambda margin_ms: sleep(LIMIT_MS + margin_ms), lamb
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Where to look; another root in tests."""
+    """The root of the files to look at, which tests replace."""
 
     root: Path = Path("/")
 
@@ -71,7 +71,7 @@ def check_host(
     between: Callable[[], None] = lambda: None,
     host: Host | None = None,
 ) -> Report:
-    """Everything, with the reference bots on the first of `cpus`; `between` is called when no bot's clock runs.
+    """Check everything, with the reference bots on the first of `cpus`; `between` is called while no bot's clock runs.
 
     Raises:
         TransportError: the trial could not be carried out.
@@ -194,13 +194,13 @@ def doubtful(shown: Evidence) -> bool:
 
 
 def stat(host: Host | None = None) -> tuple[int, ...]:
-    """What all CPUs did so far, in ticks: the first line of /proc/stat; zeros where there is none."""
+    """The first line of /proc/stat: what all CPUs did so far, in ticks; zeros if there is none."""
     lines = (host or Host()).text("proc/stat").splitlines()
     return tuple(int(word) for word in lines[0].split()[1:9]) if lines else (0,) * 8
 
 
 def shares(before: Sequence[int], after: Sequence[int]) -> tuple[float, float]:
-    """Of the time between two readings of `stat`: what the hypervisor took, and what was spent busily."""
+    """Shares of the time between two readings of `stat`: taken by the hypervisor, and spent busy."""
     spent = [new - old for old, new in zip(before, after, strict=True)]
     passed = sum(spent)
     if passed <= 0:

@@ -49,7 +49,7 @@ class Language:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What a bot has in a match."""
+    """The resources that a bot has in a match."""
 
     cpus: int
     memory_bytes: int
@@ -64,7 +64,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """What a build has."""
+    """The resources that a build has."""
 
     seconds: int
     memory_bytes: int
@@ -76,7 +76,9 @@ class Building:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """All of it. `cpu` is the processor's own name; `missing` are the titles of languages that are not installed."""
+    """The whole judging environment. `cpu` is the processor's name; `missing` are the titles of languages that are not
+    installed.
+    """
 
     image: Image
     cpu: str
@@ -111,7 +113,7 @@ def describe(sandbox: Sandbox, image: Image, limits: Limits, cpus: str = "") -> 
 
 
 def installed(sandbox: Sandbox, cpus: str = "") -> Mapping[str, str]:
-    """What the tools of each installed language say of their version, in the order of `LANGUAGES`."""
+    """The versions that each installed language's tools report, in the order of `LANGUAGES`."""
     asking = Recipe(
         name="versions",
         title="list of versions",

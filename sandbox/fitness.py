@@ -40,7 +40,7 @@ Percentiles = tuple[int, int, int]
 
 
 class Level(StrEnum):
-    """How much a finding matters."""
+    """The weight of a finding."""
 
     GOOD = "good"
     REMARK = "remark"  # judging is just, but dearer or rarer than it could be
@@ -49,7 +49,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at; `mend` says what an operator can do."""
+    """The result of one check; `mend` says what an operator can do."""
 
     level: Level
     text: str
@@ -58,7 +58,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What was found out about a host. The defaults are those of a host with which nothing is wrong.
+    """The facts about a host. The defaults are those of a host without problems.
 
     `innocent` and `guilty` count the prompts to reference bots that are in time and too late. Of the first `convicted`
     came out wrong and `disturbed` void; of the second `acquitted` wrong and `escaped` void or in doubt. `signals` are
@@ -102,7 +102,7 @@ class Report:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What makes judging dearer."""
+        """The findings that make judging slower or more expensive."""
         return tuple(finding.text for finding in self.findings if finding.level is Level.REMARK)
 
     @property
@@ -111,12 +111,12 @@ class Report:
         return not self.reasons
 
     def as_dict(self) -> dict[str, object]:
-        """As JSON can say it."""
+        """This value as JSON-compatible data."""
         return {"fit": self.fit, "facts": asdict(self.facts), "findings": [asdict(found) for found in self.findings]}
 
 
 def judged(facts: Facts) -> Report:
-    """What the facts mean."""
+    """The findings that follow from the facts."""
     return Report(facts, (*_of_the_kernel(facts), *_of_the_machine(facts), *_of_verdicts(facts), *_of_times(facts)))
 
 
@@ -220,7 +220,7 @@ def _either(good: bool, text: str, otherwise: Level, mend: str) -> Finding:
 
 
 def percentiles(values: Sequence[int]) -> Percentiles:
-    """Of any values; zeros where there are none."""
+    """Percentiles of any values, or zeros if there are none."""
     ordered = sorted(values) or [0]
     return ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], ordered[-1]
 

@@ -27,7 +27,7 @@ class LockedFolder:
         fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def remove(self) -> None:
-        """Delete it; idempotent."""
+        """Delete the folder; may be called repeatedly."""
         if self._fd >= 0:
             shutil.rmtree(self.path, ignore_errors=True)
             os.close(self._fd)
@@ -45,7 +45,7 @@ def locked_folder(parent: Path, purpose: str) -> Iterator[Path]:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether the folder is there and its owner lives."""
+    """Whether the folder exists and its owner is alive."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

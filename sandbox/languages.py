@@ -22,7 +22,7 @@ MAX_MANIFEST_BYTES = 4 * 1024  # the time to read one may grow with the square o
 
 
 class LanguageError(Exception):
-    """It cannot be told how to build this; `reason` is a stable word, the text says what to change."""
+    """The sources cannot be built as they are; `reason` is a stable word, the text says what to change."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)

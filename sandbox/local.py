@@ -34,7 +34,7 @@ class LocalSandbox:
 
 
 class LocalBox:
-    """One program, one subprocess a run, in a process group of its own. See `sandbox.box.Box`."""
+    """A program as a subprocess per run, in its own process group. See `sandbox.box.Box`."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -134,7 +134,7 @@ class ProcessMeter(NoMeter):
         return Counters(cpu_ns=self.cpu_ns(), leader_cpu_ns=leader_cpu_ns, delay_ns=delay_ns)
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the counters' files."""
         self._leader.close()
 
 

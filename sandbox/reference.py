@@ -27,7 +27,7 @@ for line in sys.stdin:
 """
 
 CHATTER = "CHATTER"
-"""Answer at once."""
+"""A bot that answers at once."""
 
 SPIN = "SPIN"
 """Compute for ever: late on any host that gives it a CPU."""

@@ -68,7 +68,7 @@ class Runtime:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What init is told of it."""
+        """The environment variables that tell init about the runtime."""
         return {"JUDGE_RELAY": "1"} if self.gvisor else {}
 
     def adapt(self, config: dict[str, Any], limits: Limits) -> None:
@@ -99,7 +99,7 @@ def refuse_user_namespaces(info: Mapping[str, Any]) -> None:
 
 
 NO_RUNTIME = Runtime("")
-"""That of bots which are run without an engine."""
+"""The runtime of bots that run without an engine."""
 
 
 def find_runtime(info: Mapping[str, Any], wanted: str) -> Runtime:

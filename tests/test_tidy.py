@@ -164,6 +164,39 @@ def test_no_function_is_too_long():
     assert not wrong, "\n".join(wrong)
 
 
+DOCUMENTED = ("cli", "engine", "league/errors.py", "league/pairing", "league/ratings", "league/verification", "sandbox")
+"""Where every public docstring can be read alone; extend this as packages are done."""
+
+FRAGMENT = re.compile(r"(The same|Of|That|As)\b")
+
+
+def docstrings(path: Path) -> Iterator[tuple[ast.stmt, str]]:
+    """The first paragraphs of a file's docstrings of public names."""
+    bodies: list[ast.Module | ast.ClassDef] = [parsed(path)]
+    for owner in bodies:
+        defined = [
+            node
+            for node in owner.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith("_")
+        ]
+        bodies += [node for node in defined if isinstance(node, ast.ClassDef)]
+        for node in defined:
+            if text := ast.get_docstring(node):
+                yield node, text.partition("\n\n")[0]
+
+
+@pytest.mark.parametrize("package", DOCUMENTED)
+def test_a_public_docstring_can_be_read_alone(package):
+    wrong = [
+        f"{place(path, node)} {text!r}"
+        for path in python_files()
+        if path == ROOT / package or path.is_relative_to(ROOT / package)
+        for node, text in docstrings(path)
+        if not text.startswith("See `") and (len(text.split()) < 4 or FRAGMENT.match(text))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_every_metric_on_a_dashboard_exists_in_the_code():
     strings = {
         node.value

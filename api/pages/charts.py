@@ -1,7 +1,7 @@
 """The geometry of the pictures in pages; templates draw them as SVG, coloured by the style sheet.
 
 They are drawn here, in so few lines, because what libraries give would need a style in the page, which our content
-security policy forbids, or a megabyte of script (see docs/decisions.md).
+security policy forbids, or a megabyte of script (see docs/decisions/site.md).
 """
 
 from __future__ import annotations

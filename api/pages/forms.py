@@ -133,7 +133,7 @@ def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callab
     except ValidationError as error:
         said = {str(found["loc"][0]): _said(found) for found in error.errors() if found["loc"]}
         whole = ". ".join(found["msg"] for found in error.errors() if not found["loc"])
-        return again(Complaint(form, 422, whole or "Please look at what is marked.", said, _typed(given)))
+        return again(Complaint(form, 422, whole or "Please correct the marked fields.", said, _typed(given)))
     except LeagueError as error:
         status = 403 if isinstance(error, WrongCredentials) else STATUS[type(error)]
         if status >= 500:
@@ -193,9 +193,9 @@ def _marked(error: LeagueError) -> Fields:
         case BadSetting():
             return {error.setting: f"{error.why[:1].upper()}{error.why[1:]}."}
         case NotInvited(by_code=True):
-            return {"code": "Ask whoever told you of this site."}
+            return {"code": "Ask an organiser for it."}
         case NameTaken():
-            return {"name": "There is one of this name already."}
+            return {"name": "This name is already taken."}
         case _:
             return {}
 

@@ -79,7 +79,7 @@ def _ruling(entry: AuditRecord) -> Ruling:
     if entry.action == "appeal-ruled":
         words = "Appeal upheld" if said["upheld"] else "Appeal rejected"
     if entry.action == "match-decided":
-        words = f"Lost by seat {said['lost_by_seat']}"
+        words = f"Decided: seat {said['lost_by_seat']} lost"
     return Ruling(
         words=words,
         actor=entry.actor,

@@ -19,7 +19,7 @@ from league.records.bots import Version
 
 Number = Annotated[int, typer.Argument(metavar="VERSION", help="The version's number.", min=1)]
 
-group = typer.Typer(no_args_is_help=True, help="Bots that you have submitted: list, fetch, rename, describe, retire.")
+group = typer.Typer(no_args_is_help=True, help="Manage your bots: list, fetch, rename, describe, retire.")
 
 BOTS: Columns[BotAnswer] = (
     Column("bot", lambda bot: bot.id, right=True),
@@ -55,7 +55,7 @@ def source(
     bot: Bot,
     version: Number,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file; else BOT-VERSION and its ending.")
+        Path | None, typer.Option("--output", "-o", help="Output file; default: BOT-VERSION and the original ending.")
     ] = None,
 ) -> Output:
     """Fetch what was uploaded as a version, byte for byte. Only a file named by --output is overwritten."""

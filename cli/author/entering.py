@@ -16,7 +16,7 @@ from engine.figures import counted, seat_number
 from league.records.entries import Challenge, Entry
 from league.records.rulings import Appeal
 
-Bot = Annotated[str, typer.Argument(metavar="BOT", help="A bot of yours, by name or number.")]
+Bot = Annotated[str, typer.Argument(metavar="BOT", help="One of your bots, by name or number.")]
 Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]
 
 
@@ -25,10 +25,10 @@ def enter(
     client: Client,
     bot: Bot,
     season: Season,
-    version: Annotated[int, typer.Option(help="This version and no other; 0: follow the newest.", min=0)] = 0,
+    version: Annotated[int, typer.Option(help="Play only this version; 0: always the newest.", min=0)] = 0,
     gate: Annotated[
         str,
-        typer.Option(help="Promotion gate, ELO0,ELO1[,GAMES]: newer versions must pass a test first. `none`: no gate."),
+        typer.Option(help="Promotion gate, ELO0,ELO1[,GAMES]: newer versions must first pass a test. `none`: no gate."),
     ] = "",
 ) -> Output:
     """Enter a bot into a season, or choose which of its versions plays there."""
@@ -135,7 +135,7 @@ def find_entry(client: Client, season: int, wanted: str) -> Entry:
             return entry
     found = [entry for entry in entries if wanted.lower() in {entry.bot.lower(), f"{entry.author}/{entry.bot}".lower()}]
     if not found:
-        fail(f"no bot {wanted!r} is entered in season {season}; `deadheat season entries {season}` lists them")
+        fail(f"season {season} has no bot {wanted!r}; `deadheat season entries {season}` lists its bots")
     if len(found) > 1:
         several = ", ".join(f"{entry.author}/{entry.bot} ({entry.bot_id})" for entry in found)
         fail(f"several bots named {wanted!r} are entered in season {season}: {several}")

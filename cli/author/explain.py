@@ -42,7 +42,7 @@ from engine.verdicts import (
 SLOWEST = 5
 ASKED_WIDTH = 28
 STDERR_LINES = 12
-KILLED = "It had not ended within a second, and was killed. The result stands; end the program when it reads FINISH."
+KILLED = "It was still running after a second and was killed. The result stands. Exit when you read FINISH."
 LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript says
 
 
@@ -50,9 +50,9 @@ LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript
 def explain(
     file: File,
     number: Annotated[
-        int | None, typer.Option("--seat", min=1, help="Whose match it was, from 1; left out: yours.")
+        int | None, typer.Option("--seat", min=1, help="The seat to explain, from 1; default: yours.")
     ] = None,
-    exchanges: Annotated[int, typer.Option(min=1, max=100_000, help="How many exchanges to show before the end.")] = 3,
+    exchanges: Annotated[int, typer.Option(min=1, max=100_000, help="How many of the last exchanges to show.")] = 3,
     server: Server = "",
     token: Token = "",
 ) -> Output:

@@ -21,9 +21,9 @@ from league.records.rankings import Leaderboard, Standing
 
 def leaderboard(
     season: Annotated[
-        int, typer.Argument(min=0, help="Its number; 0: the newest of yours with results, else of all.")
+        int, typer.Argument(min=0, help="Season number; 0: your newest season with results, or else the newest of all.")
     ] = 0,
-    named: Annotated[int, typer.Option("--season", min=0, help="The same, as other verbs take it.")] = 0,
+    named: Annotated[int, typer.Option("--season", min=0, help="Season number, as an option.")] = 0,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -45,7 +45,7 @@ def newest_with_results(client: Client, author: str) -> int:
     """The number of the newest season with results that the author ("": nobody) is in; else of any, or without any."""
     known = client.seasons(author, results=True) if author else []
     known = known or client.seasons(results=True) or client.seasons()
-    return known[0].id if known else fail("the server has no season yet")
+    return known[0].id if known else fail("the server has no seasons yet")
 
 
 def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:

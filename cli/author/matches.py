@@ -27,15 +27,15 @@ from engine.transcript import Transcript
 from league.records.bots import Version
 from league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail
 
-Bot = Annotated[str, typer.Option("--bot", help="Only this bot's: one of yours by name, or anyone's by number.")]
-Season = Annotated[int, typer.Option("--season", min=0, help="Only this season's; 0: of any.")]
+Bot = Annotated[str, typer.Option("--bot", help="Only matches of this bot: yours by name, or anyone's by number.")]
+Season = Annotated[int, typer.Option("--season", min=0, help="Only matches of this season; 0: of any.")]
 
 
 @asks
 def matches(
     client: Client,
     match: Annotated[
-        int | None, typer.Argument(min=1, show_default=False, help="Everything about this match; without it, a list.")
+        int | None, typer.Argument(min=1, show_default=False, help="Show everything about this match; default: a list.")
     ] = None,
     bot: Bot = "",
     season: Season = 0,
@@ -121,7 +121,7 @@ def logs(
 ) -> Output:
     """Show the log of a build and its trial match, or with --match the stderr of your bots in a match."""
     if bool(bot) == bool(match):
-        fail("name a bot, or a match by --match", USAGE)
+        fail("name a bot, or choose a match with --match", USAGE)
     if match and follow:
         fail("--follow is for the log of a build", USAGE)
     if match:
@@ -231,13 +231,16 @@ def own_seat(file: Path, server: str, token: str) -> int:
     """The only seat, from 1, in which a bot of the asker's sat; ends the command where there is no such one."""
     number = match_number(file)
     if number is None:
-        fail("a file does not say which seat is yours: name one by --seat", USAGE)
+        fail("a file does not say which seat is yours; choose one with --seat", USAGE)
     with connect(server, token) as client:
         own = {bot.id for bot in client.bots()} if client.has_token else set()
         seats = [seat_number(seat.seat) for seat in client.match(number).seats if seat.bot_id in own]
     if len(seats) != 1:
-        whose = f"seats {' and '.join(map(str, seats))} are yours" if seats else "no bot of yours sat there"
-        fail(f"match {number}: {whose if client.has_token else 'you are not logged in'}; name a seat by --seat", USAGE)
+        whose = f"seats {' and '.join(map(str, seats))} are yours" if seats else "none of your bots played in it"
+        fail(
+            f"match {number}: {whose if client.has_token else 'you are not logged in'}; choose a seat with --seat",
+            USAGE,
+        )
     return seats[0]
 
 

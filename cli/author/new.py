@@ -74,14 +74,14 @@ def _steps(game: str, folder: Path) -> tuple[tuple[str, str], ...]:
     """How to go on: what for, and the command."""
     bot = str(folder)
     protocol = ROOT / "docs" / "protocols" / f"{game}.md"
-    rules = ("the rules, and every line of the protocol", shlex.join(["less", nearby(protocol)]))
+    rules = ("read the rules and the protocol", shlex.join(["less", nearby(protocol)]))
     sign_up = command("login", "--sign-up", "--server", LOCAL_SERVER)
     return (
-        ("play a few matches, through the judge's own referee", command("play", game, bot, "house:random")),
+        ("play a few matches with the real referee", command("play", game, bot, "house:random")),
         ("the same without Docker", command("play", game, bot, "house:random", "--sandbox", "local")),
         *([rules] if protocol.is_file() else []),
-        *([] if logged_in() else [("make an account with your league's server, here this machine's", sign_up)]),
+        *([] if logged_in() else [("create an account with your league's server (here: this machine)", sign_up)]),
         ("send it in", command("submit", bot, "--game", game, "--name", "my-bot")),
-        ("see which seasons there are", command("season", "list")),
-        ("enter one of them, here number 1", command("enter", "my-bot", "--season", "1")),
+        ("list the seasons", command("season", "list")),
+        ("enter one, for example number 1", command("enter", "my-bot", "--season", "1")),
     )

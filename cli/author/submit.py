@@ -36,7 +36,7 @@ PLACE_LOOKS = 60
 """Looks for matches between two at the place in the queue: half a minute or more."""
 
 MAX_READ_BYTES = 256 * 1024 * 1024
-"""Of a bot's folder; far above what any server takes, and far below what would fill this machine's memory."""
+"""The most bytes read from a bot's folder: more than any server takes, less than this machine's memory."""
 
 
 @asks
@@ -45,18 +45,18 @@ def submit(
     bot: Annotated[Path, typer.Argument(help="A source file, a zip, or a folder (it is zipped).")],
     game: Annotated[str, typer.Option(help="The game it plays.")],
     name: Annotated[
-        str, typer.Option(help="The bot's name, at most 32 letters, digits, - and _; a new one makes a new bot.")
+        str, typer.Option(help="The bot's name, at most 32 letters, digits, - and _; a new name creates a new bot.")
     ],
-    season: Annotated[int, typer.Option(min=0, help="Enter it into this season once it is ready; 0: do not.")] = 0,
+    season: Annotated[int, typer.Option(min=0, help="Enter this season once the bot is ready; 0: none.")] = 0,
     wait: Annotated[
         bool | None,
         typer.Option(
             "--wait/--no-wait",
-            help="--wait: show the build's log, and the first matches in the season; --no-wait: end after the upload.",
+            help="--wait: show the build log and the first matches in the season; --no-wait: end after the upload.",
             show_default="until it is built and has played its trial match",
         ),
     ] = None,
-    matches: Annotated[int, typer.Option(min=1, max=1000, help="How many matches --wait is for.")] = 3,
+    matches: Annotated[int, typer.Option(min=1, max=1000, help="How many matches --wait waits for.")] = 3,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     as_json: bool = False,
 ) -> tuple[()]:
@@ -65,9 +65,9 @@ def submit(
     Exit code 1: it is broken, or (with --wait) one of the first matches ended by its fault. To lose is no fault.
     """
     if wait and not season:
-        fail("--wait is for matches in a season: say which by --season", USAGE)
+        fail("--wait waits for matches in a season; choose one with --season", USAGE)
     if wait is False and season:
-        fail("a bot enters a season when it is ready: leave --no-wait out", USAGE)
+        fail("a bot enters a season when it is ready; remove --no-wait", USAGE)
     filename, content = read_bot(bot)
     visit = Submission(client, game, name, quiet=as_json)
     visit.upload(filename, content)
@@ -168,7 +168,7 @@ class Submission:
         if self.quiet:
             print_json({**as_object(version), "log": self.log, "matches": list(map(as_object, self.matches))})
         if not built:
-            self.say(f"It is built next: `{command('watch', self.name)}` shows how it fares.")
+            self.say(f"It will be built next; see `{command('watch', self.name)}`.")
         elif version.state == "broken":
             fail(f"{label} is broken: {version.reason}")
         seats = [seat for match in self.matches for seat in own_seats(match, version.bot_id, version.number)]
@@ -222,4 +222,4 @@ def _ignored(path: Path) -> bool:
 
 def _bounded(size: int, path: Path) -> None:
     if size > MAX_READ_BYTES:
-        fail(f"{path} holds {size} bytes; no server takes that much", USAGE)
+        fail(f"{path} has {size} bytes; no server accepts that much", USAGE)

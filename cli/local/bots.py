@@ -83,7 +83,7 @@ def _locate(game: Game, name: str) -> Path:
     path = BOTS / game.name / name.removeprefix(HOUSE)
     if path.parent != BOTS / game.name or not path.is_dir():
         known = ", ".join(sorted(p.name for p in (BOTS / game.name).glob("[!._]*") if p.is_dir()))
-        raise BadBot(f"there is no house bot {name.removeprefix(HOUSE)!r} for {game.name}; there is {known}")
+        raise BadBot(f"there is no house bot {name.removeprefix(HOUSE)!r} for {game.name}; choose from {known}")
     return path
 
 
@@ -100,7 +100,7 @@ def _is_source(path: Path) -> bool:
 
 def _executable(path: Path, name: str, folder: Path) -> Program:
     if zipfile.is_zipfile(path) and path.suffix == ".zip":
-        raise BadBot(f"{name} is a zip: unpack it and name the folder")
+        raise BadBot(f"{name} is a zip; unpack it and name the folder")
     if not os.access(path, os.X_OK):
         known = " ".join(suffix for recipe in LANGUAGES.values() for suffix in recipe.suffixes)
         raise BadBot(f"{name} is neither executable nor a source file of a known language ({known})")
@@ -131,7 +131,7 @@ def _copy_sources(path: Path, sources: Path) -> tuple[str, str]:
         taken = (file.as_posix() for file in inside if not set(file.parts) & set(IGNORED))
         files = sorted(islice(taken, MAX_FILES + 1))
         if len(files) > MAX_FILES:
-            raise BadBot(f"{path} holds more than {MAX_FILES} files")
+            raise BadBot(f"{path} has more than {MAX_FILES} files")
         manifest = path / "deadheat.toml"
         toml = manifest.read_text(encoding="utf-8") if manifest.is_file() else None
         language, entry = detect(path.name, files, toml)

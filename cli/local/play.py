@@ -60,13 +60,13 @@ def play(
     bots: Annotated[list[str], typer.Argument(metavar="BOT...", help=BOT_HELP)],
     matches: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many.")] = 10,
     seed: Annotated[
-        str, typer.Option(help="Dice: the same text gives the same dice. A match's own seed replays it.")
+        str, typer.Option(help="Seed: the same text gives the same dice. A match's own seed repeats its dice.")
     ] = "",
     sandbox: Annotated[
-        Backend, typer.Option(help="`local` runs the bots as plain programs, NOT isolated.")
+        Backend, typer.Option(help="`local` runs bots as plain programs, NOT isolated.")
     ] = Backend.DOCKER,
     transcripts: Annotated[
-        Path | None, typer.Option(help="Folder for transcripts and stderr; default: a new temporary one.")
+        Path | None, typer.Option(help="Folder for transcripts and stderr; default: a new temporary folder.")
     ] = None,
     as_json: bool = False,
 ) -> tuple[()]:
@@ -295,7 +295,7 @@ def _our_failure(error: TransportError) -> str:
     if error.cause != "no-start" or not isinstance(reason, OSError):
         return error.detail
     what = error.detail.partition(": [Errno")[0]
-    return f"{what}: {reason.strerror}; does its first line (#!) name a program that is there?"
+    return f"{what}: {reason.strerror}; does its first line (#!) name an existing program?"
 
 
 def _not_ready(bots: Sequence[str], played: Played) -> str | None:

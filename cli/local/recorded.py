@@ -41,11 +41,11 @@ def recorded(game: Game, name: str, folder: Path) -> Program:
     except OSError as error:
         raise NotRecorded(f"cannot read {file}: {error.strerror}") from error
     except BadTranscript as error:
-        raise NotRecorded(f"{file} is not a transcript that can be used: {error}") from error
+        raise NotRecorded(f"{file} is not a usable transcript: {error}") from error
     if transcript.game != game.name:
         raise NotRecorded(f"{file} is a match of {transcript.game}, not of {game.name}")
     if not 1 <= int(number) <= transcript.seats:
-        raise NotRecorded(f"{file} has the seats 1 to {transcript.seats}, no seat {number}")
+        raise NotRecorded(f"{file} has seats 1 to {transcript.seats}, but no seat {number}")
     shutil.copy(PLAYER, folder / PLAYER.name)
     (folder / "script.json").write_text(json.dumps(script(transcript, int(number) - 1)), "ascii")
     return Program(folder, RUN, name)

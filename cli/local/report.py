@@ -58,7 +58,7 @@ def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: 
         )
     console.print(_scores(bots, score))
     if score.seats > 2:
-        console.print("score: the share of its opponents that a bot left behind")
+        console.print("score: the share of its opponents that a bot finished ahead of")
     if score.seats == 2 and (first := score.share(0)):
         console.print(_elo_sentence(first))
     _show_faults(console, bots, score)
@@ -121,7 +121,7 @@ def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
         return
     ascii_only = not console.encoding.lower().startswith("utf")
     console.print()
-    console.print(Text("Response times: how many prompts took up to that many percent of their limit", style="bold"))
+    console.print(Text("Response times: prompts by the percentage of their limit that they took at most", style="bold"))
     heads = "".join(label.rjust(COLUMN) for label in LABELS[:-2]) + "  100 late"
     for seat, name in enumerate(bots):
         console.print()
@@ -134,7 +134,7 @@ def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
                 console.print(_row("  CPU", cpu, ascii_only), no_wrap=True, crop=False)
     console.print()
     if any(BANK in commands for commands in clock.own.values()):
-        console.print("bank: what a whole match took of its time bank")
+        console.print("bank: a whole match's use of its time bank")
     if clock.taken.replies:
         console.print(clock.taken.sentence, "Response times are the bots' own.", sep="\n", soft_wrap=True)
 

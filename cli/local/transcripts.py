@@ -16,7 +16,7 @@ MAX_SEATS = 256
 """No game of the house has more than six; a file may claim anything."""
 
 MAX_NUMBER = 2**62
-"""Of nanoseconds: more cannot be a time, and would not fit into the floating-point numbers that show it."""
+"""The largest number of nanoseconds: more cannot be a time, and would not fit into a floating-point number."""
 
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _SUFFIXES = (".zst", ".jsonl")
@@ -82,7 +82,7 @@ def doubt(transcript: Transcript) -> str | None:
     """Why this is not what the rules say, None if it is: only then its events have a known form."""
     game = GAMES.get(transcript.game)
     if game is None:
-        return f"{transcript.game!r} is a game not known here"
+        return f"the game {transcript.game!r} is not known here"
     try:
         replay(game, transcript)
     except (Diverged, ValueError) as error:
@@ -107,7 +107,7 @@ def note_killed(transcript: Path, seat: int, killed: bool) -> None:
     """Note beside a transcript whether a seat's program had to be killed after FINISH: no part of what was played."""
     note = _beside(transcript, seat, "killed")
     if killed:
-        note.write_text("It had not ended a second after FINISH, and was killed.\n", encoding="ascii")
+        note.write_text("It was still running a second after FINISH and was killed.\n", encoding="ascii")
     else:
         note.unlink(missing_ok=True)
 

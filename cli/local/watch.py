@@ -34,9 +34,10 @@ File = Annotated[Path, typer.Argument(help="A transcript (.jsonl or .jsonl.zst),
 def replay(
     file: File,
     round_number: Annotated[
-        int | None, typer.Option("--round", min=0, help="Only this round (or exchange, where there are no rounds).")
+        int | None,
+        typer.Option("--round", min=0, help="Show only this round (or exchange, if the game has no rounds)."),
     ] = None,
-    speed: Annotated[float, typer.Option(min=0, max=1000, help="Rounds a second; 0: everything at once.")] = 0,
+    speed: Annotated[float, typer.Option(min=0, max=1000, help="Rounds per second; 0: everything at once.")] = 0,
     server: Server = "",
     token: Token = "",
 ) -> None:
@@ -142,10 +143,12 @@ def _compared(looked: Looked) -> str:
     if season is None or season.dice_commitment is None:
         drawn = BY_THEMSELVES
     elif season.dice_secret is None:
-        drawn = "Whether its dice follow from the secret of its season is told with the final standings."
+        drawn = (
+            "Whether its dice follow from its season's secret can be checked once the final standings are published."
+        )
     else:
-        drawn = f"Its dice follow from the secret of its season, number {looked.match.deal}."
+        drawn = f"Its dice follow from its season's secret as deal {looked.match.deal}."
     return (
-        "Game, dice and their commitment, attempt, players, places, points and faults are what the league says of "
-        f"match {looked.match.id}. {drawn}"
+        "Game, dice and their commitment, attempt, players, places, points and faults agree with the league's "
+        f"record of match {looked.match.id}. {drawn}"
     )

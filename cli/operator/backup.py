@@ -49,11 +49,11 @@ def backup(
 
 @says
 def restore(
-    path: Annotated[Path, typer.Argument(help="A back-up, or a folder of back-ups: then the newest.", exists=True)],
-    force: Annotated[bool, typer.Option("--force", help="Replace the league that is here.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Only look whether it could be restored.")] = False,
+    path: Annotated[Path, typer.Argument(help="A back-up, or a folder of back-ups (uses the newest).", exists=True)],
+    force: Annotated[bool, typer.Option("--force", help="Replace the existing league.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check whether it can be restored.")] = False,
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Go on without what is missing or damaged in the back-up's store.")
+        bool, typer.Option("--allow-missing", help="Continue without blobs that are missing or damaged in the back-up.")
     ] = False,
 ) -> Output:
     """Make this deployment what a back-up was. Stop everything first."""
@@ -91,9 +91,9 @@ def _restored(settings: Settings, chosen: Backup, checked: Checked, check: bool)
 
 def upgrade(
     folder: Annotated[Path | None, typer.Option("--backup", help="Back up into this folder first.")] = None,
-    no_backup: Annotated[bool, typer.Option("--no-backup", help="There is one already.")] = False,
+    no_backup: Annotated[bool, typer.Option("--no-backup", help="You have a back-up already.")] = False,
 ) -> None:
-    """Bring a league to this version: back it up, then migrate its database. Workers of other versions step aside."""
+    """Upgrade a league to this version: back it up, then migrate its database. Workers of other versions step aside."""
     from league.database import Database
     from league.storage.backup import back_up
     from league.storage.schema import SchemaAge, must_fit, newest_revision, revision
@@ -195,4 +195,4 @@ def _one_sentence() -> Iterator[None]:
     except (BlobsAway, BaseError) as error:
         fail(f"the blob store does not do its part: {error.why if isinstance(error, BlobsAway) else error}")
     except SQLAlchemyError as error:
-        fail(f"the database does not do its part: {error}")
+        fail(f"the database failed: {error}")

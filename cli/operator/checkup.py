@@ -92,18 +92,18 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
         yield Finding(about, verdict, f"{unsafe.setting}: {unsafe.why}", unsafe.mend)
     if settings.environment != "production":
         cure = "set DEADHEAT_ENVIRONMENT=production before strangers come"
-        yield Finding(about, Verdict.REMARK, "What is not safe in production is only remarked.", cure)
+        yield Finding(about, Verdict.REMARK, "Unsafe settings are only remarked on.", cure)
     if settings.database_url.startswith("postgresql") and not settings.broker_url:
         cure = "set DEADHEAT_BROKER_URL to a Redis"
         yield Finding(about, Verdict.REMARK, "Messages are files, so all processes must run on this machine.", cure)
     if settings.judge_unfit:
         cure = "unset DEADHEAT_JUDGE_UNFIT"
-        yield Finding(about, Verdict.REMARK, "Machines that are unfit judge all the same.", cure)
+        yield Finding(about, Verdict.REMARK, "Unfit machines judge anyway.", cure)
     if settings.data_dir.is_dir() and settings.data_dir.stat().st_mode & 0o007 and not settings.database_url:
         cure = f"chmod 700 {settings.data_dir}"
         yield Finding(about, Verdict.REMARK, f"Others on this machine can read {settings.data_dir}.", cure)
     if not refused:
-        yield Finding(about, Verdict.GOOD, f"A deployment of the kind {settings.environment} starts with them.")
+        yield Finding(about, Verdict.GOOD, f"A {settings.environment} deployment starts with them.")
 
 
 def check_database(settings: Settings) -> Iterator[Finding]:
@@ -131,11 +131,11 @@ def check_database(settings: Settings) -> Iterator[Finding]:
         if age is SchemaAge.CURRENT:
             yield Finding(about, Verdict.GOOD, f"{kind} {version} answers in {took_ms:.0f} ms, with schema {found}.")
         else:
-            yield Finding(about, Verdict.WRONG, str(WrongSchema(found, age)), "see the sentence, and back up first")
+            yield Finding(about, Verdict.WRONG, str(WrongSchema(found, age)), "see the message, and back up first")
         if told is not None:
             apart = abs((told.astimezone(UTC) - datetime.now(UTC)).total_seconds())
             if apart > CLOCK_SECONDS + took_ms / 1000:
-                cure = "let both follow time servers (`timedatectl set-ntp true`)"
+                cure = "synchronise both with time servers (`timedatectl set-ntp true`)"
                 yield Finding("clock", Verdict.REMARK, f"Ours and the database's are {apart:.1f} s apart.", cure)
             else:
                 yield Finding("clock", Verdict.GOOD, "Ours agrees with the database's.")
@@ -157,7 +157,9 @@ def check_broker(settings: Settings) -> Iterator[Finding]:
             policy = client.info("memory").get("maxmemory_policy", "noeviction")
         if policy != "noeviction":
             cure = "set maxmemory-policy to noeviction"
-            yield Finding("broker", Verdict.REMARK, f"A full Redis drops messages ({policy}); they come later.", cure)
+            yield Finding(
+                "broker", Verdict.REMARK, f"A full Redis drops messages ({policy}); they are sent again later.", cure
+            )
 
 
 def check_blobs(settings: Settings) -> Iterator[Finding]:
@@ -169,7 +171,7 @@ def check_blobs(settings: Settings) -> Iterator[Finding]:
     took = time.monotonic() - began_at
     where = urlsplit(settings.blobs).scheme
     verdict = Verdict.GOOD if took < SLOW_SECONDS else Verdict.REMARK
-    cure = "" if verdict is Verdict.GOOD else "a store nearer by; every match writes there"
+    cure = "" if verdict is Verdict.GOOD else "use a nearer store; every match writes there"
     yield Finding("blobs", verdict, f"The store ({where}) was written to and read from in {took * 1000:.0f} ms.", cure)
 
 
@@ -177,10 +179,12 @@ def check_clock(_: Settings) -> Iterator[Finding]:
     """Whether something keeps this machine's clock right."""
     status = _clock_status()
     if status is None or status & STA_UNSYNC:
-        cure = "let it follow time servers (`timedatectl set-ntp true`), unless its host does"
-        yield Finding("clock", Verdict.REMARK, "Nobody keeps this machine's clock right, says its kernel.", cure)
+        cure = "synchronise it with time servers (`timedatectl set-ntp true`), unless its host does"
+        yield Finding(
+            "clock", Verdict.REMARK, "According to the kernel, nothing synchronises this machine's clock.", cure
+        )
     else:
-        yield Finding("clock", Verdict.GOOD, "The kernel says that this machine's clock is kept right.")
+        yield Finding("clock", Verdict.GOOD, "According to the kernel, this machine's clock is synchronised.")
 
 
 def check_disk(settings: Settings) -> Iterator[Finding]:
@@ -198,7 +202,7 @@ def check_disk(settings: Settings) -> Iterator[Finding]:
         disk = folder.stat().st_dev
         if disk not in told:
             told.add(disk)
-            yield _room(folder, f"make room, or move it ({setting})")
+            yield _room(folder, f"free some space, or move it ({setting})")
 
 
 def _there(folder: Path) -> Path:
@@ -245,13 +249,13 @@ def check_running(settings: Settings) -> Iterator[Finding]:
     if judging:
         yield Finding("workers", Verdict.GOOD, f"{len(judging)} of {len(hosts)} machines judge: {', '.join(judging)}.")
     else:
-        cure = "start a worker; `deadheat workers` says why one that is there does not judge"
-        yield Finding("workers", Verdict.REMARK, "No machine judges at present.", cure)
+        cure = "start a worker; `deadheat workers` says why an existing one does not judge"
+        yield Finding("workers", Verdict.REMARK, "No machine is judging.", cure)
     yield _scheduler(settings)
     for queue in waiting:
         if queue.oldest_seconds > OLD_QUEUE_SECONDS:
-            text = f"The oldest {queue.name} job waits for {queue.oldest_seconds / 60:.0f} minutes."
-            yield Finding("queue", Verdict.REMARK, text, "more workers, or fit ones")
+            text = f"The oldest {queue.name} job has waited for {queue.oldest_seconds / 60:.0f} minutes."
+            yield Finding("queue", Verdict.REMARK, text, "add workers, or make them fit")
 
 
 def _scheduler(settings: Settings) -> Finding:
@@ -267,7 +271,7 @@ def _scheduler(settings: Settings) -> Finding:
         lease.release()
     except RedisError as error:
         return Finding(
-            about, Verdict.WRONG, f"None can lead, for Redis grants nothing: {str(error).rstrip('.')}.", CURES["broker"]
+            about, Verdict.WRONG, f"None can lead because Redis refuses: {str(error).rstrip('.')}.", CURES["broker"]
         )
     if free:
         return Finding(about, Verdict.REMARK, "None is running.", "start `deadheat scheduler` (or `serve`)")
@@ -397,7 +401,7 @@ CHECKS: tuple[tuple[str, frozenset[Role], Check], ...] = (
 )
 CURES = {
     "database": "is it running, and is DEADHEAT_DATABASE_URL right?",
-    "broker": "is it running, not full, no replica, and is DEADHEAT_BROKER_URL right?",
+    "broker": "is it running, not full and not a replica, and is DEADHEAT_BROKER_URL right?",
     "blobs": "is DEADHEAT_BLOB_URL right, and may we write there (AWS_... for S3)?",
-    "engine": "./scripts/bootstrap brings an engine, deploy/images/build the image",
+    "engine": "./scripts/bootstrap installs an engine, deploy/images/build builds the image",
 }

@@ -65,7 +65,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
     parser.add_argument("--once", action="store_true", help="end after the leaderboard")
     parser.add_argument("--json", action="store_true", help="with --once: end with one JSON object on a line")
-    parser.add_argument("--matches", type=int, default=200, help="play at least that many (default 200)")
+    parser.add_argument("--matches", type=int, default=200, help="play at least this many (default 200)")
     arguments = parser.parse_args()
     started_at = time.monotonic()
     settings = Settings()

@@ -21,7 +21,7 @@ from league.config import Settings
 PLAY = "play"  # the queue whose workers judge, see workers.queue
 
 AliveFile = Annotated[
-    Path | None, typer.Option(help="Touch this file while all is well: for the health check of a container.")
+    Path | None, typer.Option(help="Touch this file while all is well, for a container's health check.")
 ]
 
 
@@ -49,7 +49,7 @@ def serve() -> None:
 def api(
     host: Annotated[str, typer.Option(help="Address to listen on; empty: DEADHEAT_HOST.")] = "",
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; none: DEADHEAT_PORT.")] = None,
-    processes: Annotated[int, typer.Option(min=1, help="Processes that answer, all on one port.")] = 1,
+    processes: Annotated[int, typer.Option(min=1, help="Number of processes, all on one port.")] = 1,
     descriptor: Annotated[int, typer.Option(hidden=True)] = -1,
 ) -> None:
     """Run the API alone."""
@@ -101,10 +101,10 @@ def _share_port(settings: Settings, processes: int) -> None:
 
 def worker(
     queues: Annotated[str, typer.Option(help="Which jobs to take: build, play, control.")] = "build,play,control",
-    concurrency: Annotated[int, typer.Option(min=0, help="Jobs at a time; 0: one more than this host has slots.")] = 0,
-    metrics_port: Annotated[int, typer.Option(help="Serve this host's metrics on that port; 0: do not.")] = 0,
+    concurrency: Annotated[int, typer.Option(min=0, help="Jobs at a time; 0: the number of slots plus one.")] = 0,
+    metrics_port: Annotated[int, typer.Option(help="Serve this host's metrics on this port; 0: none.")] = 0,
     finish_seconds: Annotated[
-        float, typer.Option(min=0, help="After SIGTERM, how long to go on with what is being played or built.")
+        float, typer.Option(min=0, help="Seconds to continue current work after SIGTERM.")
     ] = FINISH_SECONDS,
     alive_file: AliveFile = None,
 ) -> None:

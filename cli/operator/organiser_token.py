@@ -55,10 +55,8 @@ def taken_away(found: Standing, file: Path) -> str:
     from league.service.rulings.operators import Standing
 
     if found is Standing.REVOKED:
-        return (
-            f"The organiser's token in {file} was revoked: `deadheat serve` makes a new one once the file is deleted."
-        )
+        return f"The organiser's token in {file} was revoked: delete the file, and `deadheat serve` makes a new one."
     if found is Standing.DEMOTED:
-        held = f"The account of the token in {file} is no organiser any more, and stays so"
+        held = f"The account of the token in {file} is no longer an organiser, and stays so"
         return f"{held}: `deadheat user role {NAME} organiser` gives it back."
     return ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MIN_PASSWORD = 10
 
-group = typer.Typer(no_args_is_help=True, help="For operators, on the server: roles, passwords, bans.")
+group = typer.Typer(no_args_is_help=True, help="Manage accounts on the server: roles, passwords, bans.")
 
 Name = Annotated[str, typer.Argument(help="The user's name.")]
 

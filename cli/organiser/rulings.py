@@ -33,7 +33,7 @@ REPLAYS: Mapping[bool | None, str | tuple[str, str]] = {
     None: "it could not be re-simulated",
 }
 
-group = typer.Typer(no_args_is_help=True, help="For organisers: results, entries, appeals, announcements.")
+group = typer.Typer(no_args_is_help=True, help="Rule on results, entries and appeals; announce (for organisers).")
 
 
 @group.command()

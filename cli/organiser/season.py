@@ -26,14 +26,15 @@ from league.terms import TERMS, Term
 
 Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
 Settings = Annotated[
-    list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="See `deadheat season settings`; `none` empties.")
+    list[str] | None,
+    typer.Argument(metavar="[NAME=VALUE]...", help="See `deadheat season settings`; `none` clears a setting."),
 ]
 
-group = typer.Typer(no_args_is_help=True, help="For organisers: make seasons and run them.")
+group = typer.Typer(no_args_is_help=True, help="Create and run seasons (for organisers).")
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs."""
+    """Add this module's verbs to `app`."""
     app.add_typer(group, name="season")
 
 
@@ -41,14 +42,14 @@ def register(app: typer.Typer) -> None:
 def create(
     name: Annotated[str, typer.Argument(help="Its name.")],
     settings: Settings = None,
-    game: Annotated[str, typer.Option(help="The game; of a season that continues another, that one's.")] = "",
+    game: Annotated[str, typer.Option(help="The game; not needed with --from.")] = "",
     previous: Annotated[int, typer.Option("--from", help="Continue this published season; 0: none.")] = 0,
-    divisions: Annotated[str, typer.Option(help="The highest first, e.g. First:8,Second:8,Third")] = "",
+    divisions: Annotated[str, typer.Option(help="Highest first, e.g. First:8,Second:8,Third")] = "",
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Make a season. It waits until it is opened, by hand or by its date."""
+    """Create a season. It starts when you open it, or at its date."""
     body = {"name": name, **given(settings)}
     if game:
         body["game"] = game
@@ -67,7 +68,7 @@ def create(
 
 @group.command(name="list")
 def list_seasons(server: Server = "", as_json: AsJson = False) -> None:
-    """All seasons, the newest first."""
+    """List all seasons, newest first."""
     with visit(server) as client:
         found = client.seasons()
     if as_json:
@@ -80,12 +81,12 @@ def list_seasons(server: Server = "", as_json: AsJson = False) -> None:
         entries = sum(division.entries for division in season.divisions)
         cells = (season.id, season.name, season.game, _state(season), entries, _next_date(season))
         table.add_row(*(plain(str(cell)) for cell in cells))
-    out.print(table if found else "There is no season yet.")
+    out.print(table if found else "There are no seasons yet.")
 
 
 @group.command()
 def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
-    """A season's state, settings and standings."""
+    """Show a season's state, settings and standings."""
     with visit(server) as client:
         found = client.season(season)
         board = None if as_json else client.leaderboard(season)
@@ -106,7 +107,7 @@ def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
         out.print(f"  {plain(line)}", soft_wrap=True)
     _show_rounded(found)
     if found.waits_for:
-        out.print(f"It is due to close, and waits for {plain(' and '.join(found.waits_for))}.", soft_wrap=True)
+        out.print(f"It is due to close but waits for {plain(' and '.join(found.waits_for))}.", soft_wrap=True)
     for division in found.divisions if len(found.divisions) > 1 else []:
         out.print(_division_line(division))
     sent = found.model_dump(mode="json")
@@ -120,7 +121,7 @@ def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
 
 @group.command()
 def settings(as_json: AsJson = False) -> None:
-    """What can be set, with its default and until when it can be changed."""
+    """List all settings with their defaults and until when you can change them."""
     if as_json:
         for term in TERMS.values():
             until = term.setting.until.value
@@ -132,7 +133,7 @@ def settings(as_json: AsJson = False) -> None:
     for term in TERMS.values():
         table.add_row(term.name, _shown(term.default), term.setting.until.value, plain(_meaning(term)))
     out.print(table)
-    out.print("Dates are ISO 8601; without a zone they are this machine's time.")
+    out.print("Dates are ISO 8601; without a zone, this machine's time zone applies.")
 
 
 @group.command()
@@ -140,7 +141,7 @@ def edit(
     season: Number,
     settings: Settings = None,
     divisions: Annotated[
-        str | None, typer.Option(help="Until it opens: the highest first, e.g. First:8,Second; none: a single one.")
+        str | None, typer.Option(help="Until it opens: highest first, e.g. First:8,Second; none: a single division.")
     ] = None,
     server: Server = "",
     token: Token = "",
@@ -151,32 +152,32 @@ def edit(
     if divisions is not None:
         body["divisions"] = [] if divisions == "none" else [_division(text) for text in divisions.split(",")]
     if not body:
-        fail("say what to change: NAME=VALUE, or --divisions", 2)
+        fail("give NAME=VALUE or --divisions to change something", 2)
     _change(server, token, season, body, as_json)
 
 
 @group.command(name="open")
 def open_season(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Open a season: the ladder is played. A frozen one thaws."""
+    """Open a season, so that its ladder is played, or reopen a frozen one."""
     _change(server, token, season, {"state": "open"}, as_json)
 
 
 @group.command()
 def freeze(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Freeze a season: no entries, no other versions; the ladder settles."""
+    """Freeze a season: entries and versions are fixed while the ladder settles."""
     _change(server, token, season, {"state": "frozen"}, as_json)
 
 
 @group.command()
 def finals(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Begin the finals. What runs is played to its end, what merely waits is dropped."""
+    """Begin the finals. Running series finish; waiting ones are dropped."""
     _change(server, token, season, {"state": "finals"}, as_json)
 
 
 @group.command()
 def close(
     season: Number,
-    force: Annotated[bool, typer.Option("--force", help="Although appeals, matches or finals are open.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Close despite open appeals, matches or finals.")] = False,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
@@ -191,13 +192,13 @@ def close(
 @group.command()
 def invite(
     season: Number,
-    authors: Annotated[list[str] | None, typer.Argument(help="Whom to put on the list; none: show it.")] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Take them off the list.")] = False,
+    authors: Annotated[list[str] | None, typer.Argument(help="Authors to invite; none: show the list.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove them from the list.")] = False,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Who may enter a season with admission=invited."""
+    """Invite authors to a season with admission=invited, or show the list."""
     with connect(server, token) as client:
         for author in authors or []:
             (client.uninvite_from_season if remove else client.invite_to_season)(season, author)
@@ -210,7 +211,7 @@ def invite(
 
 @group.command()
 def entries(season: Number, server: Server = "", as_json: AsJson = False) -> None:
-    """Who takes part, with which version, and who is out and why."""
+    """List a season's entries with their versions, and who is out and why."""
     with visit(server) as client:
         found = list(client.entries(season))
     if as_json:
@@ -229,13 +230,13 @@ def entries(season: Number, server: Server = "", as_json: AsJson = False) -> Non
 @group.command()
 def assign(
     season: Number,
-    division: Annotated[int, typer.Argument(help="Its number; 1 is the highest.", min=1)],
+    division: Annotated[int, typer.Argument(help="The division's number; 1 is the highest.", min=1)],
     bots: Annotated[list[str], typer.Argument(help="Bots, by name (NAME, AUTHOR/NAME) or number.")],
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Put entries into a division."""
+    """Move bots to a division of a season."""
     with connect(server, token) as client:
         for bot in bots:
             entry = client.assign_division(season, find_entry(client, season, bot).bot_id, division)
@@ -271,7 +272,7 @@ def _value(name: str, text: str) -> Any:
         try:
             date = datetime.fromisoformat(text)
         except ValueError:
-            fail(f"{name}: {text!r} is no date like 2026-12-01T18:00 or 2026-12-01T18:00+01:00", 2)
+            fail(f"{name}: {text!r} is not a date; write for example 2026-12-01T18:00 or 2026-12-01T18:00+01:00", 2)
         return (date if date.tzinfo else date.astimezone()).isoformat()
     if term.kind is list:
         return [word.strip() for word in text.split(",")]
@@ -283,7 +284,7 @@ def _value(name: str, text: str) -> Any:
 def _division(text: str) -> dict[str, Any]:
     name, colon, size = text.strip().partition(":")
     if colon and not (size.isascii() and size.isdigit()):
-        fail(f"{text!r} is no division like First:8 or Last", 2)
+        fail(f"{text!r} is not a division; write for example First:8 or Last", 2)
     return {"name": name, "size": int(size) if colon else None}
 
 
@@ -334,7 +335,7 @@ def _out(entry: Entry) -> str:
 def _state(season: Season) -> str:
     """In words that tell more than the state."""
     if season.state == "closed":
-        return "closed, standings published" if season.published_at else "closed, the last matches are played"
+        return "closed, standings published" if season.published_at else "closed, last matches in progress"
     if season.state == "finals":
         return "finals, over" if season.finals_done_at else "finals"
     return season.state
@@ -349,7 +350,7 @@ def _finals(season: SeasonDetail) -> list[str]:
         line = f"{where}{counted(part.finalists, 'finalist')}, round {part.round} of {part.rounds}, "
         line += f"{part.finished} of {part.series} series played"
         if part.extra_games or part.extra_left:
-            line += f"; {counted(part.extra_games, 'further game')}, {part.extra_left} left"
+            line += f"; {counted(part.extra_games, 'extra game')}, {part.extra_left} left"
         lines.append(f"Finals: {line}")
     return lines
 

@@ -408,7 +408,7 @@ def _same_language(response: httpx.Response) -> None:
         raise Refused(
             response.status_code if not response.is_success else 400,
             "other-api",
-            f"the server speaks version {theirs} of the API, this command version {API}; get the one that fits",
+            f"the server uses version {theirs} of the API, this command version {API}; install a matching one",
         )
 
 
@@ -419,12 +419,12 @@ def _refusal(response: httpx.Response) -> Refused:
     seconds = int(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0
     if response.has_redirect_location:
         where = response.headers["Location"]
-        return Refused(status, "redirect", f"the server sends us on to {where}; is the address right?")
+        return Refused(status, "redirect", f"the server redirects to {where}; is the address right?")
     try:
         problem = _json(_beginning(response))
         return Refused(status, str(problem["code"]), str(problem["detail"]), seconds)
     except (Refused, httpx.HTTPError, KeyError, TypeError):
-        return Refused(status, "unknown", f"HTTP {status}, without a word why; is this a Deadheat server?", seconds)
+        return Refused(status, "unknown", f"HTTP {status} without a reason; is this a Deadheat server?", seconds)
 
 
 def _beginning(response: httpx.Response) -> bytes:
@@ -491,4 +491,4 @@ def _open(schema: Any) -> Any:
 
 
 def _strange(what: str) -> Refused:
-    return Refused(0, "strange", f"the answer is none of a Deadheat server that this command knows ({what})")
+    return Refused(0, "strange", f"this is not an answer of a Deadheat server that this command knows ({what})")

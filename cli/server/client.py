@@ -31,7 +31,7 @@ Server = Annotated[
     typer.Option(envvar="DEADHEAT_SERVER", help="The server's address.", show_default="the login's, or this machine"),
 ]
 Token = Annotated[
-    str, typer.Option(envvar="DEADHEAT_TOKEN", help="Access token; better in the environment, or by `deadheat login`.")
+    str, typer.Option(envvar="DEADHEAT_TOKEN", help="Access token; prefer the environment or `deadheat login`.")
 ]
 
 _profile = ContextVar("profile", default=profiles.DEFAULT_PROFILE)
@@ -46,10 +46,10 @@ def _show_version(wanted: bool) -> None:
 
 def profile(
     name: Annotated[
-        str, typer.Option("--profile", envvar="DEADHEAT_PROFILE", help="Which login to use; several may be kept.")
+        str, typer.Option("--profile", envvar="DEADHEAT_PROFILE", help="Which saved login to use.")
     ] = profiles.DEFAULT_PROFILE,
     version: Annotated[  # noqa: ARG001  it is shown before anything else is looked at
-        bool, typer.Option("--version", help="Show the version and end.", is_eager=True, callback=_show_version)
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
     """Deadheat: a league for bots under hard deadlines."""
@@ -84,7 +84,7 @@ def resolved(server: str, token: str) -> tuple[str, str]:
     if not token and login and login.server == server:
         token = login.token
     if not all("!" <= character <= "~" for character in token):
-        fail("the token holds characters that no token has; was it copied whole?", USAGE)
+        fail("the token has invalid characters; was it copied completely?", USAGE)
     return server, token
 
 
@@ -95,7 +95,7 @@ def normal(server: str) -> str:
     except httpx.InvalidURL:
         url = httpx.URL("")
     if url.scheme not in {"http", "https"} or not url.host:
-        fail(f"{server!r} is no address like https://league.example or {LOCAL_SERVER}", USAGE)
+        fail(f"{server!r} is not an address; write for example https://league.example or {LOCAL_SERVER}", USAGE)
     return str(url).rstrip("/")
 
 

@@ -34,7 +34,7 @@ POLL_SECONDS = 0.5
 """Between two looks, for each page that the first of them read."""
 
 LONGEST_AGO = datetime(2001, 1, 1, tzinfo=UTC)
-"""Before any match."""
+"""A time before any match."""
 
 OVERLAP = timedelta(seconds=60)
 """So long may a result take from being written to being seen; a transaction that took longer would be a server's fault.
@@ -42,7 +42,7 @@ OVERLAP = timedelta(seconds=60)
 
 DEFAULT_TIMEOUT_S = 1800
 
-Timeout = Annotated[int, typer.Option("--timeout", min=1, max=30 * 86_400, help="Seconds after which to give up.")]
+Timeout = Annotated[int, typer.Option("--timeout", min=1, max=30 * 86_400, help="Give up after this many seconds.")]
 
 
 class Patience:
@@ -50,7 +50,7 @@ class Patience:
 
     def __init__(self, timeout_s: float, what: str) -> None:
         self._until = time.monotonic() + timeout_s
-        self._sentence = f"{what} within {timeout_s:.0f} s; it goes on without us"
+        self._sentence = f"{what} within {timeout_s:.0f} s; the server continues anyway"
         self.standing = ""
 
     def pause(self, pages: int = 1) -> None:
@@ -66,7 +66,7 @@ def watch(
     client: Client,
     bot: Annotated[str, typer.Argument(help="A bot of yours by name, or anyone's by number; none: all bots.")] = "",
     season: Annotated[int, typer.Option(min=0, help="Only matches of this season; 0: of any.")] = 0,
-    matches: Annotated[int, typer.Option(min=0, help="End after so many; 0: not before Ctrl-C.")] = 0,
+    matches: Annotated[int, typer.Option(min=0, help="Stop after this many matches; 0: at Ctrl-C.")] = 0,
     timeout: Timeout = 86_400,
 ) -> Iterator[Output]:
     """Show matches as they end, and first what becomes of a version of yours that is being built."""

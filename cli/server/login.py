@@ -31,12 +31,12 @@ MAX_PASSWORD = 256
 
 @says
 def login(
-    name: Annotated[str, typer.Argument(help="Your name there; asked for if left out.")] = "",
-    sign_up: Annotated[bool, typer.Option("--sign-up", help="Make the account first.")] = False,
+    name: Annotated[str, typer.Argument(help="Your user name; asked for if missing.")] = "",
+    sign_up: Annotated[bool, typer.Option("--sign-up", help="Create the account first.")] = False,
     code: Annotated[str, typer.Option(help="With --sign-up: the invitation code, if the server asks for one.")] = "",
     password_stdin: Annotated[bool, typer.Option("--password-stdin", help="Read the password from stdin.")] = False,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Even if others on the way can read it: http:// to another machine.")
+        bool, typer.Option("--insecure", help="Allow http:// to another machine, where others can read the password.")
     ] = False,
     server: Server = "",
     token: Token = "",
@@ -87,11 +87,9 @@ def _known(server: str, token: str) -> profiles.Profile:
 
 def _issued(server: str, name: str, sign_up: bool, code: str, password_stdin: bool) -> profiles.Profile:
     if not (sys.stdin.isatty() or password_stdin):
-        fail(
-            "there is no terminal to ask for a password: use --password-stdin, or DEADHEAT_TOKEN without a login", USAGE
-        )
+        fail("no terminal to ask for a password: use --password-stdin, or DEADHEAT_TOKEN instead of a login", USAGE)
     if not name and password_stdin:
-        fail("with --password-stdin the name must be given", USAGE)
+        fail("--password-stdin needs a name", USAGE)
     name = name or typer.prompt("Name", err=True)
     if password_stdin:
         password = sys.stdin.readline(MAX_PASSWORD + 2).rstrip("\r\n")

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 MOST_SD_ELO = 10_000.0
 NAME_WIDTH = 28
 
-File = Annotated[Path | None, typer.Argument(help="Games, one JSON object a line; - is standard input.")]
+File = Annotated[Path | None, typer.Argument(help="Games, one JSON object per line; - is standard input.")]
 PriorSd = Annotated[
-    str, typer.Option(metavar="X|none", help="Of a file: deviation of newcomers' strengths around 1500, in Elo.")
+    str, typer.Option(metavar="X|none", help="For a file: deviation of newcomers' strengths around 1500, in Elo.")
 ]
 
 
@@ -44,7 +44,7 @@ def rate(
     file: File = None,
     prior_sd: PriorSd = "350",
     ranks: Annotated[
-        Literal["placement", "wins"], typer.Option(help="Of a file: what a table of three and more counts.")
+        Literal["placement", "wins"], typer.Option(help="For a file: what counts at tables of three or more.")
     ] = "placement",
     season: Annotated[
         int | None,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @says
 def sprt(
-    elo0: Annotated[float, typer.Option(help="H0: the difference is this.")],
-    elo1: Annotated[float, typer.Option(help="H1: it is this.")],
+    elo0: Annotated[float, typer.Option(help="Difference under H0.")],
+    elo1: Annotated[float, typer.Option(help="Difference under H1.")],
     counts: Annotated[str, typer.Option(help="L,D,W of games, or LL,LD,DD,WD,WW of pairs (WL counts as DD).")],
     model: Annotated[
         Literal["normalized", "logistic"], typer.Option(help="What elo0 and elo1 measure.")

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Player:
-    """What one seat holds and has built."""
+    """A seat's chips, board and time bank during a match."""
 
     chips: int = CHIPS
     bank_ns: int = BANK_NS
@@ -44,7 +44,7 @@ class Player:
 
     @property
     def cells(self) -> int:
-        """How many cells are filled."""
+        """The number of filled cells."""
         return self.board.bit_count()
 
     @property
@@ -97,7 +97,9 @@ def acquire(bets: tuple[Bet, Bet], offered: tuple[str, str], coin: Seat) -> tupl
 
 
 def payment(bet: Bet, acquired: str) -> int:
-    """Who succeeds pays its bet, contested or not (B-02); who fails pays nothing (B-03)."""
+    """The chips that a bet costs: a player who gets the named block pays the bet, contested or not (B-02), others
+    nothing (B-03).
+    """
     return bet.chips if acquired == bet.block else 0
 
 
@@ -124,7 +126,7 @@ class Place:
 
 
 def read_bet(line: str, offered: tuple[str, str], player: Player) -> Bet:
-    """``BET C x``."""
+    """The block and the bet of a line ``BET C x``."""
     block, amount = expect(line, "BET", 2)
     if block not in SIZES:
         raise malformed(f"no block is called {block[:20]!r}")  # B-14

@@ -41,7 +41,7 @@ class Duel(ABC):
 
     @abstractmethod
     def rounds(self) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """Everything between READY and FINISH."""
+        """The part of a match between READY and FINISH."""
 
     @abstractmethod
     def points(self) -> tuple[Points, Points]:
@@ -49,7 +49,7 @@ class Duel(ABC):
 
     @abstractmethod
     def final(self) -> Event:
-        """What a viewer is shown last: the score and what it is made of."""
+        """The last event for viewers: the score and its parts."""
 
     def play(self) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """The match from READY to FINISH, or to the first barrier with a fault."""
@@ -71,7 +71,7 @@ class Duel(ABC):
         return step
 
     def answers(self, command: str, replies: Mapping[Seat, Reply], read: Callable[[Seat, str], T]) -> tuple[T, T]:
-        """What both seats answered to `command`, as `read` by the rules.
+        """Both seats' answers to `command`, as `read` understands them by the rules.
 
         Raises:
             Forfeited: one of the replies, or both, is a fault or is refused.

@@ -78,7 +78,7 @@ class Move(Enum):
 
 @lru_cache(maxsize=1024)  # the same few lines come again and again: 180 bids and two moves, as a bot spells them
 def read_action(line: str) -> Bid | Move:
-    """What a player does on its turn, by the format alone. Fields that nobody asked for are ignored (L-11).
+    """The action of a reply, by its format alone. Unknown fields are ignored (L-11).
 
     Raises:
         Refused: malformed.
@@ -166,7 +166,7 @@ class _Match:
         return (yield from self.finish(tuple(places.index(seat) + 1 for seat in self.seats)))  # L-08
 
     def ready(self) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """All are asked at once, and all replies are looked at before anything is decided (C-01)."""
+        """Ask all players for READY, and decide only after looking at all replies (C-01)."""
         replies = yield Step(tuple(Message(seat, "READY", READY_LIMIT_NS) for seat in self.seats))
         for seat in self.seats:
             try:
@@ -211,7 +211,7 @@ class _Match:
             self.events.append({"type": "hand", "private": True, "round": number, "seat": seat, "dice": list(hand)})
 
     def decide(self, seat: Seat, reply: Reply) -> Bid | Move:
-        """What a reply means. One that is refused counts as a resignation, its fault kept (L-15)."""
+        """The meaning of a reply. A refused reply counts as a resignation and keeps its fault (L-15)."""
         try:
             action = read_action(line_of(reply))
             check_action(action, self.current)
@@ -221,7 +221,7 @@ class _Match:
         return action
 
     def bid(self, seat: Seat, bid: Bid) -> None:
-        """From now on this is the bid to beat."""
+        """Make this the bid to beat."""
         quantity, face = bid
         self.bidder, self.current = seat, bid
         self.bids.append(f'{{"playerId":"{IDS[seat]}","quantity":{quantity},"faceValue":{face}}}')
@@ -231,7 +231,7 @@ class _Match:
         )
 
     def challenge(self, challenger: Seat) -> Seat:
-        """All dice are shown and counted; an exactly equal count meets the bid (L-17). Returns the loser."""
+        """Show and count all dice; an exactly equal count meets the bid (L-17). Returns the loser."""
         assert self.current is not None
         quantity, face = self.current
         found = count(self.hands.values(), face)
@@ -301,7 +301,7 @@ class _Match:
         return f'{before}"currentBid":{bids[-1]},"recentBids":[{",".join(bids[self.known.get(seat, 0) :])}],{after}'
 
     def frame(self, seat: Seat) -> tuple[str, str]:
-        """What stays the same in the views of a round while nobody leaves it; opponents are the active ones (L-19)."""
+        """The constant part of the views of a round while nobody leaves it; opponents are the active ones (L-19)."""
         opponents = [f'{{"id":"{IDS[x]}","diceCount":{self.counts[x]}}}' for x in self.active if x != seat]
         you, dice, total = IDS[seat], self.shown[seat], sum(self.counts)
         return (

@@ -26,7 +26,7 @@ MAX_NESTING = 64
 """Arrays and objects inside each other in a line of JSON; a reply needs one, and most are not even that long."""
 
 MAX_NUMBER_CHARACTERS = 1000
-"""Of any number in a line of JSON. Only integral values are ever used, and ``5.000`` is one however long."""
+"""The longest number in a line of JSON. Only integral values are ever used, and ``5.000`` is one however long."""
 
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|$)|[\[{]|[\]}]')  # an open string is one too: linear time
 _FAR_EXPONENT = re.compile(r"[eE][+-]?0*[1-9][0-9]{4}")  # past the range of Decimal on some machine

@@ -91,7 +91,7 @@ BONUS = 35_000
 
 @dataclass(slots=True)
 class Player:
-    """What one seat holds and has scored."""
+    """A seat's dice, sheet and total during a match."""
 
     dice: str = ""
     scores: dict[str, int] = field(default_factory=dict)  # by category, each used at most once
@@ -170,7 +170,7 @@ class Put:
 
 
 def read_bid(line: str, _player: Player) -> Bid:
-    """``BID g x``."""
+    """The bundle and the bid of a line ``BID g x``."""
     target, amount = expect(line, "BID", 2)
     if target not in ("A", "B"):
         raise malformed(f"bundle {target[:20]!r} is neither A nor B")

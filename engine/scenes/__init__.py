@@ -41,7 +41,7 @@ def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:
 
 
 def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:
-    """Everything a viewer needs, as JSON: ``game``, ``names``, ``board`` (what does not change), ``scenes``.
+    """The JSON document for a viewer: ``game``, ``names``, ``board`` (the constant part), ``scenes``.
 
     ``game`` is empty where no picture could draw the scenes: the match was played by other rules than today's.
     """
@@ -62,7 +62,7 @@ def scenes_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> list[S
 
 
 def document_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> dict[str, Any]:
-    """As `document`, of a match that has no ranks yet."""
+    """The document of an unfinished match, which has no ranks yet; see `document`."""
     found = scenes_so_far(game, match, names)
     return {
         "game": game.name,

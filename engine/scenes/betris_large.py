@@ -28,7 +28,7 @@ def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
 
 
 def shapes() -> dict[str, Any]:
-    """What does not change: every block's shape (rows of # and ., separated by /) and the boards' side."""
+    """The constant part: every block's shape (rows of # and ., separated by /) and the boards' side."""
     return {"shapes": dict(SHAPES), "side": SIDE}
 
 

@@ -15,7 +15,7 @@ from engine.transcript import Exchange, Transcript
 from engine.unfinished import Unfinished
 
 MAX_SCENES = 20_000
-"""Of one match; the longest game in the house has some 3,000."""
+"""The most scenes of one match; the longest game in the house has some 3,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Answer:
     fault: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """For viewers."""
+        """This value as JSON for viewers."""
         return {
             "seat": self.seat,
             "command": self.command,
@@ -53,7 +53,7 @@ class Scene:
     fault: Seat | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """For viewers."""
+        """This value as JSON for viewers."""
         return {
             "words": self.words,
             "state": self.state,
@@ -120,7 +120,7 @@ def fault_words(event: Event, names: Sequence[str]) -> str:
 
 
 def outcome(transcript: Transcript, names: Sequence[str]) -> str:
-    """How the match ended, as a sentence."""
+    """The outcome of the match as a sentence."""
     if not transcript.result.rated:
         return "Nobody wins: all were at fault."
     winners = [names[seat] for seat, rank in enumerate(transcript.result.ranks) if rank == 1]

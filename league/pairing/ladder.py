@@ -82,7 +82,7 @@ class Entrant:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """What a version has planned and played with an opponent.
+    """The games that a version has planned and played with an opponent.
 
     `games` of these two versions, `before`: of earlier versions of the two bots; `lead`: in how many more of the
     `games` it sat first than second.
@@ -95,7 +95,7 @@ class Met:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a season plays. `series_length` and `games_per_pair` count matches; with groups, whole groups."""
+    """The season's terms for pairing. `series_length` and `games_per_pair` count matches; with groups, whole groups."""
 
     seats: int = 2
     series_length: int = 10
@@ -119,7 +119,7 @@ def propose(
     planned: int,
     seed: bytes,
 ) -> list[Proposal]:
-    """At most `wanted` series, fewer where `games_per_pair` is reached or nobody is left to play.
+    """Up to `wanted` series; fewer if pairs reached `games_per_pair` or nobody is left to play.
 
     `planned` is the number of series that the season has planned so far. `met` is asked only about those whose turn it
     is: what that version has planned with each opponent; missing ones it has not met. With two seats no pair gets more

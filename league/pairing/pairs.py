@@ -27,7 +27,7 @@ def lot(seed: bytes, *numbers: int) -> int:
 def parts(
     versions: Iterable[int], tables: Iterable[Sequence[int]], known: Mapping[int, int] | None = None
 ) -> dict[int, int]:
-    """For each version a name of its part: two have the same one if tables link them, directly or through others.
+    """The part that each version belongs to: two share one if tables link them, directly or through others.
 
     `known` is what an earlier call found, perhaps with other versions: its links hold as well.
     """

@@ -113,7 +113,7 @@ def _by_score(order: Sequence[int], scores: Mapping[int, Score], met: AbstractSe
 
 
 SEARCH_STEPS = 20_000
-"""Of a search for any round at all: enough for every field of a dozen, and a tenth of a second."""
+"""The most steps of a search for any round at all: enough for every field of a dozen, and a tenth of a second."""
 
 
 def _searched(

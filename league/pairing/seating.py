@@ -43,7 +43,7 @@ def seatings(versions: Sequence[int], matches: int, *, seed: bytes) -> list[Seat
 
 
 def rotations(versions: Sequence[int], deals: int, *, seed: bytes) -> list[list[Seating]]:
-    """As many series as there are seats: each has every deal once, and no two of them have it with the same seats.
+    """Series for some deals, one per seat: each has every deal once, and no two have a deal with the same seating.
 
     In each series everybody sits equally often in each seat, to one. The order of the deals is drawn for each series.
     Of three deals and more none is the last of one series and the first of the next, which may be played at once after

@@ -69,7 +69,7 @@ def games_to_part(difference_elo: float, variance: float, most_games: int, dispe
 
 
 def share_out(gaps: Sequence[Gap], budget_games: int, series_length: int, turn: int = 1) -> list[Gap]:
-    """What to play next: one series for each pair that needs it, best places first, while the budget lasts.
+    """The next series: one for each pair that needs it, best places first, while the budget lasts.
 
     One series each, however many are needed: two equals at the top would otherwise spend everybody's games. Then the
     ratings are fitted anew, and the rest of the budget is shared out again. A series is of whole turns of so many

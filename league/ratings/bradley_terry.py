@@ -23,7 +23,7 @@ class NoRating(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """Of the strengths of `players` players, on the natural scale around the centre."""
+    """The posterior of the strengths of `players` players, on the natural scale around the centre."""
 
     players: int
     pairs: Pairs
@@ -34,7 +34,7 @@ class Posterior:
         return np.asarray(expit(strengths[self.pairs.first] - strengths[self.pairs.second]), np.float64)
 
     def gradient(self, strengths: Vector) -> Vector:
-        """Of the log density."""
+        """The gradient of the log density, one entry per player."""
         surplus = self.pairs.wins - self.pairs.games * self.expected(strengths)
         found = self.beliefs.gradient(strengths)
         found += np.bincount(self.pairs.first, surplus, minlength=self.players)
@@ -42,7 +42,7 @@ class Posterior:
         return found
 
     def curvature(self, strengths: Vector) -> Matrix:
-        """Its negative Hessian, the upper triangle."""
+        """The negative Hessian of the log density, upper triangle."""
         expected = self.expected(strengths)
         return self.precision(self.pairs.games * expected * (1 - expected))
 

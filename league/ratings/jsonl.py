@@ -19,7 +19,7 @@ from league.ratings.log import NO_GROUP, Games, Log, log_of
 MOST_LINE_BYTES = 65_536
 MOST_SEATS = 64
 MOST_NAME = 256
-"""Characters."""
+"""The most characters of a name."""
 
 MOST_RANK = 10**9
 MOST_GAMES = 20_000_000

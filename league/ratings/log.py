@@ -76,7 +76,7 @@ class Log:
 
     @property
     def games(self) -> int:
-        """How many results."""
+        """The number of results in the log."""
         return sum(int(tables.counts.sum()) for tables in self.tables)
 
 

@@ -28,7 +28,7 @@ class Concave(Protocol):
     """A function with one maximum."""
 
     def gradient(self, at: Vector, /) -> Vector:
-        """(n,)."""
+        """The gradient at a point, of shape (n,)."""
 
     def curvature(self, at: Vector, /) -> Matrix:
         """(n, n): the negative Hessian; only its upper triangle is looked at."""
@@ -39,7 +39,7 @@ class NoMaximum(Exception):
 
 
 def maximum(function: Concave, start: Vector) -> Vector:
-    """Where the function is largest.
+    """The point at which the function is largest.
 
     Raises:
         NoMaximum

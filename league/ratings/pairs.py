@@ -90,7 +90,7 @@ class Tallies:
 
 
 def tallies_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Tallies:
-    """What each player's results add up to."""
+    """The sums of each player's results."""
     totals = np.zeros((4, players))  # games, wins, draws, losses
     for tables in parts:
         for seat in range(tables.seats):

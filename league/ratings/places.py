@@ -23,7 +23,7 @@ OUTSIDE = 25
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Of one field, each (field,). `low` is the better end: 1 is the first place."""
+    """The places of one field, each array of shape (field,). `low` is the better end: 1 is the first place."""
 
     rank: Ints
     low: Ints

@@ -33,7 +33,7 @@ METHOD = {"method": "bradley-terry-map", "version": 4}
 
 @dataclass(frozen=True, slots=True)
 class RatingConfig:
-    """What the ratings depend on beside the log. `prior_sd_elo` None: no prior, maximum likelihood.
+    """The settings that ratings depend on besides the log. `prior_sd_elo` None: no prior, maximum likelihood.
 
     `version_sd_elo` is by how much a version differs from the one before it, `passed_sd_elo` the same if it passed a
     promotion gate, `season_sd_elo` by how much anything may have changed since the season before. `ranks` is what a
@@ -48,7 +48,7 @@ class RatingConfig:
     ranks: Ranks = Ranks.PLACEMENT
 
     def step_sd_elo(self, *, passed: bool) -> float:
-        """By how much a version differs from the one before it."""
+        """The deviation of a version from its parent, in Elo."""
         return self.passed_sd_elo if passed else self.version_sd_elo
 
     def as_json(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class RatingConfig:
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What `as_json` gave.
+        """The prior that `as_json` described.
 
         Raises:
             ValueError: it is the configuration of another method.
@@ -106,11 +106,11 @@ class Beliefs:
 
     @property
     def anchored(self) -> bool:
-        """Whether any prior says where the field is, or only games say how far its players are apart."""
+        """Whether any prior fixes the level of the field; otherwise games only give distances."""
         return bool(self.own.any())
 
     def gradient(self, strengths: Vector) -> Vector:
-        """Of the log density."""
+        """The gradient of the log density, one entry per player."""
         apart = self.links * (strengths[self.children] - strengths[self.parents])
         found = self.pull - self.own * strengths
         np.subtract.at(found, self.children, apart)

@@ -18,7 +18,7 @@ PAIR_TABLE_PLAYERS = 30
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How well the ratings describe the results of the pairs.
+    """A measure of how well the ratings describe the results of the pairs.
 
     `chi2_per_dof`: by how much the pairs' results miss the expected ones, in units of what chance does: near 1 if the
     model is right, well above it if strength is not one number (some bots suit others). Pearson's statistic over its
@@ -77,7 +77,7 @@ class PairTable:
 
 
 def pair_table(pairs: Pairs, members: Sequence[int]) -> PairTable:
-    """Of the players with these numbers, in that order."""
+    """The points between the players with these numbers, in that order."""
     order: Ints = np.full(1 + max([*members, *pairs.second.tolist(), 0]), -1, np.int64)
     order[list(members)] = np.arange(len(members))
     row, column = order[pairs.first], order[pairs.second]

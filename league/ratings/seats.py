@@ -37,7 +37,7 @@ class SeatEffect:
 
 
 def seat_effects(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, strengths: Vector) -> tuple[SeatEffect, ...]:
-    """One for each size of table; where the games do not determine strengths and seats, it is left out."""
+    """The seats' effects for each table size, omitted where the games do not determine strengths and seats."""
     found = []
     for tables in parts:
         model = _Seated.of(tables, ranks, beliefs)

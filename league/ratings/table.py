@@ -83,7 +83,7 @@ class RatingTable:
             return fit_of(self.posterior, self.strengths)
 
     def seats(self) -> tuple[SeatEffect, ...]:
-        """What each seat is worth, by size of the table."""
+        """The value of each seat, by size of the table."""
         with one_thread():
             return seat_effects(self.tables, self.config.ranks, self.posterior.beliefs, self.strengths)
 

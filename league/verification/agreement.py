@@ -24,7 +24,7 @@ from engine.transcript import Transcript
 
 
 class FaultTold(Protocol):
-    """How a seat failed."""
+    """A seat's fault as the league publishes it."""
 
     @property
     def fault(self) -> str: ...
@@ -33,7 +33,7 @@ class FaultTold(Protocol):
 
 
 class SeatTold(Protocol):
-    """Who sat where, and what came of it."""
+    """A seat's player and result as the league publishes them."""
 
     @property
     def author(self) -> str: ...
@@ -74,12 +74,12 @@ def player(author: str, bot: str, version: int) -> str:
 
 
 def disagreements(transcript: Transcript, match: MatchTold) -> list[str]:
-    """Where the transcript and the league differ, as clauses; none: in nothing that both of them tell."""
+    """The differences between transcript and league, as clauses; empty if they agree on everything that both state."""
     return list(_disagreements(transcript, match))
 
 
 def verdict(transcript: Transcript, wrong: Sequence[str]) -> tuple[bool | None, str | None]:
-    """Whether it is what it should be, and if not why not, as a clause. `wrong`: what is already known to be wrong.
+    """Whether a transcript is right, and if not why not, as a clause. `wrong` lists what is already known to be wrong.
 
     None: it was played by rules of which nothing can be said here.
     """

@@ -32,7 +32,7 @@ class Chained(Protocol):
 
 
 def record_sha256(record: Chained) -> str:
-    """What the record's `sha256` must be: SHA-256 of the canonical JSON of its other fields."""
+    """The `sha256` that a record must have: SHA-256 of the canonical JSON of its other fields."""
     fields = {
         "at": record.at,
         "actor": record.actor,

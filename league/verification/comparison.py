@@ -32,7 +32,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """What a recount found. `snapshot_id` None: nothing was ranked yet, so there is nothing to compare.
+    """The result of a recount. `snapshot_id` is None if nothing was ranked yet, so there is nothing to compare.
 
     `differences` are sentences, at most `MOST_DIFFERENCES`; none: every figure is as stored. `refit_due`: the log has
     changed since, so differences are to be expected; None: whether it has is not known.
@@ -47,7 +47,7 @@ class Recount:
 
     @property
     def same(self) -> bool:
-        """Nothing differs."""
+        """Whether the comparison found no difference."""
         return not self.differences
 
 
@@ -61,7 +61,7 @@ def model_of(stored: Mapping[str, Any]) -> RatingConfig:
 
 
 def differences(stored: Standings, made: Standings) -> tuple[str, ...]:
-    """Where two rankings differ, in sentences."""
+    """The differences between two rankings, in sentences."""
     return tuple(islice(_differences("", _by_version(stored), _by_version(made)), MOST_DIFFERENCES))
 
 

@@ -59,7 +59,9 @@ class DiceCheck:
 
 
 def told(game: str, commitment_hex: str | None, secret: str | None, records: Iterable[tuple[str, str]]) -> Told:
-    """What a season tells; `records`: action and data (JSON) of each audit record about it."""
+    """The season's published facts about its dice; `records` has action and data (JSON) of each audit record
+    about it.
+    """
     found = [(action, json.loads(data)) for action, data in records]
     opened = [data.get("dice_commitment") for action, data in found if action == "season-open"]
     skipped = [(data["after"], data["to"]) for action, data in found if action == SKIPPED]
@@ -67,14 +69,16 @@ def told(game: str, commitment_hex: str | None, secret: str | None, records: Ite
 
 
 def check_dice(season: Told, matches: Iterable[Dealt]) -> DiceCheck:
-    """Every seed of a season made again from its secret, where that is told; else what can be seen without it."""
+    """Recompute every seed of a season from its secret if that is published; otherwise check what can be seen without
+    it.
+    """
     dealt = list(matches)
     wrong = tuple(islice(_wrong(season, dealt), MOST_DIFFERENCES))
     return DiceCheck(_sentence(season, dealt), wrong)
 
 
 def wrong_seed(season: Told, match: Dealt) -> str | None:
-    """What is wrong with one match's dice, as a clause; None: nothing, or nothing can be said yet."""
+    """The error in one match's dice, as a clause; None if there is none, or if it cannot be known yet."""
     if season.commitment is None:
         return None
     if match.deal is None:
@@ -88,7 +92,7 @@ def wrong_seed(season: Told, match: Dealt) -> str | None:
 
 
 def wrong_secret(season: Told) -> str | None:
-    """What is wrong with the secret, as a sentence."""
+    """The error in the secret, as a sentence."""
     if season.secret is not None and commitment(_bytes(season.secret)) != season.commitment:
         return "The season's secret is not the one that it was committed to."
     return None

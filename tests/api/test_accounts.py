@@ -118,7 +118,7 @@ def test_a_wrong_password_is_said_beside_the_form_which_keeps_the_name_alone(
     visitor = browser()
     visitor.get("/sign-in")
     page = visitor.submit("/sign-in", 403, name="ada", password="not this one, surely")
-    assert "No such name and password" in page.text
+    assert "Wrong name or password" in page.text
     assert visitor.form("/sign-in").fields["name"] == "ada"
     assert "not this one" not in visitor.answer.text
 
@@ -279,7 +279,7 @@ def test_a_new_password_ends_every_other_session_and_tokens_that_are_not_to_stay
     elsewhere = browser().sign_in("ada")
     token = site.sign_in("ada")
     ada.get("/account")
-    assert "No such name" in ada.submit("/account/password", 403, password="wrong", new_password=NEW_PASSWORD).text
+    assert "Wrong name" in ada.submit("/account/password", 403, password="wrong", new_password=NEW_PASSWORD).text
     ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD, keep_tokens="true")
     assert ada.answer.url.path == "/account"
     elsewhere.get("/account")
@@ -307,7 +307,7 @@ def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(
 def test_an_account_is_closed_by_its_password(ada: Browser, browser: Callable[[], Browser], site: Site) -> None:
     elsewhere, token = browser().sign_in("ada"), site.sign_in("ada")
     ada.get("/account")
-    assert "No such name and password" in ada.submit("/account/close", 403, password="not hers at all").text
+    assert "Wrong name or password" in ada.submit("/account/close", 403, password="not hers at all").text
     ada.submit("/account/close", password=PASSWORD)
     for one in (ada, elsewhere):
         one.get("/account")
@@ -315,7 +315,7 @@ def test_an_account_is_closed_by_its_password(ada: Browser, browser: Callable[[]
     site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
     assert "This account is closed." in ada.submit("/sign-in", 403, name="ada", password=PASSWORD).text
     assert (
-        "of this name already"
+        "name is already taken"
         in browser_at_sign_up(browser()).submit("/sign-up", 409, name="Ada", password=PASSWORD).text
     )
 
@@ -351,7 +351,7 @@ def test_an_organiser_gives_out_a_code_or_closes_the_door(browser: Callable[[], 
     boss.submit("/desk/sign-up", rule="code", code=" tea ")
     assert boss.form("/desk/sign-up").fields["code"] == "tea"
     browser_at_sign_up(guest).submit("/sign-up", 403, name="guest", password=PASSWORD, code="coffee")
-    assert "needs an invitation code" in guest.page.text
+    assert "need a valid invitation code" in guest.page.text
     api = {"name": "program", "password": PASSWORD}
     site.problem(403, site.client.post("/v1/users", json=api), "not-invited")
     site.ok(201, site.client.post("/v1/users", json={**api, "code": "tea"}))
@@ -359,7 +359,7 @@ def test_an_organiser_gives_out_a_code_or_closes_the_door(browser: Callable[[], 
     assert guest.answer.url.path == "/account"
     boss.submit("/desk/sign-up", rule="closed")
     late = browser_at_sign_up(browser())
-    assert "Nobody may sign up" in late.page.text
+    assert "Sign-up is closed" in late.page.text
     assert not [form for form in late.page.forms if form.action == "/sign-up"]
     assert "tea" not in site.client.get("/v1/audit").text
 

@@ -112,7 +112,7 @@ def test_a_season_is_made_changed_opened_and_closed(boss: Browser) -> None:
         assert answer.status_code == 303
     answer = boss.client.post(f"{path}/state", data={"state": "open", "csrf": token}, headers=OURS)
     assert answer.status_code == 409
-    assert "It is over" in boss.get(path).text
+    assert "This season is over" in boss.get(path).text
 
 
 def test_what_is_wrong_with_a_season_is_said_beside_its_field_and_what_was_typed_stays(boss: Browser) -> None:
@@ -129,7 +129,7 @@ def test_what_is_wrong_with_a_season_is_said_beside_its_field_and_what_was_typed
     boss.submit("/desk/seasons", name="Winter", finals_top="8", divisions="First, 4\n\nSecond")
     page = boss.get("/desk/seasons/new")
     page = boss.submit("/desk/seasons", 409, name="winter", game=GAME)
-    assert "There is one of this name already" in page.text
+    assert "This name is already taken" in page.text
 
 
 def test_the_form_takes_all_that_the_api_takes(boss: Browser) -> None:
@@ -217,7 +217,7 @@ def test_what_is_settled_cannot_be_typed_in(boss: Browser) -> None:
     tag = re.search(r'<input id="settings-opens_at".*?>', boss.answer.text, re.DOTALL)
     assert tag is not None
     assert tag[0].endswith(" disabled>")
-    assert "Settled" in boss.page.text
+    assert "can no longer be changed" in boss.page.text
     sent = {
         name: value for name, value in boss.form(f"{path}/settings").fields.items() if name not in SETTLED_ONCE_OPEN
     }
@@ -293,7 +293,7 @@ def test_organisers_enter_bots_where_nobody_else_may(boss: Browser, site: Site) 
     path = f"/desk/seasons/{season}"
     boss.get(path)
     boss.submit(f"{path}/entries", 422, bot="x")
-    assert 'id="enter-bot-wrong">It should be a whole number.' in boss.answer.text
+    assert 'id="enter-bot-wrong">Enter a whole number.' in boss.answer.text
     assert "There is no bot 999" in boss.submit(f"{path}/entries", 404, bot="999").text
     boss.submit(f"{path}/entries", bot=str(bot))
     assert f"{path}/entries/{bot}/withdraw?page=1&amp;q=bot" in boss.answer.text, "it is shown"
@@ -333,7 +333,7 @@ def test_every_entry_of_a_large_season_can_be_decided_about(
     boss.submit(f"{path}/entries/5/disqualify?page=1&q=+{fifth.upper()}", reason="It must.")
     assert rows() == [5]
     for nobody in ("nobody", "%"):
-        assert "No bot of 5 fits." in boss.get(f"{path}?q={quote(nobody)}").text
+        assert "None of the 5 bots matches." in boss.get(f"{path}?q={quote(nobody)}").text
 
 
 def test_a_match_is_voided_restored_and_played_again(boss: Browser, played: Played) -> None:
@@ -432,7 +432,7 @@ def test_the_oldest_appeals_come_first_and_none_is_out_of_reach(
     assert "2 of 5 open appeals" in boss.get("/desk").text
     assert shown() == ["appeal 1", "appeal 2"]
     assert 'href="/desk?after=2#appeals"' in boss.answer.text
-    assert "Those after these" not in boss.get("/desk?after=3").text
+    assert "Later ones" not in boss.get("/desk?after=3").text
     boss.get("/desk?after=4")
     assert shown() == ["appeal 5"]
     boss.submit("/desk/appeals/5", 422, uphold="false", ruling=" ")
@@ -441,7 +441,7 @@ def test_the_oldest_appeals_come_first_and_none_is_out_of_reach(
         boss.get(f"/desk?after={number - 1}")
         boss.submit(f"/desk/appeals/{number}", uphold="false", ruling="no")
         assert shown() == left
-    assert "None came later." in boss.get("/desk?after=5").text
+    assert "No later ones." in boss.get("/desk?after=5").text
 
 
 def test_an_appeal_is_taken_back_by_nobody_who_merely_sees_it(
@@ -456,7 +456,7 @@ def test_an_appeal_is_taken_back_by_nobody_who_merely_sees_it(
     ada.submit(other, text="The other, and newer.")
     for browser, forms in ((ada, 1), (boss, 0)):
         assert "It was fast." in browser.get(path).text
-        assert browser.answer.text.count("Take it back") == forms
+        assert browser.answer.text.count("Withdraw the appeal") == forms
 
 
 def test_an_announcement_is_made_and_taken_down(boss: Browser) -> None:
@@ -491,19 +491,19 @@ def test_the_operator_sees_slots_that_idle_beside_unplayed_matches(boss: Browser
     with site.world.db.transaction() as session:
         record_check(session, site.world.host, {"slots": 4}, (), 0)
     page = boss.get("/operator")
-    assert "slots that judge4\n" in page.text
-    assert "idle, though" not in page.text
+    assert "judging slots4\n" in page.text
+    assert "idle although" not in page.text
     site.world.season(2)
-    assert "idle, though matches are unplayed4 " in boss.get("/operator").text
+    assert "idle although matches are unplayed4 " in boss.get("/operator").text
 
 
 def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, played: Played, site: Site) -> None:
     page = boss.get("/operator")
-    assert "oldest waits" in page.text
+    assert "oldest has waited" in page.text
     assert "machine" in page.text
     assert "timeout 1" in page.text
     assert "host faults, of 6 attempts in the last 0 s" in page.text  # their worker's clock is ahead of ours
-    assert "matches of the last day" not in page.text
+    assert "matches in the last day" not in page.text
     boss.get("/play?bot=1")
     boss.submit("/play")
     boss.get("/operator")
@@ -511,11 +511,11 @@ def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, pla
     site.world.clock.turn(9000)
     page = boss.get("/operator")
     assert "host faults, of 6 attempts in the last 2.5 h" in page.text
-    assert "time-outs, in 2 matches in the last 2.5 h" in page.text
+    assert "timeouts, in 2 matches in the last 2.5 h" in page.text
     (exhibition_id,) = site.queue.exhibitions
     boss.get(f"/play/{exhibition_id}")
     boss.submit(f"/play/{exhibition_id}/resign")
-    assert "matches of the last day: left 1." in boss.get("/operator").text
+    assert "matches in the last day: left 1." in boss.get("/operator").text
     assert "Operator" in boss.get("/account").text
     with site.world.db.transaction() as session:
         set_role(session, "chief", Role.ORGANISER)

@@ -49,7 +49,7 @@ def test_the_page_says_the_same(site: Site) -> None:
     for said in (
         "cpp 1.2.3",
         LANGUAGES["cpp"].build,
-        "no Java, Rust:",
+        "lacks Java, Rust;",
         "512 MiB, /tmp included",
         "A Processor",
         "60 s",

@@ -85,7 +85,7 @@ def test_a_refused_move_is_told_and_may_be_made_again(site: Site) -> None:
     ask(site, job, READY)
     ada.get(path)
     page = ada.submit(path, bundle="B", bid="100001")
-    assert "That is not possible: “Your bid” takes a whole number from 0 to 100000." in page.text
+    assert "That is not possible: “Your bid” must be a whole number from 0 to 100000." in page.text
     assert heard(site, job) is None
     assert ada.form(path).fields["bid"] == "100001", "what was typed stays"
     ada.submit(path, bundle="A", bid="1")
@@ -133,7 +133,7 @@ def test_a_match_is_its_persons_alone_until_it_is_over(site: Site) -> None:
     nobody = site.client.get(path, headers=PAGE)  # perhaps Ada, signed out
     assert (nobody.status_code, nobody.headers["location"]) == (303, "/sign-in?next=%2Fplay%2F1")
     assert site.client.get("/play/99", headers=PAGE).status_code == 404
-    assert "it can be shared" not in ada.get(path).text
+    assert "share the address" not in ada.get(path).text
     assert bob.client.get(f"{path}/document").status_code == 404
     assert bob.client.get(f"{path}/events").status_code == 404
     for what in ("replay", "verification", "transcript"):
@@ -217,7 +217,7 @@ def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
     page = Browser(site).get(f"/play/{job.exhibition_id}")
     assert "ada lost." in page.text or "ada won." in page.text
     assert "Verify" in page.text
-    assert "it can be shared" in page.text
+    assert "share the address" in page.text
     mine = ada.get("/play")
     assert "against greedy" in mine.text
     ada.close()
@@ -299,23 +299,28 @@ def test_fields_become_a_line(name: str, asked: int, fields: dict[str, str], lin
 @pytest.mark.parametrize(
     ("name", "asked", "fields", "why"),
     [
-        ("yacht-auction", 1, {"bid": "5"}, "a bundle is to be chosen"),
-        ("yacht-auction", 1, {"bundle": "A\nBID B", "bid": "5"}, "a bundle is to be chosen"),
-        ("yacht-auction", 1, {"bundle": "A", "bid": "-1"}, "“Your bid” takes a whole number from 0 to 100000"),
-        ("yacht-auction", 1, {"bundle": "A"}, "“Your bid” takes a whole number from 0 to 100000"),
-        ("yacht-auction", 3, {"category": "ONE", "die0": "1", "die19": "3"}, "5 dice are to be ticked, not 1"),
-        ("yacht-auction", 3, {f"die{place}": "1" for place in range(5)}, "a category is to be chosen"),
-        ("betris-large", 1, {"chips": "2"}, "a block is to be chosen"),
-        ("betris-large", 1, {"block": "P5", "chips": "99"}, "“Your bet” takes a whole number from 0 to 5"),
-        ("betris-large", 2, {"cell99": "1"}, "5 cells are to be ticked, not 0; or pass"),
-        ("liars-dice", 1, {"quantity": "-1", "face": "2"}, "“At least so many dice” takes a whole number from 1 to 30"),
+        ("yacht-auction", 1, {"bid": "5"}, "choose a bundle"),
+        ("yacht-auction", 1, {"bundle": "A\nBID B", "bid": "5"}, "choose a bundle"),
+        ("yacht-auction", 1, {"bundle": "A", "bid": "-1"}, "“Your bid” must be a whole number from 0 to 100000"),
+        ("yacht-auction", 1, {"bundle": "A"}, "“Your bid” must be a whole number from 0 to 100000"),
+        ("yacht-auction", 3, {"category": "ONE", "die0": "1", "die19": "3"}, "tick 5 dice, not 1"),
+        ("yacht-auction", 3, {f"die{place}": "1" for place in range(5)}, "choose a category"),
+        ("betris-large", 1, {"chips": "2"}, "choose a block"),
+        ("betris-large", 1, {"block": "P5", "chips": "99"}, "“Your bet” must be a whole number from 0 to 5"),
+        ("betris-large", 2, {"cell99": "1"}, "tick 5 cells, not 0, or pass"),
+        (
+            "liars-dice",
+            1,
+            {"quantity": "-1", "face": "2"},
+            "“At least this many dice” must be a whole number from 1 to 30",
+        ),
         (
             "liars-dice",
             1,
             {"quantity": "3.5", "face": "2"},
-            "“At least so many dice” takes a whole number from 1 to 30",
+            "“At least this many dice” must be a whole number from 1 to 30",
         ),
-        ("liars-dice", 1, {"quantity": "3", "face": "²"}, "“Show this face” takes a whole number from 1 to 6"),
+        ("liars-dice", 1, {"quantity": "3", "face": "²"}, "“Show this face” must be a whole number from 1 to 6"),
     ],
 )
 def test_a_form_that_is_not_filled_in_is_refused_in_its_own_words(

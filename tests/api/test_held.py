@@ -75,14 +75,14 @@ def test_the_api_tells_whose_attempts_are_void(site: Site) -> None:
 def test_everybody_reads_on_the_matchs_page_what_happened(site: Site) -> None:
     (match_id,) = hold(site)
     text = site.client.get(f"/matches/{match_id}").text
-    assert "It waits for an organiser" in text
+    assert "until an organiser decides" in text
     assert text.count("<td>seat 2, ") == 2
     assert "Match held</strong> by system" in text
     boss = site.organiser()
     site.client.post(f"/v1/matches/{match_id}/decide", json={**WHY, "seat": 1}, headers=boss)
     text = site.client.get(f"/matches/{match_id}").text
-    assert "An organiser has decided so" in text
-    assert "<strong>Lost by seat 2</strong> by boss" in text
+    assert "An organiser decided this match" in text
+    assert "<strong>Decided: seat 2 lost</strong> by boss" in text
     assert "1 match played, 0 to come" not in text
     assert "2 matches played, 0 to come" in site.client.get("/seasons/1").text
 
@@ -109,7 +109,7 @@ def test_operators_see_the_void_attempts_of_each_version(site: Site, boss: Brows
 
 def test_the_desk_shows_versions_that_fail_too_often(site: Site, boss: Browser) -> None:
     hold(site, 30)
-    assert "Versions whose matches fail too often" not in boss.get("/desk").text, "there is no field to compare it with"
+    assert "Versions with too many void attempts" not in boss.get("/desk").text, "there is no field to compare it with"
 
 
 def test_the_command_lists_decides_and_leaves(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_the_command_lists_decides_and_leaves(tmp_path: Path) -> None:
         told = says("held")
         assert f"Match {first} of season 1" in told
         assert "host-memory (seed 1, seat 2 was to answer, machine 1)" in told
-        assert f"Match {first} is lost by seat 2." in says("decide", first, "--seat", 2, "--reason", "its own doing")
-        assert f"Match {second} is not played." in says("leave", second, "--reason", "nobody can tell")
+        assert f"Seat 2 loses match {first}." in says("decide", first, "--seat", 2, "--reason", "its own doing")
+        assert f"Match {second} stays unplayed." in says("leave", second, "--reason", "nobody can tell")
         assert "No match." in says("held")
     site.close()
 
@@ -145,4 +145,4 @@ def test_the_audit_page_counts_those_that_wait(site: Site, ranked: bool) -> None
 
 def test_a_held_match_says_what_it_waits_for(site: Site) -> None:
     (match_id,) = hold(site)
-    assert "It waits for an organiser to decide" in site.client.get(f"/matches/{match_id}").text
+    assert "until an organiser decides" in site.client.get(f"/matches/{match_id}").text

@@ -58,7 +58,7 @@ def test_a_bots_matches_are_listed_against_all_and_against_one(
     assert walked(site_of_three, link) == against
     assert (len(mine), len(against)) == (8, 4)
     page(site_of_three, "/bots/2/matches?opponent=99", 404)
-    assert "None has been played" in page(site_of_three, "/bots/2/matches?opponent=2").text
+    assert "No matches yet" in page(site_of_three, "/bots/2/matches?opponent=2").text
 
 
 def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_what_a_match_page_leaves_out_it_tells(site: Site, monkeypatch: pytest.M
     cut = page(site, path).text
     assert "The first 1 of" in cut
     assert "other move" in cut
-    assert "The newest 3 decisions about it" in cut
+    assert "The newest 3 decisions on this match" in cut
     assert cut.count("Match voided by chief") == 3
 
 
@@ -164,7 +164,7 @@ def test_two_versions_of_one_bot_are_told_apart_wherever_they_met(site: Site) ->
     assert "Nobody won." in page(site, f"/matches/{nobody.match_id}").text
     slow, other = detail(site, lost.match_id).names
     found = page(site, f"/matches/{lost.match_id}").text
-    assert f"{other} won." in found and f"{slow} lost its place by" in found
+    assert f"{other} won." in found and f"{slow} failed by" in found
     for path in ("/", f"/bots/{entrant.bot_id}/matches"):
         listed = page(site, path).text
         assert all(name in listed for name in names)

@@ -133,7 +133,7 @@ def test_there_is_no_transcript_before_the_result(site: Site) -> None:
 def test_a_lost_transcript_is_our_failure(played: Played) -> None:
     answer = played.site.client.get(f"/v1/matches/{played.ids[1]}/transcript")
     problem = played.site.problem(500, answer, "blob-missing")
-    assert problem["detail"] == "The store has lost this. An operator has been told."
+    assert problem["detail"] == "This is missing from the store. An operator has been notified."
 
 
 def test_a_damaged_transcript_is_told_as_damaged(played: Played) -> None:
@@ -142,7 +142,7 @@ def test_a_damaged_transcript_is_told_as_damaged(played: Played) -> None:
     for content in (b"no zstd", zstandard.compress(b"something else")):
         obstore.put(blobs._store, _path(sha256), content)
         problem = played.site.problem(500, played.site.client.get(path), "blob-damaged")
-        assert problem["detail"] == "What the store has of this is damaged. An operator has been told."
+        assert problem["detail"] == "This is damaged in the store. An operator has been notified."
 
 
 def test_stderr_is_its_authors_alone(played: Played) -> None:

@@ -181,7 +181,7 @@ def test_people_count_seats_from_one_and_programs_from_zero(watched: Watched) ->
 
 
 def test_a_match_that_was_not_played_says_so(watched: Watched) -> None:
-    assert "Not played, and nobody is rated for it." in watched.mine("ada", 2)
+    assert "Not played and not rated." in watched.mine("ada", 2)
 
 
 def test_hostile_stderr_is_text(watched: Watched) -> None:

@@ -79,7 +79,7 @@ def test_whole_deals_are_told_when_a_season_is_made_and_on_its_page(site: Site) 
         "8 at each meeting in the finals, not 10."
     )
     page = site.client.get(f"/seasons/{found['id']}").text
-    assert "8 matches in one go, at least 20 of each pair" in page
+    assert "8 matches per series, at least 20 per pair" in page
     assert found["rounded"] in page
 
 
@@ -89,7 +89,7 @@ def test_a_season_keeps_its_name_where_another_has_the_new_one(site: Site) -> No
     path = f"/v1/seasons/{made(site, boss)['id']}"
     name = site.ok(200, site.client.get(path))["name"]
     problem = site.problem(409, site.client.patch(path, json={"name": "SUMMER"}, headers=boss), "name-taken")
-    assert problem["detail"] == "There is a season named 'SUMMER' already."
+    assert problem["detail"] == "A season named 'SUMMER' already exists."
     assert site.ok(200, site.client.get(path))["name"] == name
 
 
@@ -132,7 +132,7 @@ def test_a_season_in_which_something_is_open_is_closed_only_by_force(site: Site)
     assert (found["waits_for"], found["finals_progress"]) == ([], [])
     refused = site.problem(409, site.client.patch(path, json={"state": "closed"}, headers=boss), "unsettled")
     assert refused["left"] == ["2 matches still to be played", "finals that are not over"]
-    assert "`force` closes it" in refused["detail"]
+    assert "Use `force` to close it" in refused["detail"]
     body = {"state": "closed", "force": True}
     assert site.ok(200, site.client.patch(path, json=body, headers=boss))["state"] == "closed"
     assert site.ok(200, site.client.get(path))["unfinished"]["finals"] is False
@@ -150,7 +150,7 @@ def test_the_page_of_a_season_tells_how_far_its_finals_are(site: Site) -> None:
     (told,) = site.ok(200, site.client.get(f"/v1/seasons/{season_id}"))["finals_progress"]
     assert (told["finalists"], told["finished"], told["series"], told["extra_left"]) == (3, 0, 3, 7)
     page = " ".join(site.client.get(f"/seasons/{season_id}", headers={"accept": "text/html"}).text.split())
-    assert "3 finalists, round 3 of 3, <strong>0 of 3</strong> series played; 0 further games" in page
+    assert "3 finalists, round 3 of 3, <strong>0 of 3</strong> series played; 0 extra games" in page
 
 
 def test_who_may_enter_is_a_list_of_the_organisers(site: Site) -> None:

@@ -52,7 +52,7 @@ def finish(site: Site, log: str, reason: str = "") -> None:
 def test_the_form_uploads_without_a_script(ada: Browser, site: Site) -> None:
     assert upload(ada) == "/bots/1/versions/1"
     assert len(site.queue.builds) == 1
-    assert "waits for a builder" in ada.get("/bots/1/versions/1").text
+    assert "waiting for a builder" in ada.get("/bots/1/versions/1").text
     assert "bot.py" in ada.get("/bots/1/upload").text
 
 
@@ -117,13 +117,13 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
         season = create_season(session, world.boss, name="S", game=GAME).id
     ada.get("/bots/1/upload")
     page = ada.submit(f"/bots/1/seasons/{season}/enter", 409)
-    assert "no version that is ready" in page.text
+    assert "no ready version" in page.text
     upload(ada)
     with world.db.transaction() as session:
         values = {"state": VersionState.READY, "program_sha256": "f" * 64}
         session.exec(update(BotVersion).values(**values))
     ada.get("/bots/1/upload")
-    assert "Version 1 plays, and follows" in ada.submit(f"/bots/1/seasons/{season}/enter").text
+    assert "Version 1 plays, and newer ones take over" in ada.submit(f"/bots/1/seasons/{season}/enter").text
     assert "Version 1 plays." in ada.submit(f"/bots/1/seasons/{season}/enter", version="1").text
     assert "withdrawn" in ada.submit(f"/bots/1/seasons/{season}/withdraw").text
     assert "withdrawn" not in ada.submit(f"/bots/1/seasons/{season}/rejoin").text
@@ -153,7 +153,7 @@ def test_nothing_is_offered_where_a_seasons_rules_keep_the_bot_out(
 ) -> None:
     season = site.world.season(0, **rules)
     form = f"/bots/1/seasons/{season}/enter"
-    assert f"Not in it. The season does not admit this bot: {why}." in ada.get("/bots/1/upload").text
+    assert f"Not entered. The season does not admit this bot: {why}." in ada.get("/bots/1/upload").text
     assert form not in [found.action for found in ada.page.forms]
     site.world.build(site.world.upload(Person(2, "ada", Role.AUTHOR), 1))
     with site.world.db.transaction() as session:
@@ -198,7 +198,7 @@ def test_the_bot_is_renamed_described_and_retired_and_its_source_fetched(ada: Br
     ada.submit("/bots/1/change", name="deep", description="")
     assert site.ok(200, site.client.get("/v1/bots/1"))["description"] == ""
     ada.submit("/bots/1/retire", retired="true")
-    assert "It is retired since" in ada.answer.text and 'enctype="multipart/form-data"' not in ada.answer.text
+    assert "Retired since" in ada.answer.text and 'enctype="multipart/form-data"' not in ada.answer.text
     assert "deep" not in site.client.get("/authors/ada", headers={"Accept": "text/html"}).text
     ada.submit("/bots/1/retire", retired="false")
     assert 'enctype="multipart/form-data"' in ada.answer.text

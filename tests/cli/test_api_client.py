@@ -112,14 +112,14 @@ def test_the_servers_sentence_is_told_with_its_code() -> None:
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (httpx.Response(200, text="<html>hello"), "none of a Deadheat server"),
-        (httpx.Response(200, json=[1]), "none of a Deadheat server"),
+        (httpx.Response(200, text="<html>hello"), "not an answer of a Deadheat server"),
+        (httpx.Response(200, json=[1]), "not an answer of a Deadheat server"),
         (httpx.Response(200, json=ME | {"id": "many"}), "id: "),
-        (httpx.Response(200, content=b"[" * 100_000), "none of a Deadheat server"),
+        (httpx.Response(200, content=b"[" * 100_000), "not an answer of a Deadheat server"),
         (httpx.Response(404, text="not here"), "is this a Deadheat server?"),
         (httpx.Response(404, json=["no"]), "is this a Deadheat server?"),
         (httpx.Response(500, content=b"\xff" * 1_000_000), "HTTP 500"),
-        (httpx.Response(301, headers={"Location": "https://league/"}), "sends us on to https://league/"),
+        (httpx.Response(301, headers={"Location": "https://league/"}), "redirects to https://league/"),
         (httpx.Response(200, json=ME, headers={"Deadheat-API": "2.0"}), "version 2.0 of the API"),
     ],
 )

@@ -37,7 +37,7 @@ def test_a_league_is_backed_up_checked_and_restored(world: World, tmp_path: Path
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "elsewhere"))
     done = invoke("restore", folder)
     assert done.returncode == 0, done.stderr
-    assert "It is restored, and the audit log says so." in done.stdout
+    assert "The league is restored, and the audit log records it." in done.stdout
     assert f"no organiser's token of this league in {tmp_path / 'elsewhere' / 'organiser.token'}" in done.stdout
 
 
@@ -103,7 +103,7 @@ def test_what_is_lost_is_named_and_can_be_done_without(world: World, tmp_path: P
     assert (told["restored"], told["lost"]) == (True, [name])
     (first.parent / "manifest.json").write_text("{")
     done = invoke("backup", str(folder), "--keep", "1")
-    assert "note: A back-up was left alone." in done.stderr
+    assert "note: A back-up was kept." in done.stderr
     assert f"{first} is not a manifest" in done.stderr
     assert len(list(folder.glob("*/manifest.json"))) == 2
 
@@ -114,7 +114,7 @@ def test_a_folder_without_a_backup_is_refused_in_a_sentence(world: World, tmp_pa
 
 
 def test_an_upgrade_wants_a_backup_and_makes_it(world: World, tmp_path: Path) -> None:
-    assert_one_sentence(invoke("upgrade"), "say where to back up first", 2)
+    assert_one_sentence(invoke("upgrade"), "choose a folder to back up to first", 2)
     done = invoke("upgrade", "--backup", str(tmp_path / "backups"))
     assert "has this version's schema" in done.stdout
     assert len(list((tmp_path / "backups").glob("*/manifest.json"))) == 1

@@ -40,16 +40,16 @@ def nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: py
         ("docs", "docs: The archive has no main.py, main.c, "),
         (
             "house:nobody",
-            "there is no house bot 'nobody' for yacht-auction; there is counter, ",
+            "there is no house bot 'nobody' for yacht-auction; choose from counter, ",
         ),
         ("house:../random", "there is no house bot '../random'"),
         ("pyproject.toml", "pyproject.toml is neither executable nor a source file of a known language (.py .c"),
         ("recorded:nowhere#1", "cannot read nowhere: No such file"),
         (f"recorded:{EXAMPLE}", "does not end with # and a seat"),
         (f"recorded:{EXAMPLE}#me", "does not end with # and a seat"),
-        (f"recorded:{EXAMPLE}#3", "has the seats 1 to 2, no seat 3"),
-        (f"recorded:{EXAMPLE}#0", "has the seats 1 to 2, no seat 0"),
-        ("recorded:README.md#1", "README.md is not a transcript that can be used"),
+        (f"recorded:{EXAMPLE}#3", "has seats 1 to 2, but no seat 3"),
+        (f"recorded:{EXAMPLE}#0", "has seats 1 to 2, but no seat 0"),
+        ("recorded:README.md#1", "README.md is not a usable transcript"),
         ("[red]\x1b[31m[/]\\[/x]", "[red]\\x1b[31m[/]\\[/x] does not exist"),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_zip(tmp_path: Path) -> None:
     bot = tmp_path / "bot.zip"
     with zipfile.ZipFile(bot, "w") as archive:
         archive.write(RANDOM, "main.py")
-    assert_one_sentence(play(str(bot), "house:random"), f"{bot} is a zip: unpack it and name the folder")
+    assert_one_sentence(play(str(bot), "house:random"), f"{bot} is a zip; unpack it and name the folder")
 
 
 def test_an_empty_executable(tmp_path: Path) -> None:
@@ -113,13 +113,13 @@ def test_an_empty_executable(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["play", "chess", "a", "b"], "there is no game 'chess'; there is "),
-        (["play", GAME, RANDOM], "yacht-auction is played by 2 bots, not by 1"),
-        (["play", GAME, *[RANDOM] * 3], "yacht-auction is played by 2 bots, not by 3"),
+        (["play", "chess", "a", "b"], "there is no game 'chess'; choose from "),
+        (["play", GAME, RANDOM], "yacht-auction needs 2 bots, not 1"),
+        (["play", GAME, *[RANDOM] * 3], "yacht-auction needs 2 bots, not 3"),
         (["play", GAME, RANDOM, RANDOM, "--transcripts", EXAMPLE], "cannot make the folder"),
-        (["new", "chess", "--language", "python"], "there is no game 'chess'; there is "),
+        (["new", "chess", "--language", "python"], "there is no game 'chess'; choose from "),
         (["new", GAME, "--language", "c", "--folder", EXAMPLE], f"{EXAMPLE} is not a folder"),
-        (["explain", EXAMPLE, "--seat", "3"], f"{EXAMPLE} has the seats 1 to 2, no seat 3"),
+        (["explain", EXAMPLE, "--seat", "3"], f"{EXAMPLE} has seats 1 to 2, but no seat 3"),
         (["replay", EXAMPLE, "--round", "14"], f"{EXAMPLE} has no round 14"),
     ],
 )

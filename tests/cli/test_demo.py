@@ -55,7 +55,7 @@ def test_a_slow_server_is_waited_for_and_its_last_word_is_told(
     monkeypatch.setattr(Unready, "answers_at", 30)
     demo.wait_until_ready("http://nowhere", server, settings(tmp_path))
     told = capsys.readouterr().err.splitlines()
-    assert told[0] == "    The server is not ready after 20 s; its last word: migrating the database [0017]"
+    assert told[0] == "    The server is not ready after 20 s; its last log line: migrating the database [0017]"
     assert 10 < len(told) < 20
 
 

@@ -50,7 +50,7 @@ def test_every_verb_has_json_or_a_reason() -> None:
     found = dict(verbs(app))
     assert len(found) > 50
     assert {verb for verb, has_json in found.items() if not has_json} == set(EXCEPTIONS)
-    _, _, after = PAGE.partition("Without `--json` are ")
+    _, _, after = PAGE.partition("These have no `--json`: ")
     stated, _, _ = after.partition("\n\n")
     assert set(re.findall(r"`([a-z]+)`", stated)) - {"download"} | {"export"} == set(EXCEPTIONS)
 

@@ -52,7 +52,7 @@ def told(*words: str) -> str:
 
 
 def test_from_nothing_to_known_and_out_again(server: str, settings: Path) -> None:
-    assert_one_sentence(login("ada", server), "No such name and password.", 1)
+    assert_one_sentence(login("ada", server), "Wrong name or password.", 1)
     assert not settings.exists()
     assert "You are ada" in login("ada", server, "--sign-up").stdout
     assert stat.S_IMODE(settings.stat().st_mode) == 0o600
@@ -69,7 +69,7 @@ def test_from_nothing_to_known_and_out_again(server: str, settings: Path) -> Non
 def test_an_invitation_code_opens_the_door(site: Site, server: str) -> None:
     with site.world.db.transaction() as session:
         set_newcomer_rule(session, site.world.boss, NewcomerRule.CODE, "tea")
-    assert_one_sentence(login("ada", server, "--sign-up"), "needs an invitation code", 1)
+    assert_one_sentence(login("ada", server, "--sign-up"), "need a valid invitation code", 1)
     assert "You are ada" in login("ada", server, "--sign-up", "--code", "tea").stdout
 
 
@@ -102,7 +102,7 @@ def test_a_token_made_elsewhere_is_remembered_and_not_revoked(site: Site, server
 def test_a_token_is_sent_to_its_own_server_only(site: Site, server: str) -> None:
     login("ada", server, "--sign-up")
     with served(site.app) as other:
-        assert_one_sentence(invoke("whoami", "--server", other), "needs an access token", 1)
+        assert_one_sentence(invoke("whoami", "--server", other), "requires an access token", 1)
     assert "ada" in told("whoami", "--server", server + "/")
 
 
@@ -117,9 +117,9 @@ def test_logging_out_without_the_server_forgets_and_says_so(settings: Path, site
 
 def test_what_cannot_be_asked_for_is_a_wrong_call(server: str) -> None:
     assert_one_sentence(invoke("login", "ada", "--server", server), "no terminal to ask")
-    assert_one_sentence(invoke("login", "--password-stdin", "--server", server), "the name must be given")
-    assert_one_sentence(invoke("whoami", "--server", "league.example"), "no address like")
-    assert_one_sentence(invoke("whoami", "--server", server, "--token", "dh_\nx"), "characters that no token has")
+    assert_one_sentence(invoke("login", "--password-stdin", "--server", server), "--password-stdin needs a name")
+    assert_one_sentence(invoke("whoami", "--server", "league.example"), "not an address")
+    assert_one_sentence(invoke("whoami", "--server", server, "--token", "dh_\nx"), "invalid characters")
 
 
 def test_a_damaged_file_is_named(server: str, settings: Path) -> None:
@@ -137,7 +137,7 @@ def test_in_ci_the_environment_is_enough_and_nothing_is_written(site: Site, serv
 
 @pytest.mark.parametrize("server", ["http://league.example", "http://192.0.2.7:8080", "http://127.0.0.1.example"])
 def test_no_password_or_token_goes_out_in_clear_unasked(server: str, settings: Path) -> None:
-    told_of = f"would go to {server} in clear"
+    told_of = f"would be sent to {server} unencrypted"
     assert_one_sentence(login("ada", server), f"your password {told_of}", 2)
     assert_one_sentence(invoke("login", "--server", server, "--token", "dh_x"), f"your token {told_of}", 2)
     assert not settings.exists()

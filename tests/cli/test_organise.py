@@ -48,16 +48,16 @@ def test_results_and_entries_are_ruled_on(desk: Desk) -> None:
     match, (bot, _), season = desk.played.ids[0], desk.played.bots, desk.played.season
     why = ("--reason", "the host was overloaded")
     assert "done, counts" in desk.says("ada", "matches", match)
-    assert "does not count any more" in desk.says("boss", "organise", "void", match, *why)
-    assert "was void already; nothing was changed" in desk.says("boss", "organise", "void", match, *why)
+    assert "no longer counts" in desk.says("boss", "organise", "void", match, *why)
+    assert "was already void; nothing changed" in desk.says("boss", "organise", "void", match, *why)
     told = desk.says("ada", "matches", match)
     assert "does not count (voided)" in told.splitlines()[0]
     assert "took it out of the log of results: the host was overloaded" in told
     assert "does not count: voided" in " ".join(desk.says("ada", "matches").split())
     assert "counts again" in desk.says("boss", "organise", "restore", match, *why)
-    assert "was not voided; nothing was changed" in desk.says("boss", "organise", "restore", match, *why)
-    assert "is played in its place" in desk.says("boss", "organise", "rejudge", match, *why)
-    assert f"in the place of match {match}" in desk.says("ada", "matches", max(desk.played.ids) + 1)
+    assert "was not voided; nothing changed" in desk.says("boss", "organise", "restore", match, *why)
+    assert "is played instead" in desk.says("boss", "organise", "rejudge", match, *why)
+    assert f"instead of match {match}" in desk.says("ada", "matches", max(desk.played.ids) + 1)
     assert "the last time by host-unknown" in desk.says("ada", "matches", desk.played.ids[2])
     assert "is disqualified" in desk.says("boss", "organise", "disqualify", season, bot, *why)
     for verb in ("rejoin", "enter"):
@@ -113,7 +113,7 @@ def test_the_audit_log_is_read_and_checked(desk: Desk) -> None:
     assert "boss: match-voided" in told
     assert "\u202e" not in told
     checked = invoke("audit", "--check", "--server", desk.server).stdout
-    assert "each follows from the one before" in checked
+    assert "each follows from the previous one" in checked
     head = checked.split()[-1]
     assert invoke("audit", "--check", "--head", head, "--server", desk.server).returncode == 0
     other = invoke("audit", "--check", "--head", "0" * 64, "--server", desk.server)

@@ -118,7 +118,7 @@ def test_a_demoted_account_stays_demoted_whatever_became_of_its_token(kept: Kept
     elif lost == "expired":
         kept.changes_tokens(expires_at=YESTERDAY)
     before = kept.file.read_text() if kept.file.exists() else None
-    assert "no organiser any more" in kept.starts()
+    assert "no longer an organiser" in kept.starts()
     assert (kept.file.read_text() if kept.file.exists() else None) == before
     with kept.database.reading() as session:
         assert existing_user(session, organiser_token.NAME).role is Role.AUTHOR

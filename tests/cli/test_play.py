@@ -95,11 +95,11 @@ def test_who_was_killed_after_finish_is_told_by_play_and_explain(
         assert [seat for seat in range(2) if run.summary()["bots"][seat]["killed_after_finish"]] == seats
         run.end()
         told = capsys.readouterr().err
-        assert ("In 1 match seat 2 had not ended a second after FINISH, and was killed;" in told) is bool(seats)
+        assert ("In 1 match seat 2 was still running a second after FINISH and was killed;" in told) is bool(seats)
         (path,) = tmp_path.glob("*.jsonl")
         for seat in range(2):
             explained = invoke("explain", str(path), "--seat", str(seat + 1))
-            assert ("It had not ended within a second, and was killed." in explained.stdout) is (seat in seats)
+            assert ("It was still running after a second and was killed." in explained.stdout) is (seat in seats)
             as_json = json.loads(invoke("explain", str(path), "--seat", str(seat + 1), "--json").stdout)
             assert as_json["killed_after_finish"] is (seat in seats)
 

@@ -139,7 +139,7 @@ def test_a_seasons_ranking_is_recomputed_and_is_the_same(world: World) -> None:
     done = invoke("rate", "--season", "1", "--check")
     assert (done.returncode, done.stdout.splitlines()[0]) == (
         0,
-        "Ranking 1 of season 1 is what its log of 6 games gives.",
+        "Ranking 1 of season 1 follows from its log of 6 games.",
     )
     found = json.loads(invoke("rate", "--season", "1", "--check", "--json").stdout)
     assert (found["differences"], found["games"], len(found["log_sha256"])) == ([], 6, 64)
@@ -152,7 +152,7 @@ def test_a_ranking_that_somebody_touched_is_told_with_exit_code_1(world: World) 
         )
     done = invoke("rate", "--season", "1", "--check")
     assert done.returncode == 1
-    assert "is NOT what its log of 6 games gives" in done.stdout
+    assert "does NOT follow from its log of 6 games" in done.stdout
     assert "log_sha256 is stored as" in done.stdout
 
 
@@ -178,7 +178,7 @@ def test_what_is_not_there(world: World, tmp_path: Path, monkeypatch: pytest.Mon
     assert not (tmp_path / "elsewhere").exists()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "deadheat.sqlite3").touch()
-    assert_one_sentence(invoke("rate", "--season", "1"), "the database cannot be asked: no such table")
+    assert_one_sentence(invoke("rate", "--season", "1"), "the database cannot be read: no such table")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_what_is_not_there(world: World, tmp_path: Path, monkeypatch: pytest.Mon
         (("x", "--season", "1"), "give either a file or --season"),
         (("nowhere.jsonl",), "cannot read nowhere.jsonl: No such file"),
         ((".",), "cannot read .: Is a directory"),
-        (("x", "--check"), "--check compares a season's ranking"),
+        (("x", "--check"), "--check needs --season"),
         (("x", "--prior-sd", "0"), "--prior-sd is a number above 0"),
         (("x", "--prior-sd", "nan"), "--prior-sd is a number above 0"),
         (("x", "--prior-sd", "wide"), "--prior-sd is a number above 0"),

@@ -131,7 +131,7 @@ def test_a_season_without_a_ranking_and_one_that_is_not_there(server: Served) ->
     assert_one_sentence(
         invoke("rate", "--season", "9", "--check", "--server", server.url), "There is no season 9.", code=1
     )
-    assert_one_sentence(invoke("rate", "--season", "1", "--server", server.url), "--server is for --check")
+    assert_one_sentence(invoke("rate", "--season", "1", "--server", server.url), "--server works only with --check")
 
 
 def test_everybody_can_make_the_dice_of_a_season_again(server: Served) -> None:

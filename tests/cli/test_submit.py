@@ -132,7 +132,7 @@ def test_a_broken_version_fails_with_its_reason_and_log(league: League) -> None:
 
 def test_no_wait_ends_with_the_upload_and_watch_shows_the_rest(league: League) -> None:
     done = league.submit("ada", "--no-wait")
-    assert "It is built next" in done.stdout
+    assert "It will be built next" in done.stdout
     assert league.site.queue.builds
     season = league.site.world.season(0, games_per_pair=100)
     league.submit("bob", "--season", season)
@@ -164,7 +164,9 @@ def test_wait_says_when_nobody_else_is_there(league: League) -> None:
     assert "Nobody else is there to play against yet, and a match takes 2." in done.stdout
     assert "begin by themselves once others have entered" in done.stdout
     standing = "No match of it is drawn at present."
-    assert_one_sentence(done, f"its first matches have not ended within 2 s; it goes on without us. {standing}", 3)
+    assert_one_sentence(
+        done, f"its first matches have not ended within 2 s; the server continues anyway. {standing}", 3
+    )
     done = league.submit("bob", "--season", season, "--wait", "--matches", 1)
     assert "Nobody else" not in done.stdout and done.returncode == 0
 
@@ -206,7 +208,7 @@ def test_a_ranking_names_who_has_left(league: League) -> None:
         refit(session, season)
     assert "adas v1" in shown("--season", season) and "Withdrawn" not in shown("--season", season)
     two = invoke("leaderboard", str(season), "--season", "99", "--server", league.server)
-    assert_one_sentence(two, "name one season, not two", 2)
+    assert_one_sentence(two, "give one season, not two", 2)
     league.says("ada", "withdraw", "adas", "--season", season)
     league.site.world.clock.turn(60)
     with league.site.world.db.transaction() as session:
@@ -218,7 +220,7 @@ def test_a_ranking_names_who_has_left(league: League) -> None:
 
 
 def test_one_sees_what_one_has_submitted_and_explain_knows_ones_seat(league: League) -> None:
-    assert league.says("ada", "bot", "list") == "You have no bot yet.\n"
+    assert league.says("ada", "bot", "list") == "You have no bots yet.\n"
     season = league.site.world.season(0, games_per_pair=2)
     league.submit("bob", "--season", season)
     league.submit("ada", "--season", season, "--wait", "--matches", 1)
@@ -238,7 +240,7 @@ def test_one_sees_what_one_has_submitted_and_explain_knows_ones_seat(league: Lea
     assert json.loads(league.says("bob", "explain", 1, "--json"))["seat"] == 1 - seat
     assert_one_sentence(league.run("ada", "explain", league.bot), "a file does not say which seat is yours", 2)
     nobody = invoke("explain", "1", "--server", league.server)
-    assert_one_sentence(nobody, "match 1: you are not logged in; name a seat by --seat", 2)
+    assert_one_sentence(nobody, "match 1: you are not logged in; choose a seat with --seat", 2)
 
 
 def test_a_bot_is_fetched_renamed_described_and_retired(
@@ -248,9 +250,9 @@ def test_a_bot_is_fetched_renamed_described_and_retired(
     league.submit("ada")
     assert league.says("ada", "bot", "source", "adas", 1) == "Written to adas-1.py\n"
     assert Path("adas-1.py").read_bytes() == league.bot.read_bytes()
-    assert_one_sentence(league.run("ada", "bot", "source", "adas", 1), "adas-1.py exists already", 2)
+    assert_one_sentence(league.run("ada", "bot", "source", "adas", 1), "adas-1.py already exists", 2)
     assert_one_sentence(league.run("bob", "bot", "source", 1, 1), "You have no bot number 1.", 1)
-    assert league.says("ada", "bot", "rename", "adas", "deep") == "It is called deep now.\n"
+    assert league.says("ada", "bot", "rename", "adas", "deep") == "The bot is now called deep.\n"
     assert league.says("ada", "bot", "describe", "deep", "It [b]thinks[/b].") == "deep: It [b]thinks[/b].\n"
     assert league.says("ada", "bot", "retire", "deep").startswith("deep is retired. `")
     assert "deep (retired)" in " ".join(league.says("ada", "bot", "list").split())
@@ -266,7 +268,7 @@ def test_a_ranking_is_of_ones_own_newest_season_with_results_else_of_the_newest(
         found: int = json.loads(league.says(who, "leaderboard", "--json"))["season_id"]
         return found
 
-    assert_one_sentence(league.run("ada", "leaderboard"), "the server has no season yet", 1)
+    assert_one_sentence(league.run("ada", "leaderboard"), "the server has no seasons yet", 1)
     own = world.season(1, games_per_pair=4)
     assert season_shown("ada") == own, "none has results"
     league.submit("ada", "--season", own)
@@ -314,7 +316,7 @@ def test_wait_shows_the_log_as_it_grows(league: League, monkeypatch: pytest.Monk
     assert done.returncode == 0, done.stderr
     assert seen[:4] == [[], ["built"], ["one"], ["two", "three"]]
     assert [line for line in logged(done) if "evil" not in line] == ["built", "one", "two", "three"]
-    assert done.stderr.index("is built and tried") < done.stderr.index("| built") < done.stderr.index("| three")
+    assert done.stderr.index("being built and tried") < done.stderr.index("| built") < done.stderr.index("| three")
     assert "\x1b" not in done.stderr, "no bars where nobody looks"
 
 
@@ -327,7 +329,7 @@ def test_logs_are_followed_to_the_end_of_the_build(league: League) -> None:
     assert done.stderr.splitlines()[-1] == "Version 1 is ready"
     assert league.says("ada", "logs", "adas", "--follow").startswith("built "), "of a build that is over, all at once"
     assert json.loads(league.says("ada", "logs", "adas", "--follow", "--json"))["log"] == f"built {HOSTILE}\n"
-    assert_one_sentence(league.run("ada", "logs", "--match", 1, "--follow"), "is for the log of a build")
+    assert_one_sentence(league.run("ada", "logs", "--match", 1, "--follow"), "works only with build logs")
 
 
 @pytest.mark.parametrize(
@@ -415,11 +417,11 @@ def test_patience_with_a_build_ends_with_code_3(league: League, monkeypatch: pyt
 
 
 def test_wrong_calls_are_refused_before_anything_is_sent(league: League) -> None:
-    assert_one_sentence(league.submit("ada", "--wait"), "say which by --season")
-    assert_one_sentence(league.submit("ada", "--no-wait", "--season", 1), "leave --no-wait out")
+    assert_one_sentence(league.submit("ada", "--wait"), "choose one with --season")
+    assert_one_sentence(league.submit("ada", "--no-wait", "--season", 1), "remove --no-wait")
     missing = league.run("ada", "submit", "nothing.py", "--game", GAME, "--name", "x")
     assert_one_sentence(missing, "nothing.py does not exist")
-    assert_one_sentence(league.run("ada", "logs"), "name a bot, or a match")
+    assert_one_sentence(league.run("ada", "logs"), "name a bot, or choose a match")
     assert_one_sentence(league.run("ada", "download"), "name matches, or choose them")
     assert league.site.queue.builds == []
 

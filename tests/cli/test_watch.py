@@ -78,8 +78,8 @@ def test_a_match_is_compared_with_what_the_league_says(monkeypatch: pytest.Monke
     assert (done.returncode, done.stderr) == (0, "")
     assert "match 7: verified, 26 exchanges of yacht-auction." in shown
     assert "seat 1 ada/bot0 v1: won, 282824 points" in shown
-    assert "players, places, points and faults are what the league says of match 7." in shown
-    assert "the host's word: that the bots gave these replies, and the times and CPU times" in shown
+    assert "players, places, points and faults agree with the league's record of match 7." in shown
+    assert "that the bots gave these replies, and the times and CPU times" in shown
     assert json.loads(invoke("verify", "7", "--json").stdout)["match"] == 7
     assert invoke("replay", "7").returncode == 0
     assert list(tmp_path.iterdir()) == []  # nothing is left behind
@@ -101,8 +101,8 @@ def test_a_league_that_serves_another_match_is_told_of(monkeypatch: pytest.Monke
 def test_a_match_whose_season_is_over_has_its_dice_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = labelled(run_match(YachtAuction(), 2, season_seed(SECRET, 3), MemoryTransport([Legal(1), Legal(2)])))
     for deal, secret, code, sentence in (
-        (3, None, 0, "Whether its dice follow from the secret of its season is told with the final standings."),
-        (3, SECRET.hex(), 0, "Its dice follow from the secret of its season, number 3."),
+        (3, None, 0, "can be checked once the final standings are published."),
+        (3, SECRET.hex(), 0, "Its dice follow from its season's secret as deal 3."),
         (4, SECRET.hex(), 1, "the match has not the dice that follow from the season's secret for number 4"),
         (3, "00", 1, "The season's secret is not the one that it was committed to"),
         (None, None, 1, "the match has a seed that was drawn by itself, and its season has a secret"),
@@ -152,7 +152,7 @@ def test_verify_tells_what_the_host_took_and_what_counted_late(busy: Path) -> No
 def test_verify_tells_which_attempt_it_was(tmp_path: Path) -> None:
     file = tmp_path / "third.jsonl"
     file.write_bytes(encode(third_attempt()))
-    assert "It was played at attempt 3, with that attempt's dice." in invoke("verify", str(file)).stdout
+    assert "It is attempt 3, with that attempt's dice." in invoke("verify", str(file)).stdout
     assert json.loads(invoke("verify", str(file), "--json").stdout)["attempt"] == 3
 
 
@@ -244,7 +244,7 @@ def test_a_game_that_is_not_known_is_shown_line_by_line(tmp_path: Path) -> None:
         encode(type(other)("chess", 1, 2, other.seed, other.exchanges, other.result, {"players": [1, "[x]"]}))
     )
     done = invoke("replay", str(file))
-    assert "'chess' is a game not known here" in done.stderr
+    assert "the game 'chess' is not known here" in done.stderr
     assert "1 << ROLL 32146 62656" in done.stdout
     assert "seat 2  [x]" in done.stdout
     done = invoke("explain", str(file), "--seat", "2")

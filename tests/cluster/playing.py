@@ -41,7 +41,7 @@ LEAVES = 0.3
 
 PATH = re.compile(r"/play/\d+")
 COMPLAINT = re.compile(r'role="alert">([^<]*)')
-GO_ON = re.compile(r'href="(/play/\d+)">go on with your match')
+GO_ON = re.compile(r'href="(/play/\d+)">continue it')
 
 Told = TypeVar("Told")
 

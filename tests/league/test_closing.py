@@ -135,7 +135,7 @@ def test_an_organiser_says_who_may_sign_up(world: World) -> None:
             signs_up("second", wrong)
     signs_up("second", "tea & scones")
     ruled(NewcomerRule.CLOSED, "tea & scones")
-    with pytest.raises(NotInvited, match="Nobody may sign up"):
+    with pytest.raises(NotInvited, match="Sign-up is closed"):
         signs_up("third", "tea & scones")
     ruled(NewcomerRule.OPEN)
     signs_up("third")

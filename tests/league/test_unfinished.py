@@ -194,7 +194,7 @@ def test_by_hand_a_close_that_cuts_something_off_must_be_meant(world: World) -> 
     world.tick()
     said = (
         "Season 1 has 1 open appeal, 2 matches still to be played and finals that are not over. "
-        "`force` closes it all the same."
+        "Use `force` to close it anyway."
     )
     with pytest.raises(errors.Unsettled) as refused, world.db.transaction() as session:
         set_season_state(session, world.boss, season_id, SeasonState.CLOSED)

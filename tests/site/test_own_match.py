@@ -52,7 +52,7 @@ def test_a_fault_leads_to_its_move(visit: Open, league: League, name: str) -> No
 
 def test_a_loss_without_a_fault_leads_to_the_last_move(visit: Open, league: League) -> None:
     page = opened(visit, league, "liars-dice")
-    page.get_by_role("link", name="the end of the replay").click()
+    page.get_by_role("link", name="The end of the replay").click()
     expect(page.locator("#replay .words")).to_have_text("expert wins.")
 
 

@@ -116,7 +116,7 @@ def seated(page: Page, bot_id: int, copies: int = 1) -> Page:
     page.goto(f"/bots/{bot_id}")
     page.get_by_role("link", name="play against it").click()
     if copies > 1:
-        page.get_by_label("Against how many copies").select_option(label=f"{copies} copies, seat 1")
+        page.get_by_label("Number of copies").select_option(label=f"{copies} copies, seat 1")
     page.get_by_role("button", name="Take a seat").click()
     page.wait_for_url(re.compile(r"/play/\d+$"))
     return page
@@ -214,14 +214,14 @@ def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, leag
         if page.locator("details.record").count():
             break
         if not tried:
-            page.get_by_label("At least so many dice").fill("")
+            page.get_by_label("At least this many dice").fill("")
             page.get_by_role("button", name="Bid").click()
             expect(page.get_by_role("alert")).to_contain_text(
-                "“At least so many dice” takes a whole number from 1 to 30"
+                "“At least this many dice” must be a whole number from 1 to 30"
             )
             tried = True
             assert every_field_has_a_name(page)
-            page.get_by_label("At least so many dice").fill("1")  # what was typed stays, and a person may open
+            page.get_by_label("At least this many dice").fill("1")  # what was typed stays, and a person may open
         lies(page)
     expect(page.locator("#told")).to_contain_text(re.compile(r"won|lost"))
     expect(page.locator(".moves tbody tr").last).to_contain_text("wins")
@@ -246,7 +246,7 @@ def test_a_refused_move_keeps_what_was_chosen_and_resigning_ends_it(
     for place in range(4):
         page.locator("form.move input[type=checkbox]").nth(place).check()
     page.get_by_role("button", name="Score").click()
-    expect(page.get_by_role("alert")).to_contain_text("5 dice are to be ticked, not 4")
+    expect(page.get_by_role("alert")).to_contain_text("tick 5 dice, not 4")
     assert page.locator("form.move input[type=checkbox]:checked").count() == 4
     page.locator("form.move input[type=checkbox]").nth(4).check()
     page.get_by_role("button", name="Score").click()

@@ -113,7 +113,7 @@ def test_keys_work_after_a_link_and_after_a_click_on_the_picture(visit: Open, le
     expect(where).to_contain_text("move 6 of")
     page.keyboard.press(" ")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    page.get_by_text("The lines as they were sent").focus()
+    page.get_by_text("Lines as sent").focus()
     page.keyboard.press(" ")
     expect(page.locator("[data-part=lines]")).to_have_attribute("open", "")
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
@@ -145,7 +145,7 @@ def test_hands_are_hidden_from_whose_eyes_one_borrows(visit: Open, league: Leagu
 
 def test_the_lines_are_shown_as_they_were_sent(visit: Open, league: League) -> None:
     page = viewer(visit(f"/matches/{league.matches['yacht-auction']}#move-1"))
-    page.get_by_text("The lines as they were sent").click()
+    page.get_by_text("Lines as sent").click()
     expect(page.locator("[data-part=lines] pre")).to_contain_text("<< ROLL 21141 32433")
     expect(page.locator("[data-part=lines] pre")).to_contain_text(">> BID B 1")
 
@@ -155,7 +155,7 @@ def test_own_time_stands_beside_its_limit_with_what_the_host_took(visit: Open, l
     told = "480 ms of 500 ms (the host took 150 ms more)"
     expect(page.locator("[data-part=answers] li").first).to_contain_text(told)
     assert page.locator("[data-part=answers] meter").first.get_attribute("value") == "0.96"
-    page.get_by_text("The lines as they were sent").click()
+    page.get_by_text("Lines as sent").click()
     expect(page.locator("[data-part=lines] pre")).to_contain_text("480 ms (the host took 150 ms more)")
 
 
@@ -168,8 +168,8 @@ def test_the_server_verifies_on_request(visit: Open, league: League) -> None:
 @pytest.mark.parametrize(
     ("body", "told", "style"),
     [
-        ("not ours", "It could not be re-simulated now: there is no connection", "fault"),
-        ('{"detail": "Wait."}', "It could not be re-simulated now: Wait.", "fault"),
+        ("not ours", "It could not be re-simulated: no connection", "fault"),
+        ('{"detail": "Wait."}', "It could not be re-simulated: Wait.", "fault"),
         ('{"verified": false, "problem": "other dice"}', "Not verified: other dice", "fault"),
         ('{"verified": null, "problem": "old rules"}', "It cannot be re-simulated here: old rules.", ""),
     ],

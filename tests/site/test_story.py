@@ -156,17 +156,17 @@ def makes_a_season(page: Page) -> int:
     expect(page.get_by_role("heading", level=1)).to_have_text("New season")
     assert keeps_out(page) == []
     page.get_by_label("Name").fill("Winter")
-    page.get_by_label("Matches in one go").fill("2")
-    page.get_by_label("Matches of each pair").fill("4")
+    page.get_by_label("Matches per series").fill("2")
+    page.get_by_label("Matches per pair").fill("4")
     page.get_by_label("Seats at a table").fill("7")
     page.get_by_label("Game").select_option(GAME)
-    page.get_by_role("button", name="Make the season").click()
+    page.get_by_role("button", name="Create season").click()
     seats = page.get_by_label("Seats at a table")
     expect(seats).to_be_focused()
     expect(seats).to_have_accessible_description(re.compile("is played by 2"))
     expect(page.get_by_label("Name")).to_have_value("Winter")
     seats.fill("2")
-    page.get_by_role("button", name="Make the season").click()
+    page.get_by_role("button", name="Create season").click()
     page.get_by_role("button", name="Open").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Winter open")
     assert keeps_out(page) == []
@@ -185,7 +185,7 @@ def quick_season(deployment: Deployment, game: str) -> int:
 def uploads(page: Page, bot: str) -> int:
     page.locator("#bot").get_by_label("Name").fill(bot)
     page.locator("#bot").get_by_label("Game").select_option(GAME)
-    page.get_by_role("button", name="Make the bot").click()
+    page.get_by_role("button", name="Create bot").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(bot)
     assert keeps_out(page) == []
     source = HOSTILE + (BOTS / GAME / "random" / "main.py").read_text()
@@ -233,7 +233,7 @@ def harmless(page: Page) -> None:
 def enters(page: Page, season: int) -> None:
     page.get_by_role("link", name="Enter a season").click()
     page.locator(f"#season-{season}").get_by_role("button", name="Enter").click()
-    expect(page.locator(f"#season-{season}")).to_contain_text("Version 1 plays, and follows")
+    expect(page.locator(f"#season-{season}")).to_contain_text("Version 1 plays, and newer ones take over")
 
 
 def the_board_moves(page: Page, bot: str) -> None:

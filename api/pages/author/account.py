@@ -61,10 +61,10 @@ SYSTEMS = {
 
 TOKEN_DAYS = (7, 30, 90, 365)
 SCOPES = {
-    Scope.READ: "read: look at what is yours",
-    Scope.SUBMIT: "submit: make bots, upload versions, enter seasons (for your CI)",
-    Scope.AUTHOR: "author: everything of yours",
-    Scope.FULL: "full: organising too, if you may",
+    Scope.READ: "read: view what is yours",
+    Scope.SUBMIT: "submit: create bots, upload versions, enter seasons (for your CI)",
+    Scope.AUTHOR: "author: manage everything of yours",
+    Scope.FULL: "full: also organise, if you may",
 }
 
 

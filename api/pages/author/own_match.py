@@ -150,7 +150,7 @@ def _ended(match: Match, seat: int) -> str:
     if len(ranks) < len(match.seats):
         return ""
     if all(other.fault for other in match.seats):
-        return "Nobody won: all were at fault."
+        return "Nobody won: everybody committed a fault."
     ended = place(ranks, seat)
     told = [points(other.points) for other in match.seats if other.points is not None]
     scored = f" Points by seat: {' : '.join(told)}." if len(told) == len(match.seats) else ""

@@ -460,7 +460,7 @@ def _season(shared: Services, visit: Visit, season_id: int, complaint: Complaint
 
 NEWCOMERS = [
     (NewcomerRule.OPEN.value, "everybody"),
-    (NewcomerRule.CODE.value, "who has the code"),
+    (NewcomerRule.CODE.value, "people with the code"),
     (NewcomerRule.CLOSED.value, "nobody"),
 ]
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.core import Seat
+from engine.figures import counted
 from engine.games.betris import CHIPS, MAX_BET
 from engine.games.liars_dice import FACES, QUANTITIES
 from engine.games.polyominoes import SHAPES, SIDE, SIZES
@@ -38,7 +39,7 @@ class Turn:
 SEATS: Mapping[str, str | None] = {
     "yacht-auction": None,
     "betris-large": None,
-    "liars-dice": "Seat 1 opens the bidding, then it goes round.",
+    "liars-dice": "Seat 1 opens the bidding; the others follow in order.",
 }
 """By game, how its seats differ, for whoever chooses one; None: all are asked at once, there is nothing to choose."""
 
@@ -73,7 +74,7 @@ def _put(_prompt: str, state: State, seat: Seat) -> Turn:
     def line(fields: Fields) -> str:
         ticked = [die for place, die in enumerate(hand) if f"die{place}" in fields]
         if len(ticked) != DICE:
-            raise IllegalMove(f"{DICE} dice are to be ticked, not {len(ticked)}")
+            raise IllegalMove(f"tick {DICE} dice, not {len(ticked)}")
         return f"PUT {_choice(fields, 'category', free, 'a category')} {''.join(ticked)}"
 
     return Turn("score", line, {"hand": hand, "free": free, "dice": DICE})
@@ -103,7 +104,7 @@ def _place(prompt: str, state: State, seat: Seat) -> Turn:
             return "PLACE 0"
         cells = [(row, column) for line in rows for row, column, _ in line if f"cell{row}{column}" in fields]
         if len(cells) != size:
-            raise IllegalMove(f"{_cells(size)} to be ticked, not {len(cells)}; or pass")
+            raise IllegalMove(f"tick {counted(size, 'cell')}, not {len(cells)}, or pass")
         return " ".join(["PLACE", str(len(cells)), *(f"{row} {column}" for row, column in cells)])
 
     return Turn("place", line, {"block": block, "shape": SHAPES[block].split("/"), "size": size, "rows": rows})
@@ -115,7 +116,7 @@ def _claim(prompt: str, _state: State, _seat: Seat) -> Turn:
     def line(fields: Fields) -> str:
         if "challenge" in fields:
             return '{"type":"challenge"}'
-        quantity = _whole(fields, "quantity", "At least so many dice", QUANTITIES)
+        quantity = _whole(fields, "quantity", "At least this many dice", QUANTITIES)
         bid = {"type": "bid", "quantity": quantity, "faceValue": _whole(fields, "face", "Show this face", FACES)}
         return json.dumps(bid, separators=(",", ":"))
 
@@ -139,15 +140,11 @@ FORMS: Mapping[tuple[str, str], Callable[[str, State, Seat], Turn]] = {
 """By game and command."""
 
 
-def _cells(count: int) -> str:
-    return "1 cell is" if count == 1 else f"{count} cells are"
-
-
 def _choice(fields: Fields, name: str, offered: Collection[str], what: str) -> str:
     """What was chosen. Raises IllegalMove."""
     chosen = fields.get(name, "")
     if chosen not in offered:
-        raise IllegalMove(f"{what} is to be chosen")
+        raise IllegalMove(f"choose {what}")
     return chosen
 
 
@@ -155,5 +152,5 @@ def _whole(fields: Fields, name: str, label: str, possible: range) -> int:
     """What was typed beside that label. Raises IllegalMove."""
     word = fields.get(name, "").strip()
     if not (word.isascii() and word.isdigit() and len(word) < 10 and int(word) in possible):
-        raise IllegalMove(f"“{label}” takes a whole number from {possible.start} to {possible.stop - 1}")
+        raise IllegalMove(f"“{label}” must be a whole number from {possible.start} to {possible.stop - 1}")
     return int(word)

@@ -25,7 +25,7 @@ function signedOut() {
   Object.assign(said, { id: "signed-out", className: "complaint" });
   said.setAttribute("role", "alert");
   Object.assign(way, { href: `/sign-in?next=${encodeURIComponent(location.pathname)}`, textContent: "Sign in" });
-  said.append("You are signed out in this browser, and the match goes on. ", way, " to play on.");
+  said.append("You are signed out in this browser, but the match continues. ", way, " to play on.");
   turn().prepend(said);
 }
 

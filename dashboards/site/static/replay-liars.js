@@ -50,7 +50,7 @@ function bids(state, names) {
   box.append(list);
   if (state.reveal) {
     const met = state.reveal.count >= state.reveal.quantity;
-    box.append(make("p", met ? "met" : "fault", `${names[state.reveal.seat]} calls it a lie: there are ${state.reveal.count}. ${met ? "The bid is met." : "It was one."}`));
+    box.append(make("p", met ? "met" : "fault", `${names[state.reveal.seat]} challenges: there are ${state.reveal.count}. ${met ? "The bid was right." : "The bid was a lie."}`));
   }
   return box;
 }

@@ -16,10 +16,10 @@ verify?.addEventListener("click", async (event) => {
   told.className = "";
   told.textContent = "…";
   const found = await asked(verify.href);
-  if (found.verified === true) told.textContent = `Verified: all ${found.exchanges} exchanges and the result follow from rules, dice and answers.`;
+  if (found.verified === true) told.textContent = `Verified: all ${found.exchanges} exchanges and the result follow from the rules, dice and answers.`;
   else if (found.verified === false) told.textContent = `Not verified: ${plain(found.problem ?? "")}`;
   else if (found.verified === null) told.textContent = `It cannot be re-simulated here: ${plain(found.problem ?? "")}.`;
-  else told.textContent = `It could not be re-simulated now: ${found.detail ? plain(found.detail) : "there is no connection, or no answer. Try again in a while."}`;
+  else told.textContent = `It could not be re-simulated: ${found.detail ? plain(found.detail) : "no connection or no answer. Try again later."}`;
   told.className = found.verified === null ? "" : found.verified ? "met" : "fault";
 });
 

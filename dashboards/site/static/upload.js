@@ -35,7 +35,7 @@ function send(file) {
     if (request.status === 202) location.assign(form.dataset.then + answer.number);
     else complain(answer.detail ?? `The server answered ${request.status}.`);
   });
-  request.addEventListener("error", () => complain("The connection broke off. Is the file too large, or the server away?"));
+  request.addEventListener("error", () => complain("The connection was lost. The file may be too large, or the server unavailable."));
   request.open("POST", form.dataset.upload);
   request.setRequestHeader("X-CSRF-Token", token);
   const body = new FormData();
@@ -57,7 +57,7 @@ for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop
 drop.addEventListener("drop", (event) => {
   event.preventDefault();
   if (button.disabled) return; // one is on its way
-  if (event.dataTransfer.files.length !== 1) return complain("One file, please; zip several.");
+  if (event.dataTransfer.files.length !== 1) return complain("Please choose one file; zip several files first.");
   input.files = event.dataTransfer.files;
   send(input.files[0]);
 });
