@@ -178,7 +178,7 @@ class Client:
         self.call("DELETE", f"/v1/seasons/{season_id}/invitations/{author}")
 
     def leaderboard(self, season_id: int) -> Leaderboard:
-        """The newest ranking."""
+        """The newest ranking of a season."""
         return self._ask(Leaderboard, "GET", f"/v1/seasons/{season_id}/leaderboard")
 
     def enter(self, season_id: int, bot_id: int, body: Body | None = None) -> Entry:
@@ -303,7 +303,7 @@ class Client:
         return self._ask(Team, "POST", f"/v1/teams/{team_id}/invitations", json={"name": name})
 
     def join_team(self, team_id: int) -> Team:
-        """Accept an invitation."""
+        """Accept an invitation to a team."""
         return self._ask(Team, "POST", f"/v1/teams/{team_id}/join")
 
     def leave_team(self, team_id: int, name: str) -> Team:
