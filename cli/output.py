@@ -27,7 +27,7 @@ from league.records import Record
 Row = TypeVar("Row")
 Answer = Record | ServerAnswer | Mapping[str, Any]
 Lines = RenderableType | Iterable[RenderableType]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON: one object, or one a line.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line.")]
 
 
 @dataclass(frozen=True, slots=True)

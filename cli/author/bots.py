@@ -33,19 +33,19 @@ BOTS: Columns[BotAnswer] = (
 @group.command(name="list")
 @asks
 def list_bots(client: Client) -> Output:
-    """List your bots, and those of your teams."""
-    return tabled(client.bots(), BOTS, "You have no bot yet.")
+    """List your bots and those of your teams."""
+    return tabled(client.bots(), BOTS, "You have no bots yet.")
 
 
 @group.command()
 @asks
 def versions(client: Client, bot: Bot) -> Output:
-    """List the newest hundred versions of a bot, and what became of each."""
+    """List a bot's newest hundred versions and their states."""
 
     def line(version: Version) -> str:
         return f"{state_line(version)} ({version.filename}, {counted(version.size_bytes, 'byte')}, {version.language})"
 
-    return listed(client.versions(find_bot(client, bot)), line, "It has no version yet.")
+    return listed(client.versions(find_bot(client, bot)), line, "It has no versions yet.")
 
 
 @group.command()
@@ -58,11 +58,11 @@ def source(
         Path | None, typer.Option("--output", "-o", help="Output file; default: BOT-VERSION and the original ending.")
     ] = None,
 ) -> Output:
-    """Fetch what was uploaded as a version, byte for byte. Only a file named by --output is overwritten."""
+    """Fetch a version's upload, byte for byte. Only a file named with --output is overwritten."""
     bot_id = find_bot(client, bot)
     path = output or Path(f"{bot}-{version}{Path(client.version(bot_id, version).filename).suffix}")
     if output is None and path.exists():
-        fail(f"{path} exists already; name a file by --output", USAGE)
+        fail(f"{path} already exists; choose a file with --output", USAGE)
     return _written(path, client.source(bot_id, version))
 
 
@@ -71,9 +71,9 @@ def source(
 def rename(
     client: Client, bot: Bot, name: Annotated[str, typer.Argument(help="At most 32 letters, digits, - and _.")]
 ) -> Output:
-    """Give a bot another name. Rankings that are made already keep the old one."""
+    """Rename a bot. Existing rankings keep the old name."""
     found = client.change_bot(find_bot(client, bot), name=name)
-    return Output(found, f"It is called {found.name} now.")
+    return Output(found, f"The bot is now called {found.name}.")
 
 
 @group.command()
@@ -81,7 +81,7 @@ def rename(
 def describe(
     client: Client, bot: Bot, text: Annotated[str, typer.Argument(help="At most 500 characters; '' for none.")]
 ) -> Output:
-    """Say something about a bot on its page, which everyone sees."""
+    """Set the description on a bot's public page."""
     found = client.change_bot(find_bot(client, bot), description=text)
     return Output(found, f"{found.name}: {found.description or 'no description'}")
 
@@ -89,7 +89,7 @@ def describe(
 @group.command()
 @asks
 def retire(
-    client: Client, bot: Bot, undo: Annotated[bool, typer.Option("--undo", help="Bring it back instead.")] = False
+    client: Client, bot: Bot, undo: Annotated[bool, typer.Option("--undo", help="Bring it back.")] = False
 ) -> Output:
     """Withdraw a bot from its seasons and from the lists that others choose from. Its results stay.
 
@@ -98,15 +98,15 @@ def retire(
     found = client.change_bot(find_bot(client, bot), retired=not undo)
     if undo:
         rejoin = command("rejoin", bot, "--season", "NUMBER")
-        return Output(found, f"{found.name} is back; `{rejoin}` takes a withdrawal back.")
+        return Output(found, f"{found.name} is back. `{rejoin}` reverses a withdrawal.")
     return Output(found, f"{found.name} is retired. `{command('bot', 'retire', bot, '--undo')}` brings it back.")
 
 
 @asks
 def people(
-    client: Client, bot: Bot, may: Annotated[bool, typer.Option("--on/--off", help="Whether they may.")]
+    client: Client, bot: Bot, may: Annotated[bool, typer.Option("--on/--off", help="Whether people may play.")]
 ) -> Output:
-    """Let people play against your bot on the site, or do not."""
+    """Allow or forbid people to play against your bot on the site."""
     changed = client.change_bot(find_bot(client, bot), plays_people=may)
     return Output(changed, f"People {'may' if changed.plays_people else 'cannot'} play against {changed.name}.")
 
@@ -116,9 +116,11 @@ def trial(
     client: Client,
     bot: Bot,
     version: Number,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else BOT-VERSION-trial.jsonl.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Output file; default: BOT-VERSION-trial.jsonl.")
+    ] = None,
 ) -> Output:
-    """Fetch the transcript of the match by which a version qualified, or did not; `deadheat replay` shows it."""
+    """Fetch the transcript of a version's trial match; `deadheat replay` shows it."""
     path = output or Path(f"{bot}-{version}-trial.jsonl")
     return _written(path, client.trial(find_bot(client, bot), version), f": {command('replay', str(path))}")
 

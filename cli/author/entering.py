@@ -42,11 +42,11 @@ def enter(
 
 def _entered(client: Client, entry: Entry, bot: str, season: int) -> Iterator[str]:
     then = "newer versions pass the gate first" if entry.gated else "newer versions take over"
-    which = f", {then}" if entry.follows else " and no other"
+    which = f", {then}" if entry.follows else " and nothing else"
     yield f"{entry.bot} plays version {entry.version} in season {season}{which}."
     if entry.challenger:
         shows = command("gate", bot, "--season", str(season))
-        yield f"Version {entry.challenger} is at the gate: `{shows}` shows it."
+        yield f"Version {entry.challenger} is at the gate; see `{shows}`."
     elif entry.gated and entry.follows:
         for tried in client.challenges(season, entry.bot_id)[:1]:
             if tried.state == "failed" and tried.candidate > entry.version:
@@ -55,15 +55,15 @@ def _entered(client: Client, entry: Entry, bot: str, season: int) -> Iterator[st
 
 @asks
 def withdraw(client: Client, bot: Bot, season: Season) -> Output:
-    """Take your bot out of a season: no more matches are drawn for it. Those it played, or that wait, count."""
+    """Withdraw your bot from a season. It gets no new matches; those played or waiting count."""
     back = command("rejoin", bot, "--season", str(season))
-    now = f"gets no more matches in season {season}. `{back}` takes it back."
+    now = f"gets no more matches in season {season}. `{back}` reverses this."
     return _change_entry(client, "withdraw", bot, season, now)
 
 
 @asks
 def rejoin(client: Client, bot: Bot, season: Season) -> Output:
-    """Take your withdrawal back; in an open season an hour after it, unless the server says otherwise."""
+    """Reverse your withdrawal; in an open season after an hour, unless the server sets another pause."""
     return _change_entry(client, "rejoin", bot, season, f"takes part in season {season} again.")
 
 
@@ -75,9 +75,9 @@ def _change_entry(client: Client, verb: str, bot: str, season: int, now: str) ->
 
 @asks
 def gate(client: Client, bot: Bot, season: Season) -> Output:
-    """Show how new versions of a bot fare, and fared, at its promotion gate."""
+    """Show how new versions of a bot do, and did, at its promotion gate."""
     found = client.challenges(season, find_bot(client, bot, client.season(season).game))
-    return listed(found, _challenge_lines, "No version has been at its gate.")
+    return listed(found, _challenge_lines, "No version has been at the gate.")
 
 
 def _challenge_lines(item: Challenge) -> Iterator[str]:
@@ -94,7 +94,7 @@ def appeal(
     match: Annotated[int, typer.Argument(help="The match's number.", min=1)],
     text: Annotated[str, typer.Argument(help="What is wrong with it, in your words.")],
 ) -> Output:
-    """Doubt a finished match of your bot: it is re-simulated at once, and an organiser rules."""
+    """Appeal against a finished match of your bot: it is re-simulated at once, and an organiser rules."""
     made = client.appeal(match, text)
     return Output(made, _appealed(made))
 
@@ -123,7 +123,7 @@ def find_bot(client: Client, wanted: str, game: str = "") -> int:
         fail(f"you have no bot {wanted!r}{f' for {game}' if game else ''}")
     if len(found) > 1:
         several = ", ".join(f"{bot.id} ({bot.game}{', ' + bot.team if bot.team else ''})" for bot in found)
-        fail(f"you have several bots named {wanted!r}; name one by its number: {several}")
+        fail(f"you have several bots named {wanted!r}; use a number: {several}")
     return found[0].id
 
 
@@ -138,7 +138,7 @@ def find_entry(client: Client, season: int, wanted: str) -> Entry:
         fail(f"season {season} has no bot {wanted!r}; `deadheat season entries {season}` lists its bots")
     if len(found) > 1:
         several = ", ".join(f"{entry.author}/{entry.bot} ({entry.bot_id})" for entry in found)
-        fail(f"several bots named {wanted!r} are entered in season {season}: {several}")
+        fail(f"season {season} has several bots named {wanted!r}: {several}")
     return found[0]
 
 
@@ -149,4 +149,4 @@ def gate_terms(text: str) -> dict[str, Any]:
     try:
         return {"elo0": float(elo0), "elo1": float(elo1), **({"games": int(games)} if comma else {})}
     except ValueError:
-        fail(f"{text!r} is no gate like 0,100 or 0,100,200", USAGE)
+        fail(f"{text!r} is not a gate; write for example 0,100 or 0,100,200", USAGE)

@@ -56,12 +56,12 @@ def explain(
     server: Server = "",
     token: Token = "",
 ) -> Output:
-    """Say why a seat lost, or won: verdict and cure, its last lines with their times, stderr, how to play it again."""
+    """Explain why a seat lost or won: verdict, cure, last lines with times, stderr, and how to play it again."""
     number = number or own_seat(file, server, token)
     file = local_file(file, server, token)
     transcript = load(file)
     if number > transcript.seats:
-        fail(f"{file} has the seats 1 to {transcript.seats}, no seat {number}", USAGE)
+        fail(f"{file} has seats 1 to {transcript.seats}, but no seat {number}", USAGE)
     facts = explained(file, transcript, number - 1, exchanges, doubt(transcript))
     return Output(facts, _text(file, transcript, facts, exchanges))
 
@@ -79,7 +79,7 @@ DETAILS = {
 def _text(file: Path, transcript: Transcript, facts: Mapping[str, Any], exchanges: int) -> Iterator[RenderableType]:
     seat, fault = facts["seat"], facts["fault"]
     if not facts["verified"]:
-        note(f"{facts['problem']}. What follows is what the file claims.", "Not verified:", "red")
+        note(f"{facts['problem']}. The rest is only what the file claims.", "Not verified:", "red")
     yield Group(_verdict(transcript, seat))  # in a group prose is broken into lines
     if fault is not None:
         yield ""
@@ -97,16 +97,16 @@ def _text(file: Path, transcript: Transcript, facts: Mapping[str, Any], exchange
         yield Text.assemble(("\nAfter FINISH", "bold"), f"  {KILLED}")
     yield ""
     if facts["stderr"] is None:
-        yield Text.assemble(("Its stderr  ", "bold"), "none is beside the transcript")
+        yield Text.assemble(("Its stderr  ", "bold"), "no file beside the transcript")
     else:
         yield Text.assemble(("The end of its stderr  ", "bold"), visible(str(stderr_path(file, seat))))
         yield quoted(facts["stderr"])
-    yield from ("", Text("The same dice again, and the same lines of the others, as far as they fit", "bold"))
+    yield from ("", Text("Replay with the same dice and, where they fit, the same lines of the others", "bold"))
     yield facts["again"]
 
 
 def explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, reason: str | None) -> Mapping[str, Any]:
-    """What is said of a match, as JSON has it; docs/client.md has the fields. `reason`: why it is not verified."""
+    """The explanation as JSON; docs/client.md lists the fields. `reason` says why the transcript is not verified."""
     result, fault = transcript.result, transcript.result.faults.get(seat)
     prompt = transcript.last_prompt(seat) if fault is not None else None
     return {
@@ -208,7 +208,7 @@ def _slowest_lines(transcript: Transcript, seat: Seat) -> Iterator[RenderableTyp
     yield table(prompts, SLOW)
     for prompt in prompts:
         if prompt.reply.stolen_ns:
-            late = "; past its deadline, and counted" if past_deadline(prompt) else ""
+            late = "; past its deadline, but counted" if past_deadline(prompt) else ""
             yield f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}."
 
 

@@ -30,7 +30,7 @@ def leaderboard(
 ) -> None:
     """Show a season's ranking."""
     if season and named and season != named:
-        fail("name one season, not two", USAGE)
+        fail("give one season, not two", USAGE)
     with visit(server) as client:
         board = client.leaderboard(season or named or newest_with_results(client, own_name(server, token)))
         show(Output(board, _shown(client, board)), as_json)

@@ -39,12 +39,10 @@ def matches(
     ] = None,
     bot: Bot = "",
     season: Season = 0,
-    state: Annotated[
-        str, typer.Option(help="Those that are scheduled, done, held, decided or abandoned; all: of any state.")
-    ] = "done",
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many.")] = 20,
+    state: Annotated[str, typer.Option(help="State: scheduled, done, held, decided, abandoned or all.")] = "done",
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")] = 20,
 ) -> Output:
-    """List matches, the newest first; or show one with its attempts and response times."""
+    """List matches, newest first, or show one with its attempts and response times."""
     if match:
         detail = client.match(match)
         return Output(detail, _details(detail))
@@ -90,7 +88,7 @@ def _details(match: MatchDetail) -> Iterator[RenderableType]:
     if match.not_played:
         yield Text.assemble(("  It was not played.", "red"), " ", harmless(match.not_played))
     if match.repeats_id:
-        yield f"  It is played in the place of match {match.repeats_id}: same versions and seats, other dice."
+        yield f"  It is played instead of match {match.repeats_id}: same versions and seats, other dice."
     for seat in match.seats:
         why = f": {seat.fault.why}" if seat.fault and seat.fault.why else ""
         yield f"  seat {seat_number(seat.seat)}: {seat.bot} v{seat.version} by {seat.author}{why}"
@@ -112,10 +110,10 @@ def tried(attempt: AttemptView) -> str:
 @asks
 def logs(
     client: Client,
-    bot: Annotated[str, typer.Argument(help="A bot of yours, by name or number: what its build printed.")] = "",
-    version: Annotated[int, typer.Option(min=0, help="This version; 0: the newest.")] = 0,
-    match: Annotated[int, typer.Option(min=0, help="Instead: what your bots wrote to stderr in this match.")] = 0,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on until it is built, showing what is added.")] = False,
+    bot: Annotated[str, typer.Argument(help="One of your bots, by name or number: show its build log.")] = "",
+    version: Annotated[int, typer.Option(min=0, help="Version number; 0: the newest.")] = 0,
+    match: Annotated[int, typer.Option(min=0, help="Show your bots' stderr in this match instead.")] = 0,
+    follow: Annotated[bool, typer.Option("--follow", help="Follow the log until the build is over.")] = False,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     as_json: bool = False,
 ) -> Output:
@@ -123,19 +121,19 @@ def logs(
     if bool(bot) == bool(match):
         fail("name a bot, or choose a match with --match", USAGE)
     if match and follow:
-        fail("--follow is for the log of a build", USAGE)
+        fail("--follow works only with build logs", USAGE)
     if match:
-        none = "No bot of yours played in it, or the matches with its dice are not over."
+        none = "None of your bots played in it, or other matches with its dice are not over."
         return listed(client.endings(match), _ending_lines, none)
     bot_id = find_bot(client, bot)
     if not version:
         known = client.versions(bot_id)
-        version = known[0].number if known else fail(f"{bot} has no version yet")
+        version = known[0].number if known else fail(f"{bot} has no versions yet")
     if follow:
         _follow_log(client, client.version(bot_id, version), timeout, as_json)
     log = client.build_log(bot_id, version)
     for attempt in log.tries:
-        note(f"{attempt.cause}: {attempt.detail}", "our failure:")
+        note(f"{attempt.cause}: {attempt.detail}", "service failure:")
     answer = {"bot_id": bot_id, "version": version, **as_object(log)}
     return Output(answer, () if follow else log.log)
 
@@ -168,13 +166,11 @@ def _ending_lines(ending: EndingView) -> Iterator[RenderableType]:
 @asks
 def download(
     client: Client,
-    match: Annotated[
-        list[int] | None, typer.Argument(min=1, help="Matches by number; none: all that are done.")
-    ] = None,
+    match: Annotated[list[int] | None, typer.Argument(min=1, help="Match numbers; none: all finished matches.")] = None,
     folder: Annotated[Path, typer.Option("--folder", help="Where to.")] = Path(),
     bot: Bot = "",
     season: Season = 0,
-    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many, the newest.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="At most this many, newest first.")] = 1000,
     as_json: bool = False,
 ) -> Iterator[Output]:
     """Save transcripts, and what your own bots wrote to stderr in those matches.
@@ -182,15 +178,15 @@ def download(
     Each transcript is compared with the SHA-256 that the match has published. What is there already stays.
     """
     if not match and not bot and not season:
-        fail("name matches, or choose them by --bot or --season", USAGE)
+        fail("name matches, or choose them with --bot or --season", USAGE)
     make_folder(folder)
     chosen: list[Match] = [client.match(number) for number in match or ()]
     if not match:
         found = list(client.matches(season=season, bot=find_bot(client, bot), state="done", limit=limit))
         chosen = [item for item in found if not item.withheld]
         if untold := len(found) - len(chosen):
-            told = f"{counted(untold, 'match', 'matches')} left out: others are still to be played with the same dice"
-            note(f"{told}; download them later.")
+            told = f"{counted(untold, 'match', 'matches')} left out: matches with the same dice are still to be played"
+            note(f"{told}. Download them later.")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
         for item in progress.track(chosen, description="matches"):
@@ -223,7 +219,7 @@ def look(file: Path, server: str, token: str) -> Looked:
 
 
 def match_number(file: Path) -> int | None:
-    """The number of a match, if it is one; a file of that name comes first."""
+    """The match number that `file` stands for, or None; an existing file takes precedence."""
     return None if file.exists() else number_in(str(file))
 
 

@@ -31,12 +31,12 @@ class Language(StrEnum):
 @says
 def new(
     game: Annotated[str, typer.Argument(help="The game, e.g. yacht-auction.")],
-    language: Annotated[Language, typer.Option(help="What to write it in.")],
-    folder: Annotated[Path | None, typer.Option(help="Where; default: GAME-bot.")] = None,
+    language: Annotated[Language, typer.Option(help="Programming language.")],
+    folder: Annotated[Path | None, typer.Option(help="Target folder; default: GAME-bot.")] = None,
 ) -> Output:
-    """Write a starter bot that plays legally at once, and say how to go on. Nothing is ever overwritten."""
+    """Write a starter bot that plays legally, and list the next steps. Existing files are never overwritten."""
     if game not in GAMES:
-        fail(f"there is no game {game!r}; there is {', '.join(GAMES)}", USAGE)
+        fail(f"there is no game {game!r}; choose from {', '.join(GAMES)}", USAGE)
     starter = BOTS / game / STARTERS[language.value]
     if not starter.is_file():
         fail(f"there is no {language.value} starter for {game} yet", USAGE)
@@ -50,13 +50,13 @@ def new(
         with (folder / entry).open("x", encoding="utf-8") as stream:
             stream.write(starter.read_text(encoding="utf-8"))
     except FileExistsError as error:
-        fail(f"{error.filename or folder} exists already; nothing was written", USAGE)
+        fail(f"{error.filename or folder} already exists; nothing was written", USAGE)
     except OSError as error:
         cannot(f"write {error.filename or folder}", error, USAGE)
     steps = _steps(game, folder)
     answer = {"file": str(folder / entry), "next": [{"what": what, "command": line} for what, line in steps]}
     lines = (f"\n  # {what}\n  {line}" for what, line in steps)
-    return Output(answer, [f"Wrote {folder / entry}. What to do next:", *lines])
+    return Output(answer, [f"Wrote {folder / entry}. Next steps:", *lines])
 
 
 def _check(folder: Path, entry: str) -> None:
@@ -67,7 +67,7 @@ def _check(folder: Path, entry: str) -> None:
     try:
         detect(folder.name, [*names, entry], None)
     except LanguageError:
-        fail(f"{folder} already holds a bot in another language; nothing was written, choose another --folder", USAGE)
+        fail(f"{folder} already holds a bot in another language; nothing was written; choose another --folder", USAGE)
 
 
 def _steps(game: str, folder: Path) -> tuple[tuple[str, str], ...]:

@@ -25,11 +25,11 @@ AUDIT_LINES = 100
 @visits
 def audit(
     client: Client,
-    subject: Annotated[str, typer.Argument(help="Only about this, e.g. match/5.")] = "",
+    subject: Annotated[str, typer.Argument(help="Only records about this subject, e.g. match/5.")] = "",
     check: Annotated[bool, typer.Option("--check", help="Read the whole log and recompute its chain.")] = False,
-    head: Annotated[str, typer.Option(help="With --check: a record's SHA-256 that you noted; it must be there.")] = "",
+    head: Annotated[str, typer.Option(help="With --check: the SHA-256 of a record that must be in the log.")] = "",
 ) -> Output:
-    """Show who decided what and why. With --check, verify that nothing was changed since."""
+    """Show the public log of decisions and their reasons, or check that nothing was changed."""
     if check:
         return _checked(client.audit(oldest_first=True), head)
     return listed(client.audit(subject, limit=AUDIT_LINES), _audit_line, "No record.")
@@ -44,24 +44,24 @@ def _checked(records: Iterator[AuditRecord], head: str) -> Output:
     previous, count, seen = GENESIS, 0, not head
     for record in records:
         if record.prev_sha256 != previous or record.sha256 != record_sha256(record):
-            fail(f"record {record.id} does not follow from the one before: the log was changed")
+            fail(f"record {record.id} does not follow from the previous one: the log was changed")
         previous = record.sha256
         seen = seen or previous == head
         count += 1
     if not seen:
         fail(f"no record has the SHA-256 {head}: the log was replaced")
-    sentence = f"{count} records, each follows from the one before. The last one's SHA-256: {previous}"
+    sentence = f"{count} records; each follows from the previous one. SHA-256 of the last: {previous}"
     return Output({"records": count, "sha256": previous}, sentence)
 
 
 def export(
     season: Annotated[int, typer.Argument(help="The season's number.", min=1)],
     table: Annotated[Exported, typer.Argument(help="The table.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; else to the terminal.")] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="As CSV rather than JSON Lines.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file; default: the terminal.")] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of JSON Lines.")] = False,
     server: Server = "",
 ) -> None:
-    """Export a season's public data, one table at a time, as JSON Lines or CSV (docs/export.md)."""
+    """Export everything public about a season, table by table, as JSON Lines or CSV (docs/export.md)."""
     with visit(server) as client:
         pieces = client.export(season, table.value, "csv" if as_csv else "jsonl")
         content = chain((next(pieces, b""),), pieces)  # a refusal comes before the file is made

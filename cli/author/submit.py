@@ -42,7 +42,7 @@ MAX_READ_BYTES = 256 * 1024 * 1024
 @asks
 def submit(
     client: Client,
-    bot: Annotated[Path, typer.Argument(help="A source file, a zip, or a folder (it is zipped).")],
+    bot: Annotated[Path, typer.Argument(help="A source file, a zip, or a folder (which is zipped).")],
     game: Annotated[str, typer.Option(help="The game it plays.")],
     name: Annotated[
         str, typer.Option(help="The bot's name, at most 32 letters, digits, - and _; a new name creates a new bot.")

@@ -13,7 +13,7 @@ from cli.server.api_client import Client
 from cli.server.client import asks
 from league.records.people import Team
 
-TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="A team of yours, by name or number.")]
+TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams, by name or number.")]
 Who = Annotated[str, typer.Argument(metavar="NAME", help="An author's name.")]
 
 group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
@@ -22,7 +22,7 @@ group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
 @group.command()
 @asks
 def create(client: Client, name: Annotated[str, typer.Argument(metavar="NAME", help="The team's name.")]) -> Output:
-    """Make a team with yourself as captain."""
+    """Create a team with yourself as captain."""
     return _shown(client.create_team(name))
 
 
@@ -30,13 +30,13 @@ def create(client: Client, name: Annotated[str, typer.Argument(metavar="NAME", h
 @asks
 def list_teams(client: Client) -> Output:
     """List the teams that you are in or invited to."""
-    return listed(client.teams(), _line, "You are in no team.")
+    return listed(client.teams(), _line, "You are not in a team.")
 
 
 @group.command()
 @asks
 def invite(client: Client, team: TeamName, name: Who) -> Output:
-    """Ask an author to join; captains only."""
+    """Invite an author to your team; captains only."""
     return _shown(client.invite_to_team(find_team(client, team), name))
 
 
@@ -50,14 +50,14 @@ def join(client: Client, team: TeamName) -> Output:
 @group.command()
 @asks
 def leave(client: Client, team: TeamName, name: Who) -> Output:
-    """Leave a team (NAME: yourself), decline an invitation, or as captain remove somebody. Its bots stay with it."""
+    """Leave a team, decline an invitation, or remove a member (captains only). The team keeps its bots."""
     return _shown(client.leave_team(find_team(client, team), name))
 
 
 @group.command()
 @asks
 def hand_over(client: Client, team: TeamName, name: Who) -> Output:
-    """Make another member captain."""
+    """Make another member captain of your team."""
     return _shown(client.hand_over_team(find_team(client, team), name))
 
 
@@ -66,9 +66,9 @@ def hand_over(client: Client, team: TeamName, name: Who) -> Output:
 def give(
     client: Client,
     bot: Bot,
-    team: Annotated[str, typer.Argument(metavar="TEAM", help="A team of yours; `none`: back to who made the bot.")],
+    team: Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams; `none`: back to the bot's creator.")],
 ) -> Output:
-    """Give a bot to a team: every member may then upload versions and read its logs. Not while it plays a season."""
+    """Give a bot to a team, whose members may then upload versions and read logs. Not during a season."""
     team_id = None if team.lower() == "none" else find_team(client, team)
     found = client.change_bot(find_bot(client, bot), team_id=team_id)
     return Output(found, f"{found.name} belongs to {found.team or found.author}.")

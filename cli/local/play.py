@@ -70,10 +70,10 @@ def play(
     ] = None,
     as_json: bool = False,
 ) -> tuple[()]:
-    """Play bots against each other: the first sits on seat 1, and so on."""
-    rules = GAMES.get(game) or fail(f"there is no game {game!r}; there is {', '.join(GAMES)}", USAGE)
+    """Play bots against each other; the first takes seat 1."""
+    rules = GAMES.get(game) or fail(f"there is no game {game!r}; choose from {', '.join(GAMES)}", USAGE)
     if len(bots) not in rules.seats:
-        fail(f"{game} is played by {_seats(rules)} bots, not by {len(bots)}", USAGE)
+        fail(f"{game} needs {_seats(rules)} bots, not {len(bots)}", USAGE)
     if transcripts is not None:
         make_folder(transcripts)
     with tempfile.TemporaryDirectory(prefix="deadheat-play-") as work:
@@ -150,7 +150,7 @@ class Run:
             except TransportError as error:
                 if error.cause in HOPELESS:
                     raise
-                note(f"match {number}: {error.cause}: {error.detail}; again with the next seed of its list", "void:")
+                note(f"match {number}: {error.cause}: {error.detail}; trying again with the next seed", "void:")
         return None, MATCH_ATTEMPTS
 
     def _count(self, number: int, seed: bytes, played: Played | None, voids: int) -> None:
@@ -203,7 +203,7 @@ class Run:
             fail(self.no_start)
         for seat, count in sorted(self.killed.items()) if not self.as_json else ():
             if count:
-                who = f"seat {seat_number(seat)} had not ended a second after FINISH, and was killed"
+                who = f"seat {seat_number(seat)} was still running a second after FINISH and was killed"
                 note(f"{who}; results stand.", f"In {counted(count, 'match', 'matches')}")
         if self.telling is not None and not self.as_json:
             path, seat = self.telling

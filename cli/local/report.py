@@ -48,13 +48,13 @@ def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: 
     """Print the whole report of a run."""
     parts = [counted(score.played, "match", "matches"), f"{score.draws} drawn"]
     if score.unrated:
-        parts.append(f"{score.unrated} without a winner (all at fault)")
+        parts.append(f"{score.unrated} without a winner (all committed faults)")
     parts.append(counted(score.void_attempts, "void attempt", "void attempts"))
     console.print(Text(f"{game}: {', '.join(parts)}", style="bold"))
     if score.abandoned:
         console.print(
             f"[red]{counted(score.abandoned, 'match was', 'matches were')} given up:[/] "
-            f"each of {MATCH_ATTEMPTS} attempts was void, by this machine's doing."
+            f"each of {MATCH_ATTEMPTS} attempts was void because of this machine."
         )
     console.print(_scores(bots, score))
     if score.seats > 2:

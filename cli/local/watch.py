@@ -47,7 +47,7 @@ def replay(
     reason = doubt(transcript)
     view = VIEWS.get(transcript.game) if reason is None else None
     if reason is not None:
-        note(f"{reason}. What follows is what the file claims.", "Not verified:", "red")
+        note(f"{reason}. The rest is only what the file claims.", "Not verified:", "red")
     names = players(transcript)
     if round_number is None:
         say(Text(f"{transcript.game}, seed {transcript.seed.hex()}", "bold"))
@@ -62,7 +62,7 @@ def replay(
     if not shown:
         fail(f"{looked.name} has no round {round_number}", USAGE)
     if (taken := Taken.of(transcript.prompts())).replies:
-        say(f"{taken.sentence} Response times are the bots' own; behind a plus is what the host took.")
+        say(f"{taken.sentence} Response times are the bots' own time; a plus adds what the host took.")
 
 
 @says
@@ -107,12 +107,14 @@ def _verified(looked: Looked) -> Iterator[str]:
     yield f"{looked.name}: verified, {counted(len(transcript.exchanges), 'exchange')} of {transcript.game}."
     yield from (f"  {_ending(transcript, seat)}" for seat in range(transcript.seats))
     if transcript.attempt > 1:
-        yield f"It was played at attempt {transcript.attempt}, with that attempt's dice."
+        yield f"It is attempt {transcript.attempt}, with that attempt's dice."
     if taken.replies:
         yield taken.sentence
-    yield f"Checked: every line, every event and the result follow from rules, dice and replies. {_compared(looked)}"
     yield (
-        "Not checked, and the host's word: that the bots gave these replies, and the times and CPU times beside them. "
+        f"Checked: every line, every event and the result follow from the rules, dice and replies. {_compared(looked)}"
+    )
+    yield (
+        "Not checked: that the bots gave these replies, and the times and CPU times. You have only the host's word. "
         "What a bot wrote to stderr is no part of a transcript."
     )
 

@@ -28,7 +28,7 @@ Folder = Annotated[Path, typer.Argument(help="The folder of back-ups.", file_oka
 
 @says
 def backup(
-    folder: Folder, keep: Annotated[int, typer.Option(min=0, help="Remove all but so many; 0: keep all.")] = 0
+    folder: Folder, keep: Annotated[int, typer.Option(min=0, help="Keep only this many back-ups; 0: keep all.")] = 0
 ) -> Iterator[Output]:
     """Back the whole league up while it runs. A second back-up into the same folder copies only what is new."""
     from league.storage import backup as backups
@@ -39,9 +39,9 @@ def backup(
     gone = [f"{counted(pruned.removed, 'older back-up')} removed."] if pruned.removed else []
     yield Output({**_facts(made), "removed": pruned.removed}, [_line(made), *gone])
     if pruned.spared:
-        note(f"{pruned.spared} stays as well: it is the newest back-up that lacks nothing.", "note:")
+        note(f"{pruned.spared} stays as well: it is the newest complete back-up.", "note:")
     for sentence in pruned.unreadable:
-        note(f"A back-up was left alone. {sentence} Look at it, and remove its folder if it is of no use.", "note:")
+        note(f"A back-up was kept. {sentence} Check it, and remove its folder if you do not need it.", "note:")
     _note_lost(made, made.lost)
     if made.lost:
         fail(f"{counted(len(made.lost), 'blob')} that the database names could not be backed up; all else is")
@@ -56,7 +56,7 @@ def restore(
         bool, typer.Option("--allow-missing", help="Continue without blobs that are missing or damaged in the back-up.")
     ] = False,
 ) -> Output:
-    """Make this deployment what a back-up was. Stop everything first."""
+    """Replace this deployment's data with a back-up. Stop everything first."""
     from league.storage import restore as restoring
     from league.storage.backup import read_backup
 
@@ -84,8 +84,8 @@ def _restored(settings: Settings, chosen: Backup, checked: Checked, check: bool)
     if check:
         yield "It can be restored."
         return
-    yield "It is restored, and the audit log says so. Start everything again."
-    yield "Accounts, passwords and tokens are those of the back-up: later ones are to be made again."
+    yield "The league is restored, and the audit log records it. Start everything again."
+    yield "Accounts, passwords and tokens are those of the back-up. Anyone who got one later must do so again."
     yield _token_line(settings)
 
 
@@ -99,7 +99,7 @@ def upgrade(
     from league.storage.schema import SchemaAge, must_fit, newest_revision, revision
 
     if (folder is None) != no_backup:
-        fail("say where to back up first (--backup FOLDER), or that you have done so (--no-backup)", USAGE)
+        fail("choose a folder to back up to first (--backup FOLDER), or pass --no-backup if you have one", USAGE)
     settings = Settings()
     with _one_sentence():
         database = Database(settings)
@@ -116,7 +116,7 @@ def upgrade(
             database.close()
     after = newest_revision()
     if before == after:
-        say(f"The database has this version's schema ({after}) already.")
+        say(f"The database already has this version's schema ({after}).")
     else:
         say(f"The database is migrated from {before or 'nothing'} to {after}. Start this version everywhere.")
 
@@ -193,6 +193,6 @@ def _one_sentence() -> Iterator[None]:
     except (BadBackup, WrongSchema, OSError) as error:
         fail(str(error))
     except (BlobsAway, BaseError) as error:
-        fail(f"the blob store does not do its part: {error.why if isinstance(error, BlobsAway) else error}")
+        fail(f"the blob store failed: {error.why if isinstance(error, BlobsAway) else error}")
     except SQLAlchemyError as error:
         fail(f"the database failed: {error}")

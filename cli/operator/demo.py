@@ -131,7 +131,7 @@ def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settin
                 now = time.monotonic()
                 if now - told_at > PATIENCE_SECONDS:
                     told_at = now
-                    waited = f"    The server is not ready after {now - began_at:.0f} s; its last word:"
+                    waited = f"    The server is not ready after {now - began_at:.0f} s; its last log line:"
                     note(f"{waited} {last_word(settings)}")
             time.sleep(0.2)
 
@@ -232,8 +232,8 @@ def why_not_judged(client: Client) -> str:
         return ""
     reasons = " ".join(reason for worker in workers for reason in worker.reasons)
     return (
-        f"Matches wait: this machine is not fit to judge. {reasons} `deadheat check-host` says how to mend it; "
-        "DEADHEAT_JUDGE_UNFIT=true lets it judge all the same."
+        f"Matches wait: this machine is not fit to judge. {reasons} `deadheat check-host` says how to fix it; "
+        "DEADHEAT_JUDGE_UNFIT=true lets it judge anyway."
     )
 
 

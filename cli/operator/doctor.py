@@ -27,14 +27,14 @@ def finding_lines(verdict: str, text: str, cure: str) -> Iterator[Text]:
     """Say how something was found, and how to mend it."""
     yield Text.assemble((f"{verdict:>6}", COLOURS[verdict]), f"  {text}")
     if cure and verdict != Verdict.GOOD:
-        yield Text(f"        mend: {cure}")
+        yield Text(f"        fix:  {cure}")
 
 
 @says
 def doctor(
-    role: Annotated[Role, typer.Option(help="What this machine is to do: looks only at what that needs.")] = Role.ALL,
+    role: Annotated[Role, typer.Option(help="This machine's role; checks only what it needs.")] = Role.ALL,
 ) -> Iterator[Output]:
-    """Look at everything that a deployment needs, and say how to mend what is wrong; exit code 1 if something is."""
+    """Check everything that a deployment needs and say how to fix problems; exit code 1 if there are any."""
     try:
         settings = Settings()
     except ValidationError as error:
@@ -46,13 +46,13 @@ def doctor(
         wrong += finding.verdict is Verdict.WRONG
         yield Output(asdict(finding), finding_lines(finding.verdict, f"{finding.about}: {finding.text}", finding.cure))
     said = Text(f"{wrong} {'is' if wrong == 1 else 'are'} WRONG", "red") if wrong else "nothing is wrong"
-    yield Output((), Text.assemble(f"{count} things looked at, ", said, "."), code=1 if wrong else 0)
+    yield Output((), Text.assemble(f"{count} things checked, ", said, "."), code=1 if wrong else 0)
 
 
 @says
 def check_host(
     quick: Annotated[
-        bool, typer.Option("--quick", help="As a worker does when it starts: two seconds, not ten.")
+        bool, typer.Option("--quick", help="Take two seconds instead of ten, as workers do when they start.")
     ] = False,
 ) -> Iterator[Output]:
     """Say whether this machine is fit to judge; exit code 1 if it is not. Waits for a free slot where it plays.
@@ -89,4 +89,4 @@ def _end_fitness(context: Context, report: Report) -> None:
         with context.database.transaction() as session:
             record_check(session, context.host, found, report.reasons, RECHECK_SECONDS)
     except SQLAlchemyError:
-        note("No league was told: its database does not answer, or there is none.")
+        note("No league was notified: its database does not answer, or there is none.")

@@ -29,8 +29,8 @@ Name = Annotated[str, typer.Argument(help="The user's name.")]
 
 @group.command()
 @says
-def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="What they may do from now on.")]) -> Output:
-    """Make somebody an author, an organiser (runs seasons, rules), or an admin (sees the operator's page too)."""
+def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="The user's new role.")]) -> Output:
+    """Make a user an author, an organiser (runs seasons, rules), or an admin (also sees the operator's page)."""
     from league.service.rulings.operators import set_role
 
     with _league() as session:
@@ -41,7 +41,7 @@ def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="What they ma
 @group.command()
 @says
 def password(name: Name) -> Output:
-    """Give somebody another password, asked for here; it ends all their sessions and tokens."""
+    """Set a user's password, asked for here; this ends all the user's sessions and tokens."""
     from league.service.rulings.operators import reset_password
 
     secret: str = typer.prompt("New password", hide_input=True, confirmation_prompt=True, err=True)
@@ -49,13 +49,13 @@ def password(name: Name) -> Output:
         fail(f"A password has at least {MIN_PASSWORD} characters.")
     with _league() as session:
         person = reset_password(session, name, secret)
-        return Output({"name": person.name}, f"{person.name} has a new password; their sessions and tokens are over.")
+        return Output({"name": person.name}, f"{person.name} has a new password; their sessions and tokens have ended.")
 
 
 @group.command()
 @says
-def ban(name: Name, reason: Annotated[str, typer.Option(help="Everyone can read it in the audit log.")]) -> Output:
-    """End somebody's account at once: no token, session or password opens it, and their bots leave all seasons."""
+def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public in the audit log.")]) -> Output:
+    """Ban a user at once: no token, session or password works, and the user's bots leave all seasons."""
     from league.service.rulings.operators import ban_by_hand
 
     with _league() as session:
@@ -67,7 +67,7 @@ def ban(name: Name, reason: Annotated[str, typer.Option(help="Everyone can read 
 @group.command()
 @says
 def reopen(name: Name) -> Output:
-    """Let somebody back in whose account is closed or banned; organisers reinstate the bots."""
+    """Reopen a closed or banned account; organisers reinstate its bots."""
     from league.service.rulings.operators import reopen_by_hand
 
     with _league() as session:

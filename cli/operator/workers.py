@@ -47,9 +47,9 @@ def _text(found: Workers) -> Iterator[RenderableType]:
         yield from (f"{worker.name}: {remark}" for remark in worker.remarks)
     if found.judge_unfit:
         rest = " (DEADHEAT_JUDGE_UNFIT); each of their attempts says so."
-        yield Text.assemble(("Unfit machines judge all the same", "red"), rest)
+        yield Text.assemble(("Unfit machines judge anyway", "red"), rest)
     elif not any(worker.judges for worker in found.items):
-        rest = " `deadheat check-host` on it says how to mend that."
+        rest = " Run `deadheat check-host` there to see how to fix it."
         yield Text.assemble(("No machine is fit to judge: matches wait.", "red"), rest)
 
 

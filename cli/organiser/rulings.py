@@ -25,7 +25,7 @@ from league.words import Remedy
 Match = Annotated[int, typer.Argument(help="The match's number.", min=1)]
 Season = Annotated[int, typer.Argument(help="The season's number.", min=1)]
 Bot = Annotated[str, typer.Argument(metavar="BOT", help="The bot, by name (NAME, AUTHOR/NAME) or number.")]
-Why = Annotated[str, typer.Option("--reason", help="The reason; everyone can read it in the audit log.")]
+Why = Annotated[str, typer.Option("--reason", help="The reason, public in the audit log.")]
 
 REPLAYS: Mapping[bool | None, str | tuple[str, str]] = {
     True: "it replays",
@@ -39,11 +39,11 @@ group = typer.Typer(no_args_is_help=True, help="Rule on results, entries and app
 @group.command()
 @asks
 def void(client: Client, match: Match, reason: Why) -> Output:
-    """Take a finished match out of the log of results; the ranking follows."""
+    """Take a finished match out of the log of results and update the ranking."""
     made = client.rule_on_match(match, "void", reason)
     if made.changed:
-        return Output(made, f"Match {match} does not count any more. `restore` takes it back.")
-    return Output(made, f"Match {match} was void already; nothing was changed. `deadheat matches {match}` says why.")
+        return Output(made, f"Match {match} no longer counts. `restore` reverses this.")
+    return Output(made, f"Match {match} was already void; nothing changed. `deadheat matches {match}` says why.")
 
 
 @group.command()
@@ -51,21 +51,21 @@ def void(client: Client, match: Match, reason: Why) -> Output:
 def restore(client: Client, match: Match, reason: Why) -> Output:
     """Let a voided match count again."""
     made = client.rule_on_match(match, "restore", reason)
-    return Output(made, f"Match {match} {'counts again' if made.changed else 'was not voided; nothing was changed'}.")
+    return Output(made, f"Match {match} {'counts again' if made.changed else 'was not voided; nothing changed'}.")
 
 
 @group.command()
 @asks
 def rejudge(client: Client, match: Match, reason: Why) -> Output:
-    """Play a match again: same versions and seats, other dice. One that was played is then void."""
+    """Replay a match with the same versions and seats and other dice: void a played one, or retry a held one."""
     made = client.rejudge(match, reason)
-    return Output(made, f"Match {match} does not count; match {made.match_id} is played in its place.")
+    return Output(made, f"Match {match} does not count; match {made.match_id} is played instead.")
 
 
 @group.command()
 @asks
 def held(client: Client) -> Output:
-    """List the matches that failed so often by our doing that you decide: `rejudge`, `decide` or `leave`."""
+    """List held matches, which you must decide: `rejudge`, `decide` or `leave`."""
 
     def lines(match: MatchDetail) -> Iterator[RenderableType]:
         yield Text.assemble((f"Match {match.id}", "bold"), f" of season {match.season_id}: ", harmless(result(match)))
@@ -80,11 +80,11 @@ def decide(
     client: Client,
     match: Match,
     reason: Why,
-    seat: Annotated[int, typer.Option(help="The seat that loses, as the match's page counts seats.", min=1)],
+    seat: Annotated[int, typer.Option(help="The seat that loses, counted from 1.", min=1)],
 ) -> Output:
-    """Let a seat lose a held match, as by a forfeit."""
+    """Decide that a seat loses a held match, as by a forfeit."""
     client.decide(match, seat - 1, reason)
-    return Output({"match_id": match, "seat": seat - 1}, f"Match {match} is lost by seat {seat}.")
+    return Output({"match_id": match, "seat": seat - 1}, f"Seat {seat} loses match {match}.")
 
 
 @group.command()
@@ -92,7 +92,7 @@ def decide(
 def leave(client: Client, match: Match, reason: Why) -> Output:
     """Leave a held match unplayed; it counts for nobody."""
     client.leave(match, reason)
-    return Output({"match_id": match}, f"Match {match} is not played.")
+    return Output({"match_id": match}, f"Match {match} stays unplayed.")
 
 
 def _rule_on_entry(client: Client, verb: str, season: int, bot: str, reason: str, now: str) -> Output:
@@ -105,23 +105,23 @@ def _rule_on_entry(client: Client, verb: str, season: int, bot: str, reason: str
 @group.command()
 @asks
 def disqualify(client: Client, season: Season, bot: Bot, reason: Why) -> Output:
-    """Give a bot no new matches in a season, and count none of those that it played."""
-    now = f"is disqualified in season {season}. `reinstate` takes it back."
+    """Disqualify a bot from a season: no new matches, and no old ones count."""
+    now = f"is disqualified in season {season}. `reinstate` reverses this."
     return _rule_on_entry(client, "disqualify", season, bot, reason, now)
 
 
 @group.command(name="withdraw")
 @asks
 def take_out(client: Client, season: Season, bot: Bot, reason: Why) -> Output:
-    """Give a bot no more matches in a season, not even those that wait. What it played counts."""
-    now = f"is out of season {season}, and its matches count. `reinstate` takes it back."
+    """Withdraw a bot from a season: waiting matches are dropped, old ones count."""
+    now = f"is out of season {season}, and its matches count. `reinstate` reverses this."
     return _rule_on_entry(client, "withdraw", season, bot, reason, now)
 
 
 @group.command()
 @asks
 def reinstate(client: Client, season: Season, bot: Bot, reason: Why) -> Output:
-    """Take a disqualification or a withdrawal back."""
+    """Reverse a disqualification or a withdrawal."""
     return _rule_on_entry(client, "reinstate", season, bot, reason, f"takes part in season {season} again.")
 
 
@@ -133,9 +133,9 @@ def announce(
     text: Annotated[str, typer.Argument(help="The text.")],
     season: Annotated[int, typer.Option(help="The season that it is about; 0: the whole league.")] = 0,
 ) -> Output:
-    """Publish an announcement to everyone."""
+    """Publish an announcement for everyone."""
     made = client.announce({"title": title, "text": text} | ({"season": season} if season else {}))
-    return Output(made, f"Announcement {made.id} is up. `take-down {made.id}` removes it.")
+    return Output(made, f"Announcement {made.id} is published. `take-down {made.id}` removes it.")
 
 
 @group.command()
@@ -143,20 +143,20 @@ def announce(
 def take_down(
     client: Client, announcement: Annotated[int, typer.Argument(help="The announcement's number.", min=1)]
 ) -> Output:
-    """Take an announcement down again."""
+    """Remove an announcement from the site."""
     client.take_down(announcement)
-    return Output({"id": announcement}, f"Announcement {announcement} is gone.")
+    return Output({"id": announcement}, f"Announcement {announcement} is removed.")
 
 
 @group.command()
 @asks
 def appeals(
     client: Client,
-    season: Annotated[int, typer.Option(help="Only of this season; 0: of all.")] = 0,
-    state: Annotated[AppealState | None, typer.Option(help="Only those in this state.")] = AppealState.OPEN,
-    every: Annotated[bool, typer.Option("--all", help="In any state.")] = False,
+    season: Annotated[int, typer.Option(help="Only appeals of this season; 0: of all.")] = 0,
+    state: Annotated[AppealState | None, typer.Option(help="Only appeals in this state.")] = AppealState.OPEN,
+    every: Annotated[bool, typer.Option("--all", help="Appeals in any state.")] = False,
 ) -> Output:
-    """List what authors doubt, with what re-simulating each match found."""
+    """List appeals with the results of re-simulating their matches."""
     found = client.appeals(season=season, state="" if every or state is None else state.value)
     return listed(found, _appeal_lines, "No appeal.")
 
@@ -182,8 +182,8 @@ def rule(
     appeal: Annotated[int, typer.Argument(help="The appeal's number.", min=1)],
     reason: Why,
     uphold: Annotated[bool, typer.Option("--uphold/--reject", help="Whether the author is right.")],
-    remedy: Annotated[Remedy, typer.Option(help="What becomes of the match if it is upheld.")] = Remedy.NONE,
+    remedy: Annotated[Remedy, typer.Option(help="What happens to the match if the appeal is upheld.")] = Remedy.NONE,
 ) -> Output:
-    """Decide an author's appeal about a match."""
+    """Rule on an author's appeal."""
     made = client.rule(appeal, {"uphold": uphold, "ruling": reason, "remedy": remedy.value})
     return Output(made, f"Appeal {appeal} about match {made.match_id} is {made.state}.")

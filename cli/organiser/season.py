@@ -257,7 +257,7 @@ def given(settings: list[str] | None) -> dict[str, Any]:
     for setting in settings or []:
         name, equals, value = setting.partition("=")
         if not equals or name not in {"name", *TERMS}:
-            fail(f"{setting!r} is no setting; `deadheat season settings` lists them", 2)
+            fail(f"{setting!r} is not a setting; `deadheat season settings` lists them", 2)
         body[name] = _value(name, value)
     return body
 

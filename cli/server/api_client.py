@@ -311,7 +311,7 @@ class Client:
         return self._ask(Team, "DELETE", f"/v1/teams/{team_id}/members/{name}")
 
     def hand_over_team(self, team_id: int, captain: str) -> Team:
-        """Make another member captain."""
+        """Make another member captain of your team."""
         return self._ask(Team, "PATCH", f"/v1/teams/{team_id}", json={"captain": captain})
 
     def workers(self) -> Workers:

@@ -125,7 +125,7 @@ def connect(server: str, token: str = "") -> Iterator[Client]:
 
 @contextmanager
 def visit(server: str) -> Iterator[Client]:
-    """Connect for what everyone may see: no token is sent, even if there is one."""
+    """Connect for public data only: unlike `connect`, this never sends a token."""
     server, _ = resolved(server, "-")
     with connect(server, "") as client:
         yield client

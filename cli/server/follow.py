@@ -64,13 +64,13 @@ class Patience:
 @asks
 def watch(
     client: Client,
-    bot: Annotated[str, typer.Argument(help="A bot of yours by name, or anyone's by number; none: all bots.")] = "",
+    bot: Annotated[str, typer.Argument(help="Your bot by name, or anyone's by number; none: all bots.")] = "",
     season: Annotated[int, typer.Option(min=0, help="Only matches of this season; 0: of any.")] = 0,
     matches: Annotated[int, typer.Option(min=0, help="Stop after this many matches; 0: at Ctrl-C.")] = 0,
     timeout: Timeout = 86_400,
 ) -> Iterator[Output]:
-    """Show matches as they end, and first what becomes of a version of yours that is being built."""
-    patience = Patience(timeout, "not all matches have ended" if matches else "Ctrl-C did not come")
+    """Show matches as they end, preceded by the build of your newest version."""
+    patience = Patience(timeout, "not all matches have ended" if matches else "nobody pressed Ctrl-C")
     bot_id = find_bot(client, bot)
     news = News(client, bot_id, season, newest_end(client))
     news.look()  # what ended before is no news
@@ -146,7 +146,7 @@ def grown(before: str, now: str) -> str:
 
 def state_line(version: Version) -> str:
     """Say in a line what becomes of a version."""
-    words = {"uploaded": "waits to be built", "building": "is built and tried", "ready": "is ready"}
+    words = {"uploaded": "is waiting to be built", "building": "is being built and tried", "ready": "is ready"}
     again = f", attempt {version.attempt}" if version.attempt > 1 and not version.ended else ""
     reason = f": {version.reason}" if version.reason else ""
     return f"Version {version.number} {words.get(version.state, f'is {version.state}')}{again}{reason}"

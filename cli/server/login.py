@@ -50,7 +50,7 @@ def login(
     if not (insecure or private(server)):
         what = "token" if token else "password"
         cure = "use its https:// address (or --insecure, if it has none)"
-        fail(f"your {what} would go to {server} in clear: {cure}", USAGE)
+        fail(f"your {what} would be sent to {server} unencrypted: {cure}", USAGE)
     kept = _known(server, token) if token else _issued(server, name, sign_up, code, password_stdin)
     _keep(kept)
     if old and old.server == server and old.token != kept.token:
@@ -61,19 +61,19 @@ def login(
 
 @says
 def logout() -> Output:
-    """Forget the login, and revoke its token; exit code 3 if the server could not be told."""
+    """Forget the login and revoke its token; exit code 3 if the server cannot be reached."""
     old = logins().get(profile_name()) or fail("you are not logged in")
     _keep(None)
     told = _revoke(old)
     if not told:
-        note(f"but {old.server} did not revoke the token: it lives until it expires.", "Forgotten here,")
+        note(f"but {old.server} did not revoke the token, which stays valid.", "Forgotten here,")
     answer = {"server": old.server, "name": old.name, "revoked": told}
     return Output(answer, f"You are logged out of {old.server}.") if told else Output(answer, code=NO_ANSWER)
 
 
 @asks
 def whoami(client: Client) -> Output:
-    """Show whom the server takes you for."""
+    """Show your user name at the server."""
     person = client.me()
     answer = {"server": client.server, **as_object(person)}
     return Output(answer, f"{person.name} ({person.role}) at {client.server}")

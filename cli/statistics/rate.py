@@ -65,9 +65,9 @@ def rate(
     if (file is None) == (season is None):
         fail("give either a file or --season", USAGE)
     if check and season is None:
-        fail("--check compares a season's ranking: it needs --season", USAGE)
+        fail("--check needs --season", USAGE)
     if server is not None and not check:
-        fail("--server is for --check", USAGE)
+        fail("--server works only with --check", USAGE)
     if file is not None:
         rated = _rated(_log(file), _config(prior_sd, ranks))
         return Output(report(rated), _rating_lines(rated))
@@ -193,9 +193,9 @@ def _checked(season_id: int, server: str | None) -> Output:
     if found.snapshot_id is None:
         lines = [f"Season {season_id} has no ranking yet."]
     elif found.same:
-        lines = [f"{ranking} is what {log} gives.", f"log {found.log_sha256}"]
+        lines = [f"{ranking} follows from {log}.", f"log {found.log_sha256}"]
     else:
-        lines = [f"{ranking} is NOT what {log} gives:", *(f"  {difference}" for difference in found.differences)]
+        lines = [f"{ranking} does NOT follow from {log}:", *(f"  {difference}" for difference in found.differences)]
         lines += ["The log has changed since, and a new ranking is due."] if found.refit_due else []
     answer = asdict(found) | {"dice": asdict(dice)}
     wrong = not found.same or dice.differences
@@ -230,7 +230,7 @@ def _reading(season_id: int) -> Iterator[Session]:
     if settings.database.startswith("sqlite:") and not Path(file or "").is_file():
         fail(
             f"there is no database at {file}: set DEADHEAT_DATA_DIR or DEADHEAT_DATABASE_URL as the server has it, "
-            "or ask a server by --check --server URL",
+            "or ask a server with --check --server URL",
             USAGE,
         )
     database = Database(settings)
@@ -241,6 +241,6 @@ def _reading(season_id: int) -> Iterator[Session]:
     except NotFound as error:
         fail(str(error), USAGE)
     except DBAPIError as error:
-        fail(f"the database cannot be asked: {error.orig}", USAGE)
+        fail(f"the database cannot be read: {error.orig}", USAGE)
     finally:
         database.close()
