@@ -96,7 +96,7 @@ def test_what_is_lost_is_named_and_can_be_done_without(world: World, tmp_path: P
     assert_one_sentence(done, "1 blob that the database names could not be backed up; all else is", 1)
     assert f"note: Without the source of bot version 1. The content {name} is damaged" in done.stderr
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "elsewhere"))
-    first, *_ = sorted(folder.glob("*/manifest.json"))
+    first, second, _ = sorted(folder.glob("*/manifest.json"))
     assert_one_sentence(invoke("restore", str(first.parent)), "(`--allow-missing` goes on without.)", 1)
     assert not (tmp_path / "elsewhere").exists()
     told = json.loads(invoke("restore", str(first.parent), "--allow-missing", "--json").stdout)
@@ -105,7 +105,9 @@ def test_what_is_lost_is_named_and_can_be_done_without(world: World, tmp_path: P
     done = invoke("backup", str(folder), "--keep", "1")
     assert "note: A back-up was kept." in done.stderr
     assert f"{first} is not a manifest" in done.stderr
-    assert len(list(folder.glob("*/manifest.json"))) == 2
+    assert f"note: {second.parent} stays as well" in done.stderr, "it lacked nothing when it was made"
+    *stayed, _ = sorted(folder.glob("*/manifest.json"))
+    assert stayed == [first, second]
 
 
 def test_a_folder_without_a_backup_is_refused_in_a_sentence(world: World, tmp_path: Path) -> None:

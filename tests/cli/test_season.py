@@ -186,7 +186,7 @@ def test_an_author_leaves_by_the_bots_name_and_comes_back_after_a_pause(desk: De
     desk.says("boss", "season", "open", 1)
     assert desk.json("ada", "withdraw", 1, "--season", 1) == {"season_id": 1, "bot_id": 1}
     refused = desk.run("ada", "rejoin", "SWIFT", "--season", 1)
-    assert_one_sentence(refused, "The bot is withdrawn, and may come back in 3600 s.", 3)
+    assert_one_sentence(refused, "The bot is withdrawn and may come back in 3600 s.", 3)
     assert refused.stderr.count("3600") == 1
     desk.says("boss", "season", "freeze", 1)
     assert_one_sentence(desk.run("ada", "rejoin", "swift", "--season", 1), "organisers decide", 1)
