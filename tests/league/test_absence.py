@@ -75,7 +75,7 @@ def test_who_withdraws_from_an_open_season_stays_out_for_a_while(ranked: Ranked)
     ranked.rule(withdraw, ranked.season, bot_id, who=owner)
     ranked.world.clock.turn(600)
     ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # once more does not prolong it
-    with pytest.raises(TooSoon, match="is withdrawn, and may come back in 3000 s") as refused:
+    with pytest.raises(TooSoon, match="is withdrawn and may come back in 3000 s") as refused:
         ranked.rule(rejoin, ranked.season, bot_id, who=owner)
     assert refused.value.retry_after_seconds == 3000
     ranked.world.clock.turn(3000)

@@ -301,7 +301,7 @@ def test_who_has_chosen_a_version_chooses_again_after_a_pause(world: World) -> N
     assert [enter(world, owner, season_id, bot_id, number) for number in (2, 1)] == [2, 1], "the entry is no choice"
     world.clock.turn(world.settings.rejoin_seconds - 60)
     for number in (2, None):
-        with pytest.raises(errors.TooSoon, match="The version is newly chosen, and may be changed in 60 s"):
+        with pytest.raises(errors.TooSoon, match="The version is newly chosen and may be changed in 60 s"):
             enter(world, owner, season_id, bot_id, number)
     enter(world, owner, season_id, bot_id, 1)
     world.clock.turn(60)
