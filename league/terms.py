@@ -60,7 +60,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
             Group.MATCHES,
             "What counts at three seats and more",
             SeasonState.SCHEDULED,
-            options={"placement": "every place", "wins": "the win alone"},
+            options={"placement": "every place", "wins": "only the win"},
             ranked_by=True,
         ),
     ] = Ranks.PLACEMENT
@@ -69,12 +69,10 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     seats: Annotated[int, Field(ge=2, le=64), Setting(Group.MATCHES, "Seats at a table", SeasonState.SCHEDULED)] = 2
     """At a table; by default the fewest that the game has."""
 
-    series_length: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Matches in one go")] = 10
+    series_length: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Matches per series")] = 10
     """Matches played in one go; in Liar's Dice whole turns round the table (of 10 at a table of 4: 8)."""
 
-    games_per_pair: Annotated[int | None, Field(ge=1, le=1_000_000), Setting(Group.MATCHES, "Matches of each pair")] = (
-        None
-    )
+    games_per_pair: Annotated[int | None, Field(ge=1, le=1_000_000), Setting(Group.MATCHES, "Matches per pair")] = None
     """Matches of each pair in the whole ladder, rounded like those in one go; null: no bound."""
 
     opens_at: Annotated[Date | None, Setting(Group.DATES, "Opens", SeasonState.SCHEDULED)] = None
@@ -106,14 +104,14 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     finals_top: Annotated[int | None, Field(ge=2, le=10_000), Setting(Group.FINALS, "How many qualify")] = None
     """So many of each division qualify; null: all."""
 
-    finals_games: Annotated[int, Field(ge=1, le=1000), Setting(Group.FINALS, "Matches at each meeting")] = 10
+    finals_games: Annotated[int, Field(ge=1, le=1000), Setting(Group.FINALS, "Matches per meeting")] = 10
     """Matches each time that two finalists meet."""
 
     finals_rounds: Annotated[int | None, Field(ge=1, le=100), Setting(Group.FINALS, "Swiss rounds")] = None
     """Of Swiss finals; null: as many as halving the field to one takes."""
 
     finals_extra_games: Annotated[
-        int, Field(ge=0, le=1_000_000), Setting(Group.FINALS, "Further matches", SeasonState.FINALS)
+        int, Field(ge=0, le=1_000_000), Setting(Group.FINALS, "Extra matches", SeasonState.FINALS)
     ] = 0
     """For each division, to tell neighbours apart after the rounds."""
 
@@ -122,7 +120,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
         Setting(
             Group.FINALS,
             "What ranks the finalists",
-            options={"season": "all matches of the season", "finals": "those of the finals alone"},
+            options={"season": "all matches of the season", "finals": "only the finals"},
             ranked_by=True,
         ),
     ] = FinalsLog.SEASON
@@ -134,7 +132,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
             Group.FINALS,
             "When they are over",
             SeasonState.FINALS,
-            options={"true": "the season closes", "false": "it is closed by date or by hand"},
+            options={"true": "the season closes", "false": "it is closed by date or manually"},
         ),
     ] = True
     """The end of the finals closes the season."""
@@ -147,14 +145,12 @@ class Terms(BaseModel, use_attribute_docstrings=True):
         Setting(
             Group.ENTRY,
             "Admission",
-            options={"everyone": "everyone", "invited": "who is invited", "nobody": "nobody: organisers enter bots"},
+            options={"everyone": "everyone", "invited": "invited authors", "nobody": "nobody: organisers enter bots"},
         ),
     ] = Admission.EVERYONE
     """Who may enter."""
 
-    entries_per_author: Annotated[int | None, Field(ge=1, le=1000), Setting(Group.ENTRY, "Entries of one author")] = (
-        None
-    )
+    entries_per_author: Annotated[int | None, Field(ge=1, le=1000), Setting(Group.ENTRY, "Entries per author")] = None
     """That one person has a hand in, alone and in teams; null: any number."""
 
     teams_only: Annotated[bool, Setting(Group.ENTRY, "Bots of", options={"false": "anybody", "true": "teams only"})] = (
@@ -170,12 +166,12 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """null: all that the judge image has."""
 
     uploads_per_hour: Annotated[
-        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads of one author in an hour")
+        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author and hour")
     ] = None
     """By one author for bots that take part; null: what holds everywhere."""
 
     versions_per_day: Annotated[
-        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Versions of one bot in a day")
+        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Versions per bot and day")
     ] = None
     """Of a bot that takes part; null: what holds everywhere."""
 

@@ -42,11 +42,11 @@ class Filled:
     def note(self) -> str:
         """What stands beside it; of a choice, its options say enough."""
         if self.settled:
-            return "Settled: it cannot be changed any more."
+            return "This can no longer be changed."
         if self.term.setting.options:
             return ""
         said = self.term.meaning.replace("; null:", "; empty:").replace("null:", "Empty:")
-        return f"With commas. {said}" if self.term.kind is list else said
+        return f"Separated by commas. {said}" if self.term.kind is list else said
 
 
 def groups(
