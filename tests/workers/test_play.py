@@ -264,7 +264,7 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_series(
         raise OperationalError("UPDATE", {}, Exception("server closed the connection"))
 
     monkeypatch.setattr(play, "renew_series", unreachable)
-    monkeypatch.setattr(play, "HEARTBEAT_SECONDS", 0)
+    monkeypatch.setattr(holding, "HEARTBEAT_SECONDS", 0)
     play_series(world.context, series_id)
     assert_played_once(world, series_id)
 
@@ -410,7 +410,7 @@ def test_the_lease_is_renewed_while_playing_and_losing_it_stops_the_work(
         return True
 
     monkeypatch.setattr(play, "renew_series", renew)
-    monkeypatch.setattr(play, "HEARTBEAT_SECONDS", 0)
+    monkeypatch.setattr(holding, "HEARTBEAT_SECONDS", 0)
     play_series(world.context, series_id)
     assert len(renewed) == 3 * 26 + 3  # before every exchange of every match, and before each transcript
     assert series(world, series_id).state is SeriesState.DONE
