@@ -47,8 +47,7 @@ from workers.queue import CONTROL, celery_app
 
 SERIES = 50
 BOTS = 4
-AS_SHIPPED = {"LEASE_SECONDS": "30", "HEARTBEAT_SECONDS": "7", "REQUEUE_SECONDS": "60", "RETRY_SECONDS": "5"}
-AS_SHIPPED |= {"TICK_SECONDS": "2", "SWEEP_SECONDS": "5", "REFIT_SECONDS": "5"}
+AS_SHIPPED = {"LEASE_SECONDS": "30", "REQUEUE_SECONDS": "60", "RETRY_SECONDS": "5", "REFIT_SECONDS": "5"}
 STORE_BYTES = 2**30
 """Some 20,000 matches leave a transcript each."""
 

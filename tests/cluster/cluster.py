@@ -30,7 +30,7 @@ from sqlmodel import col, func, select
 
 from cli.server.api_client import Client, Refused
 from league.blobs import Blobs
-from league.config import Settings
+from league.config import HEARTBEAT_SECONDS, Settings
 from league.database import Database, now
 from league.service.rulings.operators import ensure_organiser
 from league.states import UNFINISHED, ExhibitionState, MatchState, SeriesState
@@ -52,12 +52,9 @@ BLOB_BYTES = 64 * 2**20
 PASSWORD = "only a test of the cluster"
 
 QUICK: Mapping[str, str] = {
-    "LEASE_SECONDS": "6",
-    "HEARTBEAT_SECONDS": "1.5",
+    "LEASE_SECONDS": str(3 * HEARTBEAT_SECONDS),  # the shortest there is
     "REQUEUE_SECONDS": "4",
     "RETRY_SECONDS": "0.5",
-    "TICK_SECONDS": "0.5",
-    "SWEEP_SECONDS": "1",
     "REFIT_SECONDS": "2",
     "MATCH_ATTEMPTS": "20",  # three machines on two processors spoil matches now and then, and that is not the subject
     "JUDGE_UNFIT": "true",  # nor is whether this one, so shared, is fit to judge
