@@ -180,7 +180,10 @@ static void become_bot(void) {
 static void forbid(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 9, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 12, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fstatfs, 11, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd, 10, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd4, 9, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_umount2, 8, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pivot_root, 7, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_personality, 3, 0),
