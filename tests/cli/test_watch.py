@@ -159,7 +159,7 @@ def test_verify_tells_which_attempt_it_was(tmp_path: Path) -> None:
 def test_a_replay_shows_own_time_and_what_the_host_took(busy: Path) -> None:
     told = invoke("replay", str(busy)).stdout
     assert "480 ms + 150 ms" in " ".join(told.split())
-    assert "behind a plus is what the host took." in " ".join(told.split())
+    assert "a plus adds what the host took." in " ".join(told.split())
     assert "behind a plus" not in invoke("replay", str(EXAMPLE)).stdout
 
 
