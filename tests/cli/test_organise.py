@@ -104,7 +104,7 @@ def test_an_appeal_tells_what_looking_again_found(
 
 def test_announcements(desk: Desk) -> None:
     assert "is up" in desk.says("boss", "organise", "announce", "Finals", "On Sunday.", "--season", desk.played.season)
-    assert "is gone" in desk.says("boss", "organise", "take-down", 1)
+    assert "is removed" in desk.says("boss", "organise", "take-down", 1)
 
 
 def test_the_audit_log_is_read_and_checked(desk: Desk) -> None:
