@@ -103,7 +103,9 @@ def test_an_appeal_tells_what_looking_again_found(
 
 
 def test_announcements(desk: Desk) -> None:
-    assert "is published" in desk.says("boss", "organise", "announce", "Finals", "On Sunday.", "--season", desk.played.season)
+    assert "is published" in desk.says(
+        "boss", "organise", "announce", "Finals", "On Sunday.", "--season", desk.played.season
+    )
     assert "is removed" in desk.says("boss", "organise", "take-down", 1)
 
 
