@@ -266,7 +266,7 @@ def summary(board: Leaderboard, url: str, seconds: float) -> dict[str, Any]:
     return {
         "matches": board.totals.matches,
         "voids": board.totals.voids,
-        "leaderboard": list(map(as_object, board.rows)),
+        "leaderboard": as_object(board)["rows"],
         "url": url,
         "seconds": round(seconds, 1),
     }

@@ -65,7 +65,7 @@ def test_everybody_can_make_a_ranking_again(server: Served) -> None:
     server.world.build(server.world.upload(owner, bot_id))
     server.refit(season_id)
     code, said = server.check(season_id)
-    assert (code, said.splitlines()[0].split(" is what ")[0]) == (0, "Ranking 1 of season 1"), said
+    assert (code, said.splitlines()[0].split(" follows ")[0]) == (0, "Ranking 1 of season 1"), said
     found = json.loads(server.check(season_id, "--json")[1])
     with server.world.db.reading() as session:
         assert found["log_sha256"] == recount(session, season_id).log_sha256

@@ -195,7 +195,7 @@ def test_a_void_qualification_breaks_nothing_and_is_played_again(
     assert world.causes(version_id) == ["host-starved"]
     told = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert {record.levelno for record in told} == {logging.WARNING}, "no operator need act"
-    assert told[-1].getMessage() == f"version {version_id} attempt 1 is void: host-starved: for the test"
+    assert told[-1].getMessage() == f"version {version_id} attempt 1 failed: host-starved: for the test"
     assert not any(record.exc_info for record in told)
     build_version(world.context, version_id)
     assert world.version(version_id).state is VersionState.READY
