@@ -50,7 +50,8 @@ def test_a_prompt_answer_is_taken_with_its_time() -> None:
     assert reply.line == "got ROLL"
     assert reply.fault is None
     assert 0 < reply.elapsed_ns <= LIMIT_NS
-    assert reply.cpu_ns is not None and reply.cpu_ns > 0
+    assert reply.cpu_ns is not None
+    assert reply.cpu_ns > 0 or reply.late_ns > NS_PER_MS  # who looked so late may not have seen it begin
 
 
 def test_silence_is_a_timeout_with_its_real_time() -> None:
