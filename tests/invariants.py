@@ -124,16 +124,13 @@ def misplaced_builds(session: Session) -> Iterator[str]:
             yield f"exhibition {row.id} is {row.state} with a lease until {row.lease_until}"
 
 
-UNSWEPT = "has a lease until"
-
-
 def unswept_leases(session: Session, at: datetime) -> Iterator[str]:
     """Who holds something renews its lease, or it is taken back: nobody lets one lie for another time as long."""
     latest = at - timedelta(seconds=settings_of(session).lease_seconds)
     kinds: tuple[tuple[str, Leased], ...] = (("series", Series), ("version", BotVersion), ("exhibition", Exhibition))
     for what, table in kinds:
         dead = select(table.id, table.lease_until).where(col(table.lease_until) < latest)
-        yield from (f"{what} {number} {UNSWEPT} {until}" for number, until in session.exec(dead))
+        yield from (f"{what} {number} has a lease until {until}" for number, until in session.exec(dead))
 
 
 def lost_programs(session: Session, blobs: Blobs) -> Iterator[str]:

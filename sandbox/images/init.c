@@ -41,7 +41,8 @@
  * Trust: init is root without the bot's user's reach: the bot cannot signal, trace or inspect it, cannot open the
  * FIFOs (root, 0600), and loses every capability, the bounding set included, before exec. Init needs CAP_KILL,
  * SETUID, SETGID and SETPCAP, and to play SYS_ADMIN: the calls that this right opens are then closed to the bot by a
- * second filter (`forbid`), though without the right they would do nothing. Stderr is read by init, inside the bot's
+ * second filter (`forbid`), though without the right they would do nothing; so are two that only init and what starts
+ * it need (signalfd, fstatfs). Stderr is read by init, inside the bot's
  * own CPU budget, so a flood costs nobody else anything; the first HEAD_BYTES and the last TAIL_BYTES of it are kept.
  */
 #define _GNU_SOURCE

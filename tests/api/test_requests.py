@@ -7,7 +7,7 @@ import json
 from urllib.parse import quote
 
 import pytest
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 
 from api.errors import STATUS
 from engine.games import GAMES
@@ -250,7 +250,7 @@ def test_our_own_failure_tells_nothing_inner(site: Site, monkeypatch: pytest.Mon
     assert "secret" not in str(problem)
 
 
-@pytest.mark.parametrize("away", [OperationalError, InterfaceError])
+@pytest.mark.parametrize("away", [OperationalError, InternalError, InterfaceError])
 def test_a_database_that_is_away_is_told_as_what_passes(
     site: Site, monkeypatch: pytest.MonkeyPatch, away: type[OperationalError]
 ) -> None:

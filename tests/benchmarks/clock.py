@@ -133,17 +133,13 @@ def idle(sandbox: Sandbox, program: Program, prompts: int) -> int:
     judge = Judge(sandbox, program, "0")
     chance = random.Random(1)
     seen: Counter[tuple[str, str]] = Counter()
-    delayed = unseen = acquitted = counted = 0
+    delayed = unseen = 0
     with quiet():
         for _ in range(prompts):
             margin_ms = chance.choice(MARGINS_MS) * chance.choice((-1, 1))
             asked = judge.ask(f"SLEEP {(LIMIT_MS + margin_ms) * 1000}")
             seen[asked.truth, asked.verdict] += 1
-            by_host = asked.begun_ns - margin_ms * NS_PER_MS > NOISE_NS
-            delayed += by_host
-            past = asked.truth == "late" and asked.verdict == "in time"
-            counted += past and by_host  # what the host took is no own time, so it may be right
-            acquitted += past and not by_host
+            delayed += asked.begun_ns - margin_ms * NS_PER_MS > NOISE_NS
             unseen += margin_ms < 0 and asked.truth == "late" and asked.verdict == "timeout"
     judge.close()
     verdicts = sorted({verdict for _, verdict in seen})
@@ -151,10 +147,9 @@ def idle(sandbox: Sandbox, program: Program, prompts: int) -> int:
     print(f"    {'':14}" + "".join(f"{verdict:>14}" for verdict in verdicts))
     for truth in ("in time", "too near", "late"):
         print(f"    {truth:14}" + "".join(f"{seen[truth, verdict]:14}" for verdict in verdicts))
-    wrong = seen["in time", "timeout"] + acquitted
-    print(f"    Delayed by this host by more than 0.5 ms: {delayed}; of them past the deadline and counted: {counted},")
-    print(f"    past it for that alone, unseen by any counter, and convicted: {unseen}.")
-    print(f"    Verdicts that contradict the stamps, without such a delay: {wrong}")
+    wrong = seen["in time", "timeout"] + seen["late", "in time"]
+    print(f"    Delayed by this host by more than 0.5 ms: {delayed}; by that past the deadline, unseen by any counter,")
+    print(f"    and convicted: {unseen}. Verdicts that contradict the stamps: {wrong}")
     return int(wrong > 0)
 
 

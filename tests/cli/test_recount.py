@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -80,11 +81,13 @@ def test_how_closely_a_version_is_tied_follows_from_the_exported_gates(server: S
     entrant.play([1])
     server.refit(season_id)
     assert server.check(season_id)[0] == 0
-    with server.world.db.transaction() as session:
-        session.exec(select(Challenge)).one().state = ChallengeState.FAILED
-    code, said = server.check(season_id)
-    assert code == 1
-    assert "prior_sd is stored as 200.0, and the log gives nothing." in said
+    passed_later = {"ended_at": server.world.clock.now + timedelta(days=1)}
+    for changed in ({"state": ChallengeState.FAILED}, {"state": ChallengeState.PASSED} | passed_later):
+        with server.world.db.transaction() as session:
+            session.execute(update(Challenge).values(**changed))
+        code, said = server.check(season_id)
+        assert code == 1
+        assert "prior_sd is stored as 200.0, and the log gives nothing." in said
 
 
 def test_deals_at_tables_of_three_and_divisions_are_made_again(server: Served) -> None:

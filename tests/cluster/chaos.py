@@ -79,9 +79,9 @@ class Chaos:
         fast = built + until("as much is played as before", lambda: self._fast(season_id, before), 3 * BOUND_SECONDS)
         until("the person's match is over", self.guest.is_done, 3 * BOUND_SECONDS)
         assert not (wrong := self.guest.wrong()), wrong
-        assert not (wrong := cluster.stays_broken()), wrong
+        assert not (wrong := cluster.broken()), wrong
         cluster.close(season_id)
-        assert not (wrong := cluster.stays_broken()), wrong
+        assert not (wrong := cluster.broken()), wrong
         with cluster.database.reading() as session:
             assert not (wrong := unfinished(session)), wrong
             assert not (wrong := given_up(session, cluster.poisoned)), wrong

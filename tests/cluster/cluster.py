@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from datetime import datetime
@@ -38,12 +37,11 @@ from league.tables import Exhibition, Match, RatingSnapshot, Series
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.cluster.network import Machine, Network
 from tests.cluster.servers import ADDRESS, Primary, Redis, until
-from tests.invariants import UNSWEPT, broken, convicted
+from tests.invariants import broken, convicted
 
 API_MACHINES = ("api1", "api2")
 WORKERS = ("w1", "w2", "w3")
 PORT = 8080
-SWEPT_SECONDS = 30
 GAME = "yacht-auction"
 BOT = (Path(__file__).resolve().parents[1] / "benchmarks" / "light.c").read_bytes()
 """A bot that is legal and thinks of nothing: whoever convicts it, or abandons its matches, is wrong."""
@@ -275,13 +273,6 @@ class Cluster:
         """Every invariant that does not hold, every innocent convicted and every secret told, at this moment."""
         with self.database.reading() as session:
             return broken(session, self.blobs) + convicted(session, self.innocent) + list(self._told())
-
-    def stays_broken(self) -> list[str]:
-        """What is broken. A lease that has run out may wait as long as a sweep takes on a host as busy as may be."""
-        ends_at = time.monotonic() + SWEPT_SECONDS
-        while (wrong := self.broken()) and all(UNSWEPT in each for each in wrong) and time.monotonic() < ends_at:
-            time.sleep(0.5)
-        return wrong
 
     def _secret(self) -> str:
         """A password that nobody may read anywhere."""

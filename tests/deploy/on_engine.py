@@ -199,6 +199,7 @@ def test_one_of_two_schedulers_leads(deployment: Deployment) -> None:
 def test_a_league_can_be_backed_up_inside_and_the_doctor_finds_it_well(deployment: Deployment, boss: str) -> None:
     assert "from postgresql" in deployment.deadheat("control", "backup", "/tmp/backups")
     assert "It can be restored." in deployment.deadheat("control", "restore", "--check", "/tmp/backups")
+    assert deployment.deadheat("control", "--version").startswith("deadheat ")
     assert "nothing is wrong" in deployment.deadheat("control", "doctor", "--role", "control")
     told = deployment.compose("exec", "-T", "worker", "sh", "-c", "deadheat doctor --role worker --json || true")
     found = [json.loads(line) for line in told.splitlines()]

@@ -46,7 +46,8 @@ HELLO = "import sys,time,os\nsys.stdin.readline()\nprint('OK',flush=True)\n"
 
 
 def test_a_prompt_answer_is_taken_with_its_time() -> None:
-    (reply,) = ask(HELLO + "line=sys.stdin.readline()\nprint('got',line.strip(),flush=True)\ninput()")
+    thinks = "line=sys.stdin.readline()\ntime.sleep(0.02)\nsum(range(10**5))\n"  # when the referee has certainly looked
+    (reply,) = ask(HELLO + thinks + "print('got',line.strip(),flush=True)\ninput()")
     assert reply.line == "got ROLL"
     assert reply.fault is None
     assert 0 < reply.elapsed_ns <= LIMIT_NS

@@ -1,12 +1,13 @@
 /* Whoever is killed for this memory, it must not be init: then the container would be gone, which looks like the host's
- * failure. The buffers are those of sockets; what a run may not make of them, its many small
- * processes take for themselves. */
+ * failure. The buffers are those of sockets; what a run may not make of them, its many small processes take for
+ * themselves. The kernel ends them one by one, which lasts seconds on a busy machine: the bank of Betris allows for
+ * that. */
 #include "player.h"
 #include <sys/socket.h>
 
 int main(void) {
     static char data[64 * 1024];
-    hear();
+    while (hear() && is("READY")) puts("OK"), fflush(stdout);
     int fd = open("/proc/self/oom_score_adj", O_WRONLY);
     write(fd, "0", 1);
     close(fd);
