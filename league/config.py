@@ -56,7 +56,8 @@ class Settings(BaseSettings):
     )
     trusted_proxies: str = Field(
         default="",
-        description="Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed, e.g. `10.0.0.2`.",
+        description="Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed, e.g. `10.0.0.2`; "
+        "commas between them.",
     )
     reads_per_minute: int = Field(
         default=3000,

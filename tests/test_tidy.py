@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("api", "cli", "engine", "league", "sandbox", "workers")
-FUNCTION_LINES = 70  # the damage of long functions is always in the tail, and in the most important place
+FUNCTION_LINES = 60  # the damage of long functions is always in the tail, and in the most important place
 
 ANYTHING = frozenset({*PACKAGES, "tests"})
 PURE = frozenset({"sandbox.archive", "sandbox.attribution", "sandbox.box", "sandbox.languages"})
@@ -142,7 +142,7 @@ def test_enqueueing_brings_no_sandbox_into_the_api():
 
 
 def test_records_are_light_enough_for_every_command():
-    league = ("records", "states", "terms", "words")
+    league = ("causes", "records", "states", "terms", "words")
     allowed = frozenset({"pydantic", "engine", *(f"league.{name}" for name in league)})
     wrong = [
         f"{place(path, node)} imports {module}"

@@ -35,10 +35,11 @@ from engine.games import GAMES
 from engine.referee import MATCH_ATTEMPTS
 from engine.transcript import Transcript, encode, encode_result
 from engine.verdicts import took
+from league.causes import Cause
 from sandbox.arena import Arena, Played
 from sandbox.box import Program, Sandbox, bot_limits
 
-HOPELESS = ("no-engine", "no-image", "no-start")  # failures of ours that another attempt would only repeat
+HOPELESS = (Cause.NO_ENGINE, Cause.NO_IMAGE, Cause.NO_START)  # failures of ours that another attempt would only repeat
 
 REDRAW_SECONDS = 0.2
 STDERR_LINES = 8  # of a bot that did not get past READY
@@ -289,10 +290,10 @@ def _prepare(game: Game, bots: Sequence[str], sandbox: Sandbox, work: Path) -> l
 
 
 def _our_failure(error: TransportError) -> str:
-    if error.cause in ("no-engine", "no-image"):
+    if error.cause in (Cause.NO_ENGINE, Cause.NO_IMAGE):
         return f"{error.detail} (or use --sandbox local)"
     reason = error.__cause__
-    if error.cause != "no-start" or not isinstance(reason, OSError):
+    if error.cause != Cause.NO_START or not isinstance(reason, OSError):
         return error.detail
     what = error.detail.partition(": [Errno")[0]
     return f"{what}: {reason.strerror}; does its first line (#!) name an existing program?"

@@ -79,7 +79,7 @@ class MatchForm(shapes.Reason):
     """A ruling on a match."""
 
     match: int = Field(ge=1, le=2**31 - 1)
-    verb: str = Field(pattern="^(void|restore|rejudge)$")
+    verb: str = Field(pattern=f"^({'|'.join(MATCH_VERBS)})$")
 
 
 class HeldForm(shapes.Reason):
