@@ -21,11 +21,10 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.console import harmless, say
-from cli.server.api_models import Answer as ServerAnswer
 from league.records import Record
 
 Row = TypeVar("Row")
-Answer = Record | ServerAnswer | Mapping[str, Any]
+Answer = Record | Mapping[str, Any]
 Lines = RenderableType | Iterable[RenderableType]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line.")]
 
@@ -99,7 +98,7 @@ def _parts(lines: Lines) -> Iterable[RenderableType]:
 
 def as_object(answer: Answer) -> Mapping[str, Any]:
     """Return an answer as a JSON object, with the fields that this client does not know."""
-    return answer.said if isinstance(answer, Record | ServerAnswer) else answer
+    return answer.said if isinstance(answer, Record) else answer
 
 
 def print_json(answer: Answer) -> None:
@@ -119,7 +118,7 @@ def show(returned: Returned, as_json: bool) -> None:
         if not as_json:
             for part in _parts(output.text):
                 say(part)
-        elif isinstance(output.answer, Record | ServerAnswer | Mapping):
+        elif isinstance(output.answer, Record | Mapping):
             print_json(output.answer)
         else:
             print_json_lines(output.answer)

@@ -10,7 +10,7 @@ from pydantic import Field
 from api.deps import Asker, Id, Shared
 from api.schemas import base
 from api.schemas import seasons as schemas
-from league.records.seasons import Season
+from league.records.seasons import Season, SeasonDetail, Unfinished
 from league.service.course import states
 from league.service.course.finals_played import finals_progress
 from league.service.course.open_matters import season_unfinished
@@ -51,13 +51,14 @@ def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> sc
 
 
 @router.get("/{season_id}", responses={404: {}})
-def get_season(shared: Shared, season_id: Id) -> schemas.SeasonDetail:
+def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
     """A season and how far it is."""
     with shared.db.reading() as session:
-        return schemas.SeasonDetail.model_construct(
+        left = season_unfinished(session, season_id)
+        return SeasonDetail.model_construct(
             **dict(season_info(session, season_id)),
             progress=season_progress(session, season_id),
-            unfinished=schemas.Unfinished.model_validate(season_unfinished(session, season_id)),
+            unfinished=Unfinished(left.appeals, left.matches, left.rejudged, left.finals),
             waits_for=states.waits_for(session, season_id),
             finals_progress=finals_progress(session, season_id),
         )

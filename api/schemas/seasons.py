@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from api.schemas.base import Input, Output, RowId
-from league.records.seasons import FinalsProgress, Progress, Season
+from league.records.seasons import Season
 from league.states import SeasonState
 from league.terms import Terms
 
@@ -65,24 +65,6 @@ class Invited(Output):
     """Authors who may enter a season that is not for everyone."""
 
     items: list[str]
-
-
-class Unfinished(Output):
-    """What is open in a season. `matches` wait; those that run are played to their end whatever happens."""
-
-    appeals: int
-    matches: int
-    rejudged: int = Field(description="Of the matches, those that an organiser has ordered to be played again.")
-    finals: bool = Field(description="There are to be finals, and they are not over.")
-
-
-class SeasonDetail(Season):
-    """A season with its progress."""
-
-    progress: Progress
-    unfinished: Unfinished = Field(description="What closing it by hand now would cut off.")
-    waits_for: list[str] = Field(description="If it is due to close and does not, why, in words.")
-    finals_progress: list[FinalsProgress] = Field(description="By division, from when the finalists are known.")
 
 
 class Seasons(Output):

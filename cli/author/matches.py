@@ -19,13 +19,13 @@ from cli.console import USAGE, cannot, err, fail, harmless, make_folder, note, n
 from cli.local.transcripts import load, note_killed, parsed, stderr_path
 from cli.output import Column, Columns, Output, as_object, listed, table, tabled
 from cli.server.api_client import Client, Refused
-from cli.server.api_models import SeasonDetail
 from cli.server.client import asks, connect
 from cli.server.follow import DEFAULT_TIMEOUT_S, LogReader, Patience, Timeout, looks, result, state_line, verdict
 from engine.figures import counted, duration, seat_number
 from engine.transcript import Transcript
 from league.records.bots import Version
 from league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail
+from league.records.seasons import SeasonDetail
 
 Bot = Annotated[str, typer.Option("--bot", help="Only matches of this bot: yours by name, or anyone's by number.")]
 Season = Annotated[int, typer.Option("--season", min=0, help="Only matches of this season; 0: of any.")]

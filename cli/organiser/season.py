@@ -17,10 +17,10 @@ from cli.author.entering import find_entry
 from cli.author.leaderboard import standings_table
 from cli.console import err, fail, out, plain
 from cli.output import AsJson, print_json, print_json_lines
-from cli.server.api_models import Division, Season, SeasonDetail
 from cli.server.client import Server, Token, connect, visit
 from engine.figures import counted
 from league.records.entries import Entry
+from league.records.seasons import Division, Season, SeasonDetail
 from league.states import SEASON_STEPS, SeasonState
 from league.terms import TERMS, Term
 
@@ -110,7 +110,7 @@ def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
         out.print(f"It is due to close but waits for {plain(' and '.join(found.waits_for))}.", soft_wrap=True)
     for division in found.divisions if len(found.divisions) > 1 else []:
         out.print(_division_line(division))
-    sent = found.model_dump(mode="json")
+    sent = found.said
     for term in TERMS.values():
         if sent.get(term.name, term.default) != term.default:
             out.print(f"  {term.name}={plain(_shown(sent[term.name]))}")

@@ -26,7 +26,6 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import SchemaValidator, core_schema
 
-from cli.server import api_models as models
 from league.records import Record
 from league.records.bots import Bot, BuildLog, Version
 from league.records.entries import Challenge, Entry, Waiting
@@ -35,6 +34,7 @@ from league.records.matches import EndingView, Match, MatchDetail
 from league.records.people import NewToken, Team, User
 from league.records.rankings import Leaderboard
 from league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
+from league.records.seasons import Season, SeasonDetail
 
 API = "1.0"
 """The API that this client was written for. The server names its own in the header `Deadheat-API`; another first number
@@ -47,6 +47,7 @@ RETRIED_STATUS = frozenset({502, 503, 504})
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # the largest are transcripts, of at most that size; a page is a hundredth
 PIECE_BYTES = 64 * 1024
 PAGE = 100
+BOUNDS = frozenset({"ge", "le", "min_length", "max_length"})
 
 Shape = TypeVar("Shape")
 Body = Mapping[str, Any]
@@ -147,23 +148,23 @@ class Client:
 
     # --- Seasons and entries.
 
-    def seasons(self, author: str = "", results: bool = False) -> list[models.Season]:
+    def seasons(self, author: str = "", results: bool = False) -> list[Season]:
         """The newest first: all, those that an author has entered, those in which a match has ended."""
         chosen = {"author": author, "results": "true" if results else ""}
         query = str(httpx.QueryParams({name: value for name, value in chosen.items() if value}))
-        return self._items(models.Season, f"/v1/seasons?{query}" if query else "/v1/seasons")
+        return self._items(Season, f"/v1/seasons?{query}" if query else "/v1/seasons")
 
-    def season(self, season_id: int) -> models.SeasonDetail:
+    def season(self, season_id: int) -> SeasonDetail:
         """One season with its progress."""
-        return self._ask(models.SeasonDetail, "GET", f"/v1/seasons/{season_id}")
+        return self._ask(SeasonDetail, "GET", f"/v1/seasons/{season_id}")
 
-    def create_season(self, body: Body) -> models.Season:
+    def create_season(self, body: Body) -> Season:
         """A scheduled season; organisers only."""
-        return self._ask(models.Season, "POST", "/v1/seasons", json=body)
+        return self._ask(Season, "POST", "/v1/seasons", json=body)
 
-    def change_season(self, season_id: int, body: Body) -> models.Season:
+    def change_season(self, season_id: int, body: Body) -> Season:
         """Settings, state or both; organisers only."""
-        return self._ask(models.Season, "PATCH", f"/v1/seasons/{season_id}", json=body)
+        return self._ask(Season, "PATCH", f"/v1/seasons/{season_id}", json=body)
 
     def invited(self, season_id: int) -> list[str]:
         """Who may enter a season that is for invited authors; organisers only."""
@@ -461,7 +462,7 @@ def _read(shape: type[Shape], value: Any) -> Shape:
         first = error.errors()[0]
         raise _strange(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     if isinstance(found, Record):
-        object.__setattr__(found, "said", value)
+        found.__dict__["said"] = value
     return found
 
 
@@ -471,14 +472,14 @@ def _reader(shape: Any) -> SchemaValidator:
 
 
 def _open(schema: Any) -> Any:
-    """The same schema for servers of other ages: a word that no enumeration of ours has stays text, and what may be
-    null is null where it is left out.
+    """The same schema for servers of other ages: a word that no enumeration of ours has stays text, what may be null is
+    null where it is left out, and bounds are the server's affair.
     """
     if isinstance(schema, list):
         return [_open(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    opened = {name: _open(part) for name, part in schema.items()}
+    opened = {name: _open(part) for name, part in schema.items() if isinstance(part, dict) or name not in BOUNDS}
     match schema.get("type"):
         case "enum":
             known = {name: part for name, part in opened.items() if name != "ref"}
@@ -487,6 +488,9 @@ def _open(schema: Any) -> Any:
             )
         case "nullable":
             return core_schema.with_default_schema(opened, default=None)
+        case "model":  # the class itself would read it by its own schema, whatever is opened here
+            made = opened["cls"].model_construct
+            return core_schema.no_info_after_validator_function(lambda read: made(**read[0]), opened["schema"])
     return opened
 
 

@@ -12,10 +12,12 @@ from typing import Any
 
 
 class Record:
-    """What all records are. `said`: the JSON that the client read this one from, with what it does not know itself;
-    unset in the league.
-    """
+    """What all records are."""
 
-    __slots__ = ("said",)
+    __slots__ = ("__dict__",)  # not "said", which pydantic would take for a field, and its models could not share
 
-    said: dict[str, Any]
+    @property
+    def said(self) -> dict[str, Any]:
+        """The JSON that the client read this one from, with what it does not know itself; unset in the league."""
+        json: dict[str, Any] = self.__dict__["said"]
+        return json

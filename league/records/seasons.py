@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from league.records import Record
 from league.states import SeasonState
 from league.terms import Terms
 
@@ -53,7 +54,7 @@ def _as_stored(schema: dict[str, Any]) -> None:
                 del kind[word]
 
 
-class Season(Terms, _Named):
+class Season(Terms, _Named, Record):
     """A season. With `published_at` its standings are final; `log_sha256` names the log that they follow from."""
 
     # It is made with `model_construct`: bounds are for what is sent, an old season may be outside of today's.
@@ -104,3 +105,27 @@ class FinalsProgress:
     series: int
     extra_games: int
     extra_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What is open in a season. `matches` wait; those that run are played to their end whatever happens."""
+
+    appeals: int
+    matches: int
+    rejudged: Annotated[
+        int, Field(description="Of the matches, those that an organiser has ordered to be played again.")
+    ]
+    finals: Annotated[bool, Field(description="There are to be finals, and they are not over.")]
+
+
+class SeasonDetail(Season):
+    """A season with its progress."""
+
+    progress: Progress
+    unfinished: Unfinished
+    """What closing it by hand now would cut off."""
+    waits_for: list[str]
+    """If it is due to close and does not, why, in words."""
+    finals_progress: list[FinalsProgress]
+    """By division, from when the finalists are known."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -141,6 +142,19 @@ def test_words_of_a_newer_server_stay_text_and_what_an_older_one_leaves_out_is_n
         assert client.me().role == "oracle"
         (found,) = client.bots()
     assert (found.name, found.team, found.said) == ("g", None, bot)
+
+
+def test_a_season_is_read_whatever_states_and_bounds_its_server_has() -> None:
+    nothing = dict.fromkeys(("previous_id", "qualified_at", "finals_done_at", "published_at", "log_sha256"))
+    season = nothing | {"id": 1, "game": "go", "name": "s", "rounded": "", "created_at": "2027-01-01T00:00:00Z"}
+    season |= {"divisions": [{"number": 1, "name": "A", "size": None, "entries": 2}], "dice_commitment": "", "extra": 1}
+    season |= {"plays": {"series_length": 1, "games_per_pair": None, "finals_games": 1}}
+    season |= {"state": "paused", "seats": 9999, "opens_at": "1990-01-01T00:00:00Z", "languages": []}
+    with Line(httpx.Response(200, json={"items": [season]})).client() as client:
+        (found,) = client.seasons()
+    assert (found.state, found.seats, found.languages, found.divisions[0].entries) == ("paused", 9999, [], 2)
+    assert (found.opens_at, found.dice_secret) == (datetime(1990, 1, 1, tzinfo=UTC), None)
+    assert found.said == season
 
 
 def test_an_answer_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
