@@ -245,19 +245,18 @@ class PipeTransport:
         if elapsed_ns > min(NOISE_NS, prompt.limit_ns):  # nothing less can be late, or taken
             evidence = prompt.evidence(stamp_ns, unseen_ns)
         if ended and (fault := _gone(channel, prompt.seat)) is Fault.MEMORY:  # its own doing, whatever the time
-            return self._failed(prompt, stamp_ns, fault, evidence)
+            return _reply(prompt, stamp_ns, evidence, fault=fault)
         if evidence is not None and evidence.own_ns > prompt.limit_ns:
             if evidence.frozen or evidence.signal == "none":
                 raise self._unjudged(prompt, evidence, Blame.UNKNOWN)
             return self._timeout(prompt, stamp_ns, evidence)
         if ended:
-            return self._failed(prompt, stamp_ns, fault, evidence)
+            return _reply(prompt, stamp_ns, evidence, fault=fault)
         if end < 0 or end > MAX_LINE_BYTES:
-            return self._failed(prompt, stamp_ns, Fault.OVERFLOW, evidence)
+            return _reply(prompt, stamp_ns, evidence, fault=Fault.OVERFLOW)
         line = channel.unread[:end].decode("utf-8", "surrogateescape")
         del channel.unread[: end + 1]
-        late_ns = prompt.late_ns or prompt.write_ns
-        return Reply(line, elapsed_ns, None, channel.meter.spent_ns(), late_ns, *_taken(evidence))
+        return _reply(prompt, stamp_ns, evidence, line)
 
     def _silent(self, prompt: _Open, stamp_ns: int) -> Reply | None:
         """There is no answer yet: watch on past the deadline, for as long as its own time is not over."""
@@ -283,13 +282,7 @@ class PipeTransport:
 
     def _timeout(self, prompt: _Open, stamp_ns: int, evidence: Evidence) -> Reply:
         self.convictions.append({"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()})
-        return self._failed(prompt, stamp_ns, Fault.TIMEOUT, evidence)
-
-    def _failed(self, prompt: _Open, stamp_ns: int, fault: Fault, evidence: Evidence | None) -> Reply:
-        """The reply of a bot that gave none."""
-        late_ns = prompt.late_ns or prompt.write_ns
-        taken = (evidence.stolen_ns, evidence) if evidence and fault is Fault.TIMEOUT else _taken(evidence)
-        return Reply(None, stamp_ns - prompt.started_ns, fault, prompt.channel.meter.spent_ns(), late_ns, *taken)
+        return _reply(prompt, stamp_ns, evidence, fault=Fault.TIMEOUT)
 
     def _unjudged(self, prompt: _Open, evidence: Evidence, blame: Blame) -> TransportError:
         seat = f"seat {seat_number(prompt.seat)}"
@@ -301,10 +294,16 @@ class PipeTransport:
         return TransportError("host-unknown", f"{seat} missed its deadline, and {why}", **told)
 
 
-def _taken(evidence: Evidence | None) -> tuple[int, Evidence | None]:
-    """What a reply keeps: nothing where nothing was taken."""
+def _reply(
+    prompt: _Open, stamp_ns: int, evidence: Evidence | None, line: str | None = None, fault: Fault | None = None
+) -> Reply:
+    """What is kept of an answer, or of a bot that gave none; evidence only where time was taken, or ran out."""
     stolen_ns = evidence.stolen_ns if evidence else 0
-    return (stolen_ns, evidence) if stolen_ns else (0, None)
+    if not stolen_ns and fault is not Fault.TIMEOUT:
+        evidence = None
+    late_ns = prompt.late_ns or prompt.write_ns
+    spent_ns = prompt.channel.meter.spent_ns()
+    return Reply(line, stamp_ns - prompt.started_ns, fault, spent_ns, late_ns, stolen_ns, evidence)
 
 
 def _by_seat(messages: Sequence[Message]) -> Sequence[tuple[Seat, Sequence[Message]]]:
