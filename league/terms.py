@@ -2,8 +2,8 @@
 
 `Terms` says of each setting its type and bounds, its default, what it means, what a form calls it and until when it may
 change. From that follow the columns and checks of `league.tables.Season`, the shapes of HTTP, the organisers' form,
-`deadheat season settings`, what the next season inherits, and the export. A new setting needs its declaration, a
-migration, a word in docs/export.md, and somebody who reads it.
+`deadheat season settings`, what the next season inherits, and the export. docs/architecture.md says what a new setting
+takes.
 
 This module is pure, so that the command line reads it without the database's library.
 """
@@ -200,8 +200,7 @@ class Term:
 
     def may_change(self, state: SeasonState) -> bool:
         """Whether it may still be changed in a season of that state."""
-        states = tuple(SeasonState)
-        return states.index(state) <= states.index(self.setting.until)
+        return not state.is_after(self.setting.until)
 
 
 def _term(name: str, info: FieldInfo) -> Term:
