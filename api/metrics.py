@@ -19,7 +19,7 @@ from league.records.hosts import Worker
 from league.service.rulings.held import held_by_game
 from league.service.series import hosts as league_hosts
 from league.service.views.queues import queues
-from league.states import Fitness
+from league.states import IN_PLAY, Fitness, either
 from league.storage.room import blob_folder, room_at
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -72,7 +72,7 @@ class _Database(Collector):
         )
         age = GaugeMetricFamily(
             "deadheat_ratings_age_seconds",
-            "Age of the newest ranking of each season that is open, frozen or in its finals.",
+            f"Age of the newest ranking of each season that is {either(IN_PLAY)}.",
             labels=["season"],
         )
         behind = GaugeMetricFamily(

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Self
 
 from engine.figures import counted
+from league.states import SeasonState
 
 
 class LeagueError(Exception):
@@ -178,9 +179,9 @@ class WrongState(LeagueError):
         self.state = state
 
     @classmethod
-    def of_season(cls, state: str, possible: str) -> Self:
+    def of_season(cls, state: SeasonState, possible: str) -> Self:
         """The error for a season; `possible` ends the sentence and says what is possible, and when."""
-        return cls(state, f"The season is {'in its finals' if state == 'finals' else state}; {possible}.")
+        return cls(state, f"The season is {state.words}; {possible}.")
 
     @classmethod
     def of_match(cls, state: str, possible: str) -> Self:

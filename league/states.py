@@ -7,8 +7,9 @@ a transition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Self
 
@@ -97,13 +98,25 @@ class MatchState(StrEnum):
 
 
 class SeasonState(StrEnum):
-    """A competition. Its standings are final once they are published, which is soon after it closes."""
+    """A competition, in the order of its states. Its standings are final once they are published, which is soon after
+    it closes.
+    """
 
     SCHEDULED = "scheduled"  # bots may enter, nothing is played
     OPEN = "open"
     FROZEN = "frozen"  # no entries, no other versions; the ladder goes on and settles
     FINALS = "finals"  # who qualified plays the finals, and nothing else is played
     CLOSED = "closed"  # what runs is played to its end, then the standings are published
+
+    @property
+    def words(self) -> str:
+        """What a season in this state is, in a sentence."""
+        return "in its finals" if self is SeasonState.FINALS else self.value
+
+    def is_after(self, other: SeasonState) -> bool:
+        """Whether seasons come to this state later than to the other."""
+        states = tuple(SeasonState)
+        return states.index(self) > states.index(other)
 
 
 class Ranks(StrEnum):
@@ -200,22 +213,65 @@ GOING_ON = (SeasonState.SCHEDULED, *IN_PLAY)
 
 @dataclass(frozen=True, slots=True)
 class SeasonStep:
-    """How a season comes into a state: what an organiser does, what has become of it then, and the date that does it
-    instead (a setting of `league.terms`).
+    """How a season comes into a state.
+
+    `verb` is what an organiser does, `meaning` the help of the command that does it, and `becomes` what has become of
+    the season then. `date` is the setting of `league.terms` that does it instead; None: it is only done by hand. `note`
+    is what the season's page says while it is in the state.
     """
 
     verb: str
     becomes: str
-    date: str
+    date: str | None
+    meaning: str
+    note: str = ""
+
+    @property
+    def command(self) -> str:
+        """The word of `deadheat season` that does it: the last of the verb."""
+        return self.verb.rpartition(" ")[2].lower()
 
 
 SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
-    SeasonState.OPEN: SeasonStep("Open", "opened", "opens_at"),
-    SeasonState.FROZEN: SeasonStep("Freeze", "frozen", "freezes_at"),
-    SeasonState.FINALS: SeasonStep("Begin the finals", "brought to its finals", "finals_at"),
-    SeasonState.CLOSED: SeasonStep("Close", "closed", "closes_at"),
+    SeasonState.OPEN: SeasonStep(
+        "Open", "opened", "opens_at", "Open a season, so that its ladder is played, or reopen a frozen one."
+    ),
+    SeasonState.FROZEN: SeasonStep(
+        "Freeze",
+        "frozen",
+        "freezes_at",
+        "Freeze a season: entries and versions are fixed while the ladder settles.",
+        "The season is frozen: entries and versions are fixed while the ladder settles.",
+    ),
+    SeasonState.FINALS: SeasonStep(
+        "Begin the finals",
+        "brought to its finals",
+        "finals_at",
+        "Begin the finals. Running series finish; waiting ones are dropped.",
+    ),
+    SeasonState.CLOSED: SeasonStep(
+        "Close",
+        "closed",
+        "closes_at",
+        "Close a season for good. Its standings are published when what runs has ended.",
+        "The season is closed. Matches in progress are played to the end, then the standings are published.",
+    ),
 }
 """The steps to all states but the first, in their order."""
+
+
+def dated_steps(season: object, after: SeasonState) -> Iterator[tuple[SeasonState, str, datetime]]:
+    """The later states that a season comes to by date, each with the setting and its date, in their order."""
+    for state, step in SEASON_STEPS.items():
+        if step.date and state.is_after(after) and (date := getattr(season, step.date)):
+            yield state, step.date, date
+
+
+def either(states: Sequence[SeasonState]) -> str:
+    """The states as a choice in a sentence, such as "open, frozen or in its finals"."""
+    *first, last = (state.words for state in states)
+    return f"{', '.join(first)} or {last}"
+
 
 WITH_RESULT = (MatchState.DONE, MatchState.DECIDED)
 """Matches whose seats have ranks."""

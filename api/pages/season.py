@@ -25,7 +25,7 @@ from league.service.people import announcements as league_announcements
 from league.service.seasons.participation import AbsentBot, absent_bots
 from league.service.seasons.seasons import season_info, season_progress, season_waiting
 from league.service.views.matches import matches
-from league.states import SEASON_STEPS, Absence, MatchState, SeasonState
+from league.states import SEASON_STEPS, Absence, MatchState, SeasonState, dated_steps
 
 router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 
@@ -116,6 +116,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         season=info,
         announcements=announcements,
         dates=dates(info),
+        note=step.note if (step := SEASON_STEPS.get(info.state)) else "",
         finals=finals,
         divisions={division.number: division.name for division in info.divisions},
         waits_for=waits_for,
@@ -163,8 +164,7 @@ def shown(rows: Sequence[Row], chosen: Chosen, info: Season) -> Shown:
 
 def dates(info: Season) -> list[tuple[str, datetime]]:
     """What happens by date, in order."""
-    names = [step.date for step in SEASON_STEPS.values()]
-    return [(name.removesuffix("_at"), at) for name in names if (at := getattr(info, name)) is not None]
+    return [(name.removesuffix("_at"), at) for _, name, at in dated_steps(info, SeasonState.SCHEDULED)]
 
 
 def points(standings: Row, most: int | None = None) -> list[tuple[Row, list[str]]]:

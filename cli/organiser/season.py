@@ -21,7 +21,7 @@ from cli.server.client import Server, Token, connect, visit
 from engine.figures import counted
 from league.records.entries import Entry
 from league.records.seasons import Division, Season, SeasonDetail
-from league.states import SEASON_STEPS, SeasonState
+from league.states import SEASON_STEPS, SeasonState, SeasonStep, dated_steps
 from league.terms import TERMS, Term
 
 Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
@@ -156,22 +156,17 @@ def edit(
     _change(server, token, season, body, as_json)
 
 
-@group.command(name="open")
-def open_season(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Open a season, so that its ladder is played, or reopen a frozen one."""
-    _change(server, token, season, {"state": "open"}, as_json)
+def _add_step(state: SeasonState, step: SeasonStep) -> None:
+    """Add the command that brings a season to a state."""
+
+    @group.command(name=step.command, help=step.meaning)
+    def go(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
+        _change(server, token, season, {"state": state.value}, as_json)
 
 
-@group.command()
-def freeze(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Freeze a season: entries and versions are fixed while the ladder settles."""
-    _change(server, token, season, {"state": "frozen"}, as_json)
-
-
-@group.command()
-def finals(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-    """Begin the finals. Running series finish; waiting ones are dropped."""
-    _change(server, token, season, {"state": "finals"}, as_json)
+for _reached, _by in SEASON_STEPS.items():
+    if _reached is not SeasonState.CLOSED:  # see `close`, which can be forced
+        _add_step(_reached, _by)
 
 
 @group.command()
@@ -357,11 +352,9 @@ def _finals(season: SeasonDetail) -> list[str]:
 
 def _next_date(season: Season) -> str:
     """What happens next by date."""
-    states = [state.value for state in SeasonState]
-    here = states.index(season.state) if season.state in states else 0  # a newer server may know more of them
-    for state, step in SEASON_STEPS.items():
-        if states.index(state) > here and (date := getattr(season, step.date)):
-            return f"{step.date.removesuffix('_at')} {_instant(date)}"
+    known = season.state in tuple(SeasonState)  # a newer server may know more of them
+    for _, setting, date in dated_steps(season, season.state if known else SeasonState.SCHEDULED):
+        return f"{setting.removesuffix('_at')} {_instant(date)}"
     return ""
 
 

@@ -25,7 +25,7 @@ from league.service.seasons.entries import enter
 from league.service.seasons.gates import GateTerms
 from league.service.series.hosts import hosts
 from league.service.views import matches as league_matches
-from league.states import FinalsFormat
+from league.states import FinalsFormat, SeasonState
 from league.words import Exported
 from tests.api.site import Site
 from tests.league.world import abandoned, forfeited, won
@@ -246,3 +246,7 @@ def test_every_column_is_explained(furnished: Furnished, table: Exported) -> Non
     (found,) = [part for part in section if part.startswith(f"`{table}`")]
     explained = re.findall(r"`([a-z0-9_]+)`", "".join(re.findall(r"^\| (`.*?) \|", found, re.MULTILINE)))
     assert explained == list(furnished.lines(table)[0])
+
+
+def test_the_page_lists_the_states_of_a_season() -> None:
+    assert f"| `state` | {', '.join(f'`{state}`' for state in SeasonState)} |\n" in PAGE.read_text(encoding="utf-8")

@@ -39,7 +39,16 @@ from league.service.seasons.gates import end_challenges
 from league.service.seasons.seasons import season_info
 from league.service.series.dice import commit_to_dice
 from league.service.series.dropping import drop_held, drop_waiting
-from league.states import ENTERABLE, ON_LADDER, SEASON_STEPS, FinalsFormat, Purpose, SeasonState, allowed
+from league.states import (
+    ENTERABLE,
+    ON_LADDER,
+    SEASON_STEPS,
+    FinalsFormat,
+    Purpose,
+    SeasonState,
+    allowed,
+    dated_steps,
+)
 from league.tables import Match, Season, Series, VoidedMatch
 
 
@@ -117,7 +126,7 @@ def turn_season(session: Session, season: Season) -> None:
         if after is None:
             return
         if after is SeasonState.CLOSED and unfinished(session, season).holds:
-            if season.state is not SeasonState.OPEN:
+            if season.state not in ENTERABLE:
                 return
             after = SeasonState.FROZEN
         if not change_state(session, season.id, season.state, after):
@@ -140,29 +149,20 @@ def past_its_close(season: Season, at: datetime) -> bool:
 
 def _must_stay_open(session: Session, season: Season) -> None:
     """Raises BadSetting: a date that has passed would end it at once."""
-    for setting, would in (("freezes_at", "freeze"), ("finals_at", "begin the finals of"), ("closes_at", "close")):
-        date = getattr(season, setting)
-        if date is not None and date <= now(session):
-            raise BadSetting(setting, f"it has passed and would {would} the season at once; change it first")
+    for state, setting, date in dated_steps(season, SeasonState.OPEN):
+        if date <= now(session):
+            becomes = SEASON_STEPS[state].becomes
+            raise BadSetting(setting, f"it has passed, and the season would be {becomes} at once; change it first")
 
 
 def _due(season: Season, at: datetime) -> SeasonState | None:
     """The state that a date, or the end of the finals, now asks for."""
-
-    def passed(date: datetime | None) -> bool:
-        return date is not None and date <= at
-
-    match season.state:
-        case SeasonState.SCHEDULED:
-            return SeasonState.OPEN if passed(season.opens_at) else None
-        case SeasonState.OPEN if passed(season.freezes_at):
-            return SeasonState.FROZEN
-        case SeasonState.OPEN | SeasonState.FROZEN if passed(season.finals_at):
-            return SeasonState.FINALS
-        case SeasonState.OPEN | SeasonState.FROZEN | SeasonState.FINALS if past_its_close(season, at):
-            return SeasonState.CLOSED
-        case SeasonState.FINALS if season.finals_done_at is not None and season.closes_when_done:
-            return SeasonState.CLOSED
+    if season.state is SeasonState.FINALS and season.finals_done_at is not None and season.closes_when_done:
+        return SeasonState.CLOSED
+    for after, _, date in dated_steps(season, season.state):
+        opened = season.state is not SeasonState.SCHEDULED  # what never opened is closed by hand
+        if date <= at and allowed(season.state, after) and (opened or after is not SeasonState.CLOSED):
+            return after
     return None
 
 

@@ -24,7 +24,7 @@ from league.service.ground.steps import insert_rows, move, touch_log
 from league.service.people.person import Person
 from league.service.rulings.impartiality import judging
 from league.service.series.dice import deal_dice
-from league.states import IN_PLAY, WITH_RESULT, MatchState
+from league.states import IN_PLAY, WITH_RESULT, MatchState, SeasonState, either
 from league.tables import Attempt, Match, Participant, Season, Series, VoidedMatch
 
 
@@ -131,7 +131,7 @@ def _judging(session: Session, season_id: int, *, held: bool) -> None:
     if state is None:
         raise NotFound("season", season_id)
     if state not in IN_PLAY and not held:
-        raise WrongState.of_season(state, "organisers rule only while it is open, frozen or in its finals")
+        raise WrongState.of_season(SeasonState(state), f"organisers rule only while it is {either(IN_PLAY)}")
 
 
 def _alone(session: Session, match: Match) -> None:

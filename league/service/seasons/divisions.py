@@ -21,7 +21,7 @@ from league.service.ground.counting import taking_part
 from league.service.ground.steps import lock_season, touch_log
 from league.service.people.person import Person
 from league.service.seasons.admission import newest_ready
-from league.states import ENTERABLE, ChallengeState, SeasonState
+from league.states import ENTERABLE, ChallengeState, SeasonState, either
 from league.tables import Bot, BotVersion, Challenge, Division, Entry, RatingSnapshot, Season
 
 MAX_DIVISIONS = 20
@@ -127,7 +127,7 @@ def assign_division(session: Session, organiser: Person, season_id: int, bot_id:
     organiser.must_organise()
     season = lock_season(session, season_id)
     if season.state not in ENTERABLE:
-        raise WrongState.of_season(season.state, "bots change divisions only while it is scheduled or open")
+        raise WrongState.of_season(season.state, f"bots change divisions only while it is {either(ENTERABLE)}")
     entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
     if entry is None:
         raise NotFound.entry(bot_id)

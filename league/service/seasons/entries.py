@@ -20,7 +20,7 @@ from league.service.seasons.absence import absent_entries, check_pause, must_tak
 from league.service.seasons.admission import check_admission, newest_ready, version_to_enter
 from league.service.seasons.divisions import lowest_division
 from league.service.seasons.gates import GateTerms, begin_challenge, end_challenges, gate_as_json
-from league.states import ENTERABLE, ChallengeState, SeasonState, VersionState
+from league.states import ENTERABLE, ChallengeState, SeasonState, VersionState, either
 from league.tables import Bot, BotVersion, Challenge, Entry, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
@@ -48,7 +48,9 @@ def enter(
     bot = _bot(session, who, bot_id)
     must_be_active(session, bot)
     if season.state not in ENTERABLE:
-        raise WrongState.of_season(season.state, "bots enter, and change versions, only while it is scheduled or open")
+        raise WrongState.of_season(
+            season.state, f"bots enter, and change versions, only while it is {either(ENTERABLE)}"
+        )
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
     must_take_part(session, season_id, bot_id)
