@@ -215,15 +215,15 @@ GOING_ON = (SeasonState.SCHEDULED, *IN_PLAY)
 class SeasonStep:
     """How a season comes into a state.
 
-    `verb` is what an organiser does, `meaning` the help of the command that does it, and `becomes` what has become of
-    the season then. `date` is the setting of `league.terms` that does it instead; None: it is only done by hand. `note`
-    is what the season's page says while it is in the state.
+    `verb` is what an organiser does, `meaning` the help of the command that does it (closing has its own), and
+    `becomes` what has become of the season then. `date` is the setting of `league.terms` that does it instead; None: it
+    is only done by hand. `note` is what the season's page says while it is in the state.
     """
 
     verb: str
     becomes: str
     date: str | None
-    meaning: str
+    meaning: str = ""
     note: str = ""
 
     @property
@@ -253,8 +253,7 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
         "Close",
         "closed",
         "closes_at",
-        "Close a season for good. Its standings are published when what runs has ended.",
-        "The season is closed. Matches in progress are played to the end, then the standings are published.",
+        note="The season is closed. Matches in progress are played to the end, then the standings are published.",
     ),
 }
 """The steps to all states but the first, in their order."""
