@@ -98,9 +98,7 @@ class MatchState(StrEnum):
 
 
 class SeasonState(StrEnum):
-    """A competition, in the order of its states. Its standings are final once they are published, which is soon after
-    it closes.
-    """
+    """A competition. Its standings are final once they are published, which is soon after it closes."""
 
     SCHEDULED = "scheduled"  # bots may enter, nothing is played
     OPEN = "open"
@@ -114,7 +112,7 @@ class SeasonState(StrEnum):
         return "in its finals" if self is SeasonState.FINALS else self.value
 
     def is_after(self, other: SeasonState) -> bool:
-        """Whether seasons come to this state later than to the other."""
+        """Whether seasons come to this state later than to the other: they are listed in their order."""
         states = tuple(SeasonState)
         return states.index(self) > states.index(other)
 
