@@ -15,7 +15,8 @@ lost, doubled or late; nothing here trusts them.
 * A row that was given back waits for a pause that doubles with each failure of ours (`pause`). What is handed back
   because its worker is told to end is no failure, and waits for nothing.
 
-A kind of job has one `Life`, which declares what differs; `league.service.jobs.kinds` has them all.
+Each kind of job has one `Life`, which declares what differs in this. What a job is, and how it ends, is a matter of its
+own module; `league.service.jobs.kinds` has them all.
 """
 
 from __future__ import annotations
