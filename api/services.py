@@ -22,6 +22,7 @@ from api.edge.uploading import TAKING_IN, Room, room_for_uploads
 from league.blobs import Blobs
 from league.config import Settings
 from league.database import Database
+from league.service.ground.life import Life
 from league.service.people import access
 
 log = logging.getLogger(__name__)
@@ -32,10 +33,7 @@ SITE = Path(__file__).resolve().parent.parent / "dashboards" / "site"
 class Queue(Protocol):
     """What the API needs of the queue."""
 
-    def enqueue_build(self, version_id: int) -> None:
-        """Nudge a worker; raises the broker's errors."""
-
-    def enqueue_exhibition(self, exhibition_id: int) -> None:
+    def enqueue(self, life: Life, row_id: int) -> None:
         """Nudge a worker; raises the broker's errors."""
 
     def check(self) -> None:
@@ -48,17 +46,11 @@ class CeleryQueue:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def enqueue_build(self, version_id: int) -> None:
+    def enqueue(self, life: Life, row_id: int) -> None:
         """See `Queue`."""
         from workers import queue
 
-        queue.enqueue_build(version_id)
-
-    def enqueue_exhibition(self, exhibition_id: int) -> None:
-        """See `Queue`."""
-        from workers import queue
-
-        queue.enqueue_exhibition(exhibition_id)
+        queue.enqueue(life, row_id)
 
     def check(self) -> None:
         """See `Queue`."""
@@ -184,16 +176,9 @@ class Services:
         except SQLAlchemyError:
             log.warning("could not note the use of token %d", token_id, exc_info=True)
 
-    def nudge_build(self, version_id: int) -> None:
+    def nudge(self, life: Life, row_id: int) -> None:
         """Tell a worker of a committed row. A broker that is away must not fail the request: the sweeper finds it."""
         try:
-            self.queue.enqueue_build(version_id)
+            self.queue.enqueue(life, row_id)
         except Exception:  # brokers raise what they like, and none of it is the author's business
-            log.warning("version %d could not be enqueued; the sweeper will", version_id, exc_info=True)
-
-    def nudge_exhibition(self, exhibition_id: int) -> None:
-        """The same of a person's match."""
-        try:
-            self.queue.enqueue_exhibition(exhibition_id)
-        except Exception:  # as above
-            log.warning("exhibition %d could not be enqueued; the sweeper will", exhibition_id, exc_info=True)
+            log.warning("%s %d could not be enqueued; the sweeper will", life.queue, row_id, exc_info=True)

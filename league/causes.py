@@ -23,6 +23,7 @@ class Trait(Flag):
     TOLD = auto()  # its details are our own words, and public
     BLAMELESS = auto()  # the job would have succeeded elsewhere or later, so the attempt is not counted against it
     MACHINE = auto()  # nothing can be played on that machine at present, so it gets nothing until it is checked
+    CONDEMNS = auto()  # a watch on that machine came to its end, so it is unfit until its own check passes
     BY_BOTS = auto()  # a bot may have brought it about, although it counts against no series
 
 
@@ -45,7 +46,7 @@ class Cause(StrEnum):
     # The machine on which it was played failed.
     HOST_MEMORY = "host-memory", Trait.TOLD
     HOST_UNKNOWN = "host-unknown", Trait.TOLD
-    WATCH_ENDED = "watch-ended", Trait.TOLD  # it gave a bot so little time that it is unfit until its check passes
+    WATCH_ENDED = "watch-ended", Trait.TOLD | Trait.CONDEMNS
     HOST_STARVED = "host-starved", Trait.TOLD  # until 2026-11
     REFEREE_LATE = "referee-late", Trait.TOLD  # until 2026-11
     HOST_UNFIT = (  # also the key, in the evidence of a match, of why its machine should not have judged it
@@ -102,6 +103,9 @@ class Cause(StrEnum):
 BLAMELESS = Cause.having(Trait.BLAMELESS)
 """Causes that say nothing about the job. It waits until they have passed, however long that takes; whatever else goes
 wrong may be its own doing, and it is given up after some attempts."""
+
+ELSEWHERE = BLAMELESS | Cause.having(Trait.CONDEMNS)
+"""Causes after which there is no use in trying again on the same machine."""
 
 DROPPED = frozenset({Cause.ENTRY_ABSENT, Cause.CHALLENGE_OVER, Cause.FINALS_BEGAN, Cause.SEASON_CLOSED})
 """Causes of series that were not played because nobody wanted them any more."""

@@ -23,7 +23,7 @@ from engine.transcript import encode
 from engine.verdicts import took
 from league.causes import Cause
 from league.jobs import BuildJob, BuildOutcome
-from league.service.jobs.builds import claim_next_build, finish_build, release_build, renew_build
+from league.service.jobs.builds import BUILDS, claim_next_build, finish_build, release_build, renew_build
 from league.service.series.hosts import NOT_SEEN, unfit_reasons
 from league.telemetry import doing
 from sandbox.archive import BadArchive, Bounds, extract_program, extract_upload
@@ -56,7 +56,7 @@ def build_version(context: Context, version_id: int) -> None:
             job = claim_next_build(session, version_id, context.worker)
         if job is None:
             return
-        metrics.queue_wait_seconds.labels("build").observe(job.waited_seconds)
+        metrics.queue_wait_seconds.labels(BUILDS.queue).observe(job.waited_seconds)
         try:
             with doing("version", version=job.version_id, attempt=job.attempt, language=job.language):
                 log.info("version %d attempt %d: building %s", job.version_id, job.attempt, job.language)
@@ -65,7 +65,7 @@ def build_version(context: Context, version_id: int) -> None:
             log.warning("version %d: the lease of attempt %d was lost", job.version_id, job.attempt)
             return
         except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the version is built again
-            failure = failure_of("build", f"version {job.version_id} attempt {job.attempt}", error)
+            failure = failure_of(BUILDS, f"version {job.version_id} attempt {job.attempt}", error)
             insist(context, lambda session: release_build(session, job, context.worker, failure))
             return
     taken = insist(context, lambda session: finish_build(session, job, outcome))

@@ -40,10 +40,11 @@ from engine.core import Fault, Message, Reply, Seat, Transport, TransportError
 from engine.games import GAMES
 from engine.transcript import Transcript, encode
 from engine.unfinished import Replies, said
-from league.causes import BLAMELESS, Cause
+from league.causes import ELSEWHERE
 from league.errors import BlobsAway
 from league.jobs import ExhibitionJob
 from league.service.jobs.exhibiting import (
+    EXHIBITIONS,
     Heard,
     ask_person,
     claim_exhibition,
@@ -53,7 +54,7 @@ from league.service.jobs.exhibiting import (
     release_exhibition,
     renew_exhibition,
 )
-from league.service.series.hosts import condemn_host, turn_away_exhibition
+from league.service.series.hosts import turn_away_exhibition
 from league.telemetry import doing
 from sandbox.arena import Arena
 from sandbox.box import bot_limits
@@ -78,7 +79,7 @@ def play_exhibition(context: Context, exhibition_id: int) -> bool:
     if job is None:
         turn = partial(turn_away_exhibition, exhibition_id=exhibition_id, host=context.host)
         return not turned_away(context, f"exhibition {exhibition_id}", turn)
-    metrics.queue_wait_seconds.labels("exhibition").observe(job.waited_seconds)
+    metrics.queue_wait_seconds.labels(EXHIBITIONS.queue).observe(job.waited_seconds)
     try:
         with doing("exhibition", exhibition=job.exhibition_id, attempt=job.attempt, game=job.game):
             log.info("exhibition %d attempt %d: %s in %d seats", job.exhibition_id, job.attempt, job.game, job.seats)
@@ -89,7 +90,7 @@ def play_exhibition(context: Context, exhibition_id: int) -> bool:
     except LeaseLost:
         log.warning("exhibition %d: the lease of attempt %d was lost", job.exhibition_id, job.attempt)
     except Exception as error:  # noqa: BLE001  whatever it was, it was ours: it is played again
-        failure = failure_of("exhibition", f"exhibition {job.exhibition_id} attempt {job.attempt}", error)
+        failure = failure_of(EXHIBITIONS, f"exhibition {job.exhibition_id} attempt {job.attempt}", error)
         where, void = (context.worker, failure, context.host), isinstance(error, TransportError)
         insist(context, lambda session: release_exhibition(session, job, *where, void=void))
     else:
@@ -147,10 +148,7 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
                 except TransportError as error:
                     voids += 1
                     log.warning("exhibition %d is void: %s: %s", job.exhibition_id, error.cause, error.detail)
-                    if error.cause == Cause.WATCH_ENDED:
-                        reason = f"A watch came to its end there: {error.detail}"
-                        insist(context, partial(condemn_host, host=context.host, reason=reason))
-                    if error.cause in (*BLAMELESS, Cause.WATCH_ENDED) or not person.told(error.cause):
+                    if error.cause in ELSEWHERE or not person.told(error.cause):
                         raise  # nothing can be played here, or it has failed too often
                     wait_for_quiet(voids, heartbeat)
 

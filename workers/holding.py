@@ -23,6 +23,7 @@ from league.causes import Cause, Trait
 from league.config import HEARTBEAT_SECONDS
 from league.errors import BlobsAway
 from league.jobs import Failure
+from league.service.ground.life import Life
 from league.storage.schema import hold_schema
 from workers import metrics, stopping
 from workers.context import Context
@@ -48,13 +49,13 @@ class LeaseLost(Exception):
     """Somebody else was given our job: whatever we would still do could only be thrown away."""
 
 
-def failure_of(queue: str, what: str, error: Exception) -> Failure:
-    """What the ledger says of an exception that ended our work on `what`, a job of that queue; counted and logged."""
+def failure_of(life: Life, what: str, error: Exception) -> Failure:
+    """What the ledger says of an exception that ended our work on `what`, a job of that kind; counted and logged."""
     if isinstance(error, stopping.Stopping):
         log.info("%s is handed back: this worker stops", what)
         return Failure(Cause.WORKER_STOPPED, "its worker was stopped")
     cause, detail = cause_of(error), detail_of(error)
-    metrics.task_failures.labels(queue, cause).inc()
+    metrics.task_failures.labels(life.queue, cause).inc()
     if not isinstance(error, TransportError):
         # Where from is told only if it may be a mistake, and not of a store that is full.
         log.error("%s failed: %s: %s", what, cause, detail, exc_info=None if isinstance(error, BlobsAway) else error)

@@ -17,6 +17,7 @@ from engine.core import NS_PER_S, Fault
 from engine.games import GAMES
 from engine.transcript import Transcript
 from league.causes import Cause
+from league.service.jobs.kinds import KINDS
 
 _SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 10)
 _RATIOS = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0, 1.05)
@@ -94,7 +95,7 @@ def _appear() -> None:
             past_deadline.labels(game, command)
     for outcome in ("right", "wrong", "void"):
         canaries.labels(outcome)
-    for task in ("build", "play", "exhibition", "tick", "sweep", "refit", "publish"):
+    for task in (*(life.queue for life in KINDS), *SCHEDULED, "publish"):
         for why in TASK_CAUSES:
             task_failures.labels(task, why)
     for task in SCHEDULED:

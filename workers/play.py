@@ -28,7 +28,7 @@ from engine.games import GAMES
 from engine.transcript import encode
 from league.causes import BLAMELESS, Cause
 from league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome, SeriesJob
-from league.service.series.carrying_out import finish_series, renew_series
+from league.service.series.carrying_out import SERIES, finish_series, renew_series
 from league.service.series.hosts import turn_away
 from league.service.series.turns import claim_next_series
 from league.telemetry import doing
@@ -64,7 +64,7 @@ def play_series(context: Context, series_id: int) -> int | None:
         if job is None:
             turn = partial(turn_away, series_id=series_id, host=context.host)
             return None if turned_away(context, f"series {series_id}", turn) else series_id
-        metrics.queue_wait_seconds.labels("play").observe(job.waited_seconds)
+        metrics.queue_wait_seconds.labels(SERIES.queue).observe(job.waited_seconds)
         metrics.appear(job.game, job.season_id)
         try:
             with doing("series", series=job.series_id, attempt=job.attempt, game=job.game):
@@ -97,13 +97,13 @@ def carry_out(
     except LeaseLost:
         raise
     except Exception as error:  # noqa: BLE001  whatever it was, it was ours
-        failure = failure_of("play", what, error)
+        failure = failure_of(SERIES, what, error)
     try:
         store(context, runs, heartbeat.renew, outcomes.append)
     except LeaseLost:
         raise
     except Exception as error:  # noqa: BLE001  what is not stored is played again
-        failure = failure_of("play", what, error)
+        failure = failure_of(SERIES, what, error)
     return runs, outcomes, failure
 
 

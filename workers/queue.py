@@ -20,8 +20,12 @@ from celery import Celery
 
 from league import telemetry
 from league.config import Settings
+from league.service.ground.life import Life
+from league.service.jobs.builds import BUILDS
+from league.service.jobs.kinds import KINDS
 
-BUILD, PLAY, CONTROL, EXHIBITION = "build", "play", "control", "exhibition"
+CONTROL = "control"
+"""The queue of what is no job: planning, sweeping, ranking. Each kind of job has its own."""
 
 BROKER_TIMEOUT_S = 5
 """A broker that hangs must not hold an API thread for longer."""
@@ -59,6 +63,11 @@ POLL_SECONDS = 0.1
 """How often the embedded broker looks into its folder: a tenth of a second of latency for a listing of a folder."""
 
 
+def task_name(life: Life) -> str:
+    """What the task is called that carries out a job of this kind."""
+    return f"deadheat.{life.queue}"
+
+
 def celery_app(settings: Settings) -> Celery:
     """A Celery application for these settings, with its schedule and no tasks yet."""
     app = Celery("deadheat", broker=settings.broker)
@@ -71,10 +80,8 @@ def celery_app(settings: Settings) -> Celery:
         # again finds its row taken.)
         task_acks_late=True,
         task_routes={
-            "deadheat.build": {"queue": BUILD},
-            "deadheat.environment": {"queue": BUILD},  # only there is a sandbox for certain
-            "deadheat.play": {"queue": PLAY},
-            "deadheat.exhibit": {"queue": EXHIBITION},  # it lasts as long as a person likes: no series may wait for it
+            "deadheat.environment": {"queue": BUILDS.queue},  # only there is a sandbox for certain
+            **{task_name(life): {"queue": life.queue} for life in KINDS},
         },
         worker_prefetch_multiplier=1,
         worker_enable_remote_control=False,
@@ -132,19 +139,9 @@ def _sender() -> Celery:
     return celery_app(Settings())
 
 
-def enqueue_build(version_id: int) -> None:
-    """Nudge a worker to build this version; raises the broker's own errors."""
-    _send("deadheat.build", version_id)
-
-
-def enqueue_series(series_id: int) -> None:
-    """Nudge a worker to play this series; raises the broker's own errors."""
-    _send("deadheat.play", series_id)
-
-
-def enqueue_exhibition(exhibition_id: int) -> None:
-    """Nudge a worker to play this person's match; raises the broker's own errors."""
-    _send("deadheat.exhibit", exhibition_id)
+def enqueue(life: Life, row_id: int) -> None:
+    """Nudge a worker to carry out this job; raises the broker's own errors."""
+    _send(task_name(life), row_id)
 
 
 def enqueue_plan(season_id: int) -> None:

@@ -21,10 +21,14 @@ from sqlmodel import Session
 from league import telemetry
 from league.config import Settings
 from league.service.course.schedule import go_on, low_after, runs_low, seasons_going_on
+from league.service.ground.life import Life
 from league.service.jobs import sweep as league_sweep
+from league.service.jobs.builds import BUILDS
+from league.service.jobs.exhibiting import EXHIBITIONS
 from league.service.rankings import standings
 from league.service.rankings.publishing import publish, seasons_to_publish
 from league.service.rankings.standings import seasons_to_refit
+from league.service.series.carrying_out import SERIES
 from league.storage.schema import WrongSchema, must_fit
 from workers import metrics, stopping
 from workers.build import build_version
@@ -33,15 +37,7 @@ from workers.environment import describe_environment
 from workers.exhibitions import play_exhibition
 from workers.holding import AWAY, cause_of
 from workers.play import play_series
-from workers.queue import (
-    TICK_SECONDS,
-    celery_app,
-    enqueue_build,
-    enqueue_environment,
-    enqueue_exhibition,
-    enqueue_plan,
-    enqueue_series,
-)
+from workers.queue import TICK_SECONDS, celery_app, enqueue, enqueue_environment, enqueue_plan, task_name
 
 log = logging.getLogger(__name__)
 Told = TypeVar("Told")
@@ -51,15 +47,10 @@ STEP_ASIDE_SECONDS = 5
 """For this long a process that may not play leaves messages to the machines that may."""
 
 
-def step_aside(nudge: Callable[[int], None], row_id: int) -> None:
+def step_aside(life: Life, row_id: int) -> None:
     """This machine may not judge: another one is told, and has the time to take it."""
-    nudge(row_id)
+    enqueue(life, row_id)
     time.sleep(STEP_ASIDE_SECONDS)
-
-
-COUNTED_AS = {f"deadheat.{name}": name for name in ("build", "play", "plan", "tick", "sweep", "refit", "environment")}
-COUNTED_AS["deadheat.exhibit"] = "exhibition"
-"""The names of tasks in the metrics, those that workers count by themselves."""
 
 
 class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when the program runs
@@ -67,6 +58,7 @@ class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when 
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Carry it out, or step aside."""
+        counted_as = str(self.name).removeprefix("deadheat.")
         try:
             must_fit(context().database.engine)
         except WrongSchema as error:
@@ -77,10 +69,10 @@ class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when 
             with telemetry.carrying_out(str(self.name), self.request.headers or {}):
                 done = super().__call__(*arguments, **options)
         except Exception as error:  # Celery logs it
-            metrics.task_failures.labels(COUNTED_AS.get(str(self.name), self.name), cause_of(error)).inc()
+            metrics.task_failures.labels(counted_as, cause_of(error)).inc()
             raise
-        if (task := COUNTED_AS.get(str(self.name))) in metrics.SCHEDULED:
-            metrics.tasks_done.labels(task).inc()
+        if counted_as in metrics.SCHEDULED:
+            metrics.tasks_done.labels(counted_as).inc()
         return done
 
 
@@ -116,18 +108,18 @@ def environment() -> None:
     describe_environment(context())
 
 
-@app.task(name="deadheat.build", base=Guarded)
+@app.task(name=task_name(BUILDS), base=Guarded)
 def build(version_id: int) -> None:
     """Build one version."""
     build_version(context(), version_id)
 
 
-@app.task(name="deadheat.play", base=Guarded)
+@app.task(name=task_name(SERIES), base=Guarded)
 def play(series_id: int) -> None:
     """Play one series. Where this machine may not judge, another one is told, and this one steps aside."""
     played_id = play_series(context(), series_id)
     if played_id is None:
-        step_aside(enqueue_series, series_id)
+        step_aside(SERIES, series_id)
     else:
         ask_for_more(played_id)
 
@@ -143,11 +135,11 @@ def ask_for_more(series_id: int) -> None:
         log.warning("no more series were asked for after series %d; the next tick will", series_id, exc_info=True)
 
 
-@app.task(name="deadheat.exhibit", base=Guarded)
+@app.task(name=task_name(EXHIBITIONS), base=Guarded)
 def exhibit(exhibition_id: int) -> None:
     """Play one person's match against a bot, or step aside as for a series."""
     if not play_exhibition(context(), exhibition_id):
-        step_aside(enqueue_exhibition, exhibition_id)
+        step_aside(EXHIBITIONS, exhibition_id)
 
 
 @app.task(name="deadheat.tick", base=Guarded)
@@ -179,7 +171,7 @@ def make_series(season_ids: Iterable[int]) -> bool:
     """Let these seasons go on, and tell workers of the new series; whether there are any."""
     made = list(chain(*apart("tick", season_ids, go_on)))  # all before a broker can get in the way
     for series_id in made:
-        enqueue_series(series_id)
+        enqueue(SERIES, series_id)
     return bool(made)
 
 
@@ -188,12 +180,9 @@ def sweep() -> None:
     """Find what was lost: expired leases, rows that nobody was told of."""
     with context().database.transaction() as session:
         swept = league_sweep.sweep(session)
-    for version_id in swept.build_ids:
-        enqueue_build(version_id)
-    for series_id in swept.series_ids:
-        enqueue_series(series_id)
-    for exhibition_id in swept.exhibition_ids:
-        enqueue_exhibition(exhibition_id)
+    for life, row_ids in swept.items():
+        for row_id in row_ids:
+            enqueue(life, row_id)
 
 
 @app.task(name="deadheat.refit", base=Guarded)

@@ -27,6 +27,7 @@ from league.service.bots.bots import (
     versions_of,
 )
 from league.service.bots.environments import installed_languages
+from league.service.jobs.builds import BUILDS
 from league.service.people.person import Person
 
 router = APIRouter(prefix="/v1/bots/{bot_id}/versions", tags=["versions"])
@@ -152,5 +153,5 @@ def accept_upload(shared: Services, asker: Person, bot_id: int, file: BinaryIO, 
     upload = uploads.accept(file, received.filename, received.sha256, shared.settings, shared.blobs, installed)
     with shared.db.transaction() as session:
         version = add_version(session, asker, bot_id, upload)
-    shared.nudge_build(version.id)
+    shared.nudge(BUILDS, version.id)
     return version

@@ -18,7 +18,8 @@ from cli.operator.tree import FINISH_SECONDS, Tree, end_without_parent
 from league import telemetry
 from league.config import Settings
 
-PLAY = "play"  # the queue whose workers judge, see workers.queue
+CONTROL = "control"  # see workers.queue
+JOBS = "jobs"  # of the queues: those of all kinds of job but people's matches, which come with the series
 
 AliveFile = Annotated[
     Path | None, typer.Option(help="Touch this file while all is well, for a container's health check.")
@@ -27,6 +28,8 @@ AliveFile = Annotated[
 
 def serve() -> None:
     """Run everything here: API, scheduler, workers. Settings come from DEADHEAT_* (see deploy/env.example)."""
+    from league.service.series.carrying_out import SERIES
+
     settings = starting.safe_settings()
     starting.check_port(settings)
     starting.check_sandbox(settings)
@@ -35,9 +38,8 @@ def serve() -> None:
     slots = starting.slot_count(settings)
     tree = Tree(starting.metrics_environment(settings))
     tree.add("api", ["api"])
-    tree.add_jobs("control", "control", 1)
-    tree.add_jobs("build", "build", 1)
-    tree.add_jobs("play", PLAY, slots)
+    for queue in (CONTROL, *_named(JOBS)):
+        tree.add_jobs(queue, queue, slots if queue == SERIES.queue else 1)
     _add_exhibitions(tree, settings)
     tree.add("keeper", ["keeper"])
     tree.add("scheduler", ["scheduler"])
@@ -100,7 +102,9 @@ def _share_port(settings: Settings, processes: int) -> None:
 
 
 def worker(
-    queues: Annotated[str, typer.Option(help="Which jobs to take: build, play, control.")] = "build,play,control",
+    queues: Annotated[
+        str, typer.Option(help="What to take: jobs (or a kind of them by its name, such as play), control.")
+    ] = f"{JOBS},{CONTROL}",
     concurrency: Annotated[int, typer.Option(min=0, help="Jobs at a time; 0: the number of slots plus one.")] = 0,
     metrics_port: Annotated[int, typer.Option(help="Serve this host's metrics on this port; 0: none.")] = 0,
     finish_seconds: Annotated[
@@ -113,28 +117,41 @@ def worker(
 
     Where it plays, this machine is checked first (see `check-host`), and again whenever its fitness is in doubt.
     """
-    settings = starting.safe_settings()
+    from league.service.series.carrying_out import SERIES
+
+    settings, taken = starting.safe_settings(), _named(queues)
     starting.set_multiprocess(settings)
     if settings.metrics_dir is not None:
         starting.metrics_environment(settings)
     starting.check_schema(settings)
-    if {PLAY, "build"} & set(queues.split(",")):
+    if set(taken) != {CONTROL}:
         starting.check_sandbox(settings, waits=True)
     if metrics_port:
         starting.serve_metrics(settings, metrics_port)
     tree = Tree(dict(os.environ), finish_seconds, alive_file)
-    if PLAY in queues.split(","):
+    if SERIES.queue in taken:
         starting.arrive(settings)
         tree.add("keeper", ["keeper"])
         _add_exhibitions(tree, settings)
-    tree.add_jobs("jobs", queues, concurrency or starting.slot_count(settings) + 1)
+    tree.add_jobs("jobs", ",".join(taken), concurrency or starting.slot_count(settings) + 1)
     tree.run()
+
+
+def _named(queues: str) -> list[str]:
+    """The names of those queues, each once, with `jobs` spelled out."""
+    from league.service.jobs.exhibiting import EXHIBITIONS
+    from league.service.jobs.kinds import KINDS
+
+    jobs = [life.queue for life in KINDS if life is not EXHIBITIONS]
+    return list(dict.fromkeys(name for word in queues.split(",") for name in (jobs if word == JOBS else [word])))
 
 
 def _add_exhibitions(tree: Tree, settings: Settings) -> None:
     """People's matches against bots have processes of their own: each lasts as long as the person likes."""
+    from league.service.jobs.exhibiting import EXHIBITIONS
+
     if settings.exhibitions:
-        tree.add_jobs("exhibitions", "exhibition", settings.exhibitions)
+        tree.add_jobs("exhibitions", EXHIBITIONS.queue, settings.exhibitions)
 
 
 def jobs(queues: str, concurrency: int) -> None:

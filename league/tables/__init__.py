@@ -9,7 +9,7 @@ is rated.
 from __future__ import annotations
 
 from league.tables.bots import Bot, BotVersion
-from league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, json_column, word
+from league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, json_column, word
 from league.tables.exhibitions import SEATED, Exhibition
 from league.tables.hosts import JudgingEnvironment, Machine, WorkerHost
 from league.tables.people import Announcement, AuditRecord, Newcomers, Team, TeamMember, Token, User
@@ -17,45 +17,3 @@ from league.tables.rankings import LatencySummary, RatingPoint, RatingSnapshot, 
 from league.tables.rulings import Appeal, VoidedMatch
 from league.tables.seasons import AbsentEntry, Challenge, Division, Entry, Season, SeasonInvitation, SeasonRules
 from league.tables.series import Attempt, Ending, LiveMatch, Match, Pair, Participant, Series
-
-__all__ = [
-    "MOST_WORD",
-    "SEATED",
-    "SHA256_HEX",
-    "AbsentEntry",
-    "Announcement",
-    "Appeal",
-    "Attempt",
-    "AuditRecord",
-    "Bot",
-    "BotVersion",
-    "Challenge",
-    "Division",
-    "Ending",
-    "Entry",
-    "Exhibition",
-    "JudgingEnvironment",
-    "LatencySummary",
-    "LiveMatch",
-    "Machine",
-    "Match",
-    "Newcomers",
-    "Pair",
-    "Participant",
-    "RatingPoint",
-    "RatingSnapshot",
-    "ResponseTimes",
-    "Season",
-    "SeasonInvitation",
-    "SeasonRules",
-    "Series",
-    "Team",
-    "TeamMember",
-    "Token",
-    "User",
-    "UtcDateTime",
-    "VoidedMatch",
-    "WorkerHost",
-    "json_column",
-    "word",
-]

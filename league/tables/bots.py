@@ -8,7 +8,7 @@ from sqlalchemy import CheckConstraint, Column, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from league.states import VersionState
-from league.tables.columns import SHA256_HEX, UtcDateTime, word
+from league.tables.columns import SHA256_HEX, JobRow, UtcDateTime, word
 
 
 class Bot(SQLModel, table=True):
@@ -31,7 +31,7 @@ class Bot(SQLModel, table=True):
     created_at: datetime = Field(sa_type=UtcDateTime)
 
 
-class BotVersion(SQLModel, table=True):
+class BotVersion(JobRow, table=True):
     """One upload. What was uploaded never changes; only the state of its building does."""
 
     __tablename__ = "bot_version"
@@ -46,7 +46,6 @@ class BotVersion(SQLModel, table=True):
         Index(None, "uploader_id", "created_at"),
     )
 
-    id: int = Field(default=None, primary_key=True)
     bot_id: int = Field(foreign_key="bot.id")
     uploader_id: int | None = Field(default=None, foreign_key="user_account.id")  # None: before there were teams
     number: int
@@ -58,11 +57,6 @@ class BotVersion(SQLModel, table=True):
     created_at: datetime = Field(sa_type=UtcDateTime)
 
     state: VersionState = Field(default=VersionState.UPLOADED, sa_column=word(VersionState, "state"))
-    attempt: int = 0
-    worker: str | None = Field(default=None, max_length=128)
-    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    queued_at: datetime = Field(sa_type=UtcDateTime)  # since when it waits
-    nudge_at: datetime = Field(sa_type=UtcDateTime)  # when the sweeper enqueues it (again)
     built_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     program_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
     trial_sha256: str | None = Field(default=None, max_length=SHA256_HEX)  # transcript of its qualification match

@@ -1,4 +1,4 @@
-"""Columns that tables share: instants in UTC, words of an enumeration, JSON."""
+"""Columns that tables share: instants in UTC, words of an enumeration, JSON, and those of every job."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Column, DateTime, Dialect, Enum
 from sqlalchemy.types import TypeDecorator
-from sqlmodel import SQLModel
+from sqlmodel import Field, SQLModel
 
 MOST_WORD = 64
 """Characters kept of one word: why we failed, or what a bot was asked."""
@@ -59,3 +59,20 @@ def word(kind: type[StrEnum], name: str, *, nullable: bool = False) -> Column[An
 
 def json_column(*, nullable: bool = False) -> Column[Any]:
     return Column(JSON(none_as_null=nullable), nullable=nullable)
+
+
+class Staged(SQLModel):
+    """A table whose rows go from state to state, by `league.states` and one compare-and-set each."""
+
+    id: int = Field(default=None, primary_key=True)
+    state: StrEnum
+
+
+class JobRow(Staged):
+    """A table whose rows workers carry out, in the way that `league.service.ground.life` tells."""
+
+    attempt: int = 0
+    worker: str | None = Field(default=None, max_length=128)
+    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    queued_at: datetime = Field(sa_type=UtcDateTime)  # since when it waits
+    nudge_at: datetime = Field(sa_type=UtcDateTime)  # when the sweeper enqueues it (again)

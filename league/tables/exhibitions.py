@@ -5,17 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, Column, Index, LargeBinary, Text
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
 from engine.core import Fault
 from league.states import ExhibitionState
-from league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, json_column, word
+from league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, UtcDateTime, json_column, word
 
 SEATED = "(state IN ('queued', 'running') AND NOT resigned)"
 """Of an exhibition: its person sits there."""
 
 
-class Exhibition(SQLModel, table=True):
+class Exhibition(JobRow, table=True):
     """A person's match against a bot, which has the other seats (see `league.service.jobs.exhibitions`). It is in no
     season.
 
@@ -36,7 +36,6 @@ class Exhibition(SQLModel, table=True):
         Index(None, "finished_at"),
     )
 
-    id: int = Field(default=None, primary_key=True)
     user_id: int = Field(foreign_key="user_account.id")
     version_id: int = Field(foreign_key="bot_version.id", index=True)
     game: str = Field(max_length=64)
@@ -48,12 +47,7 @@ class Exhibition(SQLModel, table=True):
     open_user_id: int | None = Field(default=None, unique=True)
     open_place: int | None = Field(default=None, unique=True)
 
-    attempt: int = 0
     failures: int = 0  # attempts of which we made nothing; not those that were handed back in order
-    worker: str | None = Field(default=None, max_length=128)
-    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    queued_at: datetime = Field(sa_type=UtcDateTime)
-    nudge_at: datetime = Field(sa_type=UtcDateTime)
 
     replies: str = Field(default="[]", sa_column=Column(Text, nullable=False))  # see engine.unfinished.write_replies
     turn: int = 0

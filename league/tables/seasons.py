@@ -12,7 +12,7 @@ from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Lar
 from sqlmodel import Field, SQLModel
 
 from league.states import Absence, ChallengeState, SeasonState
-from league.tables.columns import UtcDateTime, json_column, word
+from league.tables.columns import Staged, UtcDateTime, json_column, word
 from league.terms import DATES, TERMS, Term, Terms
 
 BOUNDED_ABOVE = frozenset({"series_length", "finals_games"})
@@ -38,7 +38,7 @@ def _bounds(term: Term) -> Iterator[CheckConstraint]:
         yield CheckConstraint(f"{unset}{term.name} {bounds}", name=term.name)
 
 
-class Season(Terms, SQLModel, table=True):
+class Season(Terms, Staged, table=True):
     """A competition in one game; its settings are those of `league.terms`.
 
     `log_serial` counts changes of the log of results, `rated_serial` is the count that the newest ranking has
@@ -59,7 +59,6 @@ class Season(Terms, SQLModel, table=True):
         ),
     )
 
-    id: int = Field(default=None, primary_key=True)
     game: str = Field(max_length=64)
     name: str = Field(max_length=64)
     name_key: str = Field(max_length=64, unique=True)
@@ -145,7 +144,7 @@ class Entry(SQLModel, table=True):
     created_at: datetime = Field(sa_type=UtcDateTime)
 
 
-class Challenge(SQLModel, table=True):
+class Challenge(Staged, table=True):
     """A new version at an entry's promotion gate: it plays the one that is active until the SPRT decides.
 
     The counts are of the candidate's finished games; `llr` is the log-likelihood ratio that they give.
@@ -160,7 +159,6 @@ class Challenge(SQLModel, table=True):
         Index(None, "state"),
     )
 
-    id: int = Field(default=None, primary_key=True)
     season_id: int = Field(foreign_key="season.id")
     entry_id: int = Field(foreign_key="entry.id")
     candidate_id: int = Field(foreign_key="bot_version.id")

@@ -20,7 +20,7 @@ from sqlmodel import Field, SQLModel
 
 from engine.core import Fault
 from league.states import MatchState, Precedence, Purpose, SeriesState
-from league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, json_column, word
+from league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, json_column, word
 
 
 class Pair(SQLModel, table=True):
@@ -41,7 +41,7 @@ class Pair(SQLModel, table=True):
     lead: int = 0
 
 
-class Series(SQLModel, table=True):
+class Series(JobRow, table=True):
     """Matches between the same versions, carried out in one go. `attempt` fences off workers that come late.
 
     `avoid_host`: the machine on which an attempt failed; another one is to play what is left, if one is there.
@@ -60,25 +60,19 @@ class Series(SQLModel, table=True):
         Index(None, "challenge_id"),
     )
 
-    id: int = Field(default=None, primary_key=True)
     season_id: int = Field(foreign_key="season.id")
     purpose: Purpose = Field(default=Purpose.LADDER, sa_column=word(Purpose, "purpose"))
     round: int | None = None  # of the finals, from 1; None: ladder, challenge, or games after the rounds
     challenge_id: int | None = Field(default=None, foreign_key="challenge.id")
     state: SeriesState = Field(default=SeriesState.QUEUED, sa_column=word(SeriesState, "state"))
     precedence: int = Field(default=Precedence.ORDINARY, sa_column_kwargs={"server_default": "2"})
-    attempt: int = 0
-    worker: str | None = Field(default=None, max_length=128)
     avoid_host: str | None = Field(default=None, max_length=128)
-    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    queued_at: datetime = Field(sa_type=UtcDateTime)
-    nudge_at: datetime = Field(sa_type=UtcDateTime)
     started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = Field(sa_type=UtcDateTime)
 
 
-class Match(SQLModel, table=True):
+class Match(Staged, table=True):
     """One playing. The seed is secret until the match is done; its commitment is public from the start.
 
     The seed stands for a list of them, one for each attempt: `attempt` says which one it was played with, or is to be
@@ -121,7 +115,6 @@ class Match(SQLModel, table=True):
         ),
     )
 
-    id: int = Field(default=None, primary_key=True)
     series_id: int = Field(foreign_key="series.id")
     season_id: int = Field(foreign_key="season.id")
     number: int  # 0-based place in its series

@@ -15,6 +15,9 @@ from httpx import Response
 
 from api.app import create_app
 from league.blobs import Blobs
+from league.service.ground.life import Life
+from league.service.jobs.builds import BUILDS
+from league.service.jobs.exhibiting import EXHIBITIONS
 from league.service.rulings.operators import ensure_organiser
 from tests.league.world import World, settings
 
@@ -30,15 +33,10 @@ class NotedQueue:
         self.exhibitions: list[int] = []
         self.broken = False
 
-    def enqueue_build(self, version_id: int) -> None:
+    def enqueue(self, life: Life, row_id: int) -> None:
         if self.broken:
             raise ConnectionError("no broker")
-        self.builds.append(version_id)
-
-    def enqueue_exhibition(self, exhibition_id: int) -> None:
-        if self.broken:
-            raise ConnectionError("no broker")
-        self.exhibitions.append(exhibition_id)
+        {BUILDS: self.builds, EXHIBITIONS: self.exhibitions}[life].append(row_id)
 
     def check(self) -> None:
         if self.broken:

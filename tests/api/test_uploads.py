@@ -15,6 +15,7 @@ from sqlmodel import func, select
 
 from api.edge.uploading import BODY_BYTES
 from league.jobs import Failure
+from league.service.jobs.builds import BUILDS
 from league.states import VersionState
 from league.tables import BotVersion
 from tests.api.site import Site, bearer, zipped
@@ -77,7 +78,7 @@ def test_a_broker_that_is_away_loses_no_upload(site: Site) -> None:
     from league.service.jobs.sweep import sweep
 
     with site.world.db.transaction() as session:
-        assert sweep(session).build_ids == [made["id"]]
+        assert sweep(session)[BUILDS] == [made["id"]]
 
 
 @pytest.mark.parametrize(

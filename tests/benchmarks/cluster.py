@@ -32,6 +32,7 @@ from sqlmodel import select
 from league.config import Settings
 from league.database import Database
 from league.service.jobs.sweep import sweep
+from league.service.series.carrying_out import SERIES
 from league.service.series.turns import claim_next_series
 from league.service.views.queues import queues
 from league.states import SeriesState
@@ -45,7 +46,7 @@ from tests.league import postgres
 from tests.league.world import START, World, settings
 from workers.queue import CONTROL, celery_app
 
-SERIES = 50
+LENGTH = 50
 BOTS = 4
 AS_SHIPPED = {"LEASE_SECONDS": "30", "REQUEUE_SECONDS": "60", "RETRY_SECONDS": "5", "REFIT_SECONDS": "5"}
 STORE_BYTES = 2**30
@@ -81,7 +82,7 @@ def played(seconds: float) -> int:
         with Cluster(settings=AS_SHIPPED, engine=engine, blob_bytes=STORE_BYTES, worker_queues="build,play") as cluster:
             for name in API_MACHINES:
                 cluster.start(name, "worker", "--queues", CONTROL, "--concurrency", "2")
-            season_id = cluster.season(cluster.bots(BOTS), series_length=SERIES)
+            season_id = cluster.season(cluster.bots(BOTS), series_length=LENGTH)
             rows = {}
             for count in (3, 2, 1):
                 for name in WORKERS[count:]:
@@ -93,7 +94,7 @@ def played(seconds: float) -> int:
     finally:
         engine.close()
         group.close()
-    print(f"(a) Matches a minute over {seconds:g} s, series of {SERIES}, {os.cpu_count()} processors for everything")
+    print(f"(a) Matches a minute over {seconds:g} s, series of {LENGTH}, {os.cpu_count()} processors for everything")
     for count in (1, 2, 3):
         rate = rows[count]["matches"] / seconds * 60
         print(f"    {count} machine{'s' if count > 1 else ' '}  {rate:6.0f}")
@@ -210,7 +211,7 @@ def _claim(world: World, number: int) -> None:
 
 def _sweep(world: World, due: int) -> None:
     with world.db.transaction() as session:
-        assert len(sweep(session).series_ids) == due
+        assert len(sweep(session)[SERIES]) == due
 
 
 def _make_due(world: World, number: int) -> None:

@@ -15,11 +15,12 @@ from sqlmodel import col, select
 from league.causes import BLAMELESS, Cause, Trait
 from league.jobs import BuildOutcome, Failure, SeriesJob
 from league.service.bots.bots import create_bot
+from league.service.ground.life import Life
 from league.service.jobs import exhibitions
 from league.service.jobs import sweep as league_sweep
-from league.service.jobs.builds import FAILURES_TOLD, claim_build, finish_build, release_build, renew_build
-from league.service.jobs.sweep import Swept
-from league.service.series.carrying_out import finish_series, release_series, renew_series
+from league.service.jobs.builds import BUILDS, FAILURES_TOLD, claim_build, finish_build, release_build, renew_build
+from league.service.jobs.exhibiting import EXHIBITIONS
+from league.service.series.carrying_out import SERIES, finish_series, release_series, renew_series
 from league.service.series.hosts import due_check, record_check
 from league.states import Fitness, MatchState, SeriesState, VersionState
 from league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
@@ -113,7 +114,7 @@ def test_a_killed_workers_series_is_played_again_and_counted_once(world: World) 
     sweep(world)
     assert state(world, series_id) is SeriesState.QUEUED
     world.clock.turn(world.settings.retry_seconds)
-    assert sweep(world).series_ids == [series_id]
+    assert sweep(world)[SERIES] == [series_id]
     second = world.claim(series_id, "w2")
     assert second is not None
     assert second.attempt == first.attempt + 1
@@ -166,19 +167,19 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     with world.db.transaction() as session:
         exhibition_id = exhibitions.take_seat(session, owner, bot_id)
 
-    def swept() -> Swept:
+    def swept() -> dict[Life, list[int]]:
         with world.db.transaction() as session:
             return league_sweep.sweep(session)
 
     event.listen(world.db.engine, "before_cursor_execute", lambda *what: asked.append(str(what[2])))
-    assert swept() == Swept([], [], [])
+    assert not any(swept().values())
     assert [statement.split()[0] for statement in asked if not statement.startswith("BEGIN")] == ["SELECT"]
     world.clock.turn(world.settings.requeue_seconds + 1)
     found = swept()
-    assert (found.build_ids, found.exhibition_ids) == ([version_id], [exhibition_id])
+    assert (found[BUILDS], found[EXHIBITIONS]) == ([version_id], [exhibition_id])
     assert causes(world, series_id) == ["lease-expired"]
     world.clock.turn(world.settings.retry_seconds + 1)
-    assert swept() == Swept([], [series_id], [])
+    assert {life: row_ids for life, row_ids in swept().items() if row_ids} == {SERIES: [series_id]}
 
 
 def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
@@ -196,12 +197,12 @@ def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
 
 def test_a_lost_message_is_sent_again(world: World) -> None:
     series_id = queued(world)
-    assert sweep(world).series_ids == []
+    assert sweep(world)[SERIES] == []
     world.clock.turn(world.settings.requeue_seconds)
-    assert sweep(world).series_ids == [series_id]
-    assert sweep(world).series_ids == []  # not with every sweep
+    assert sweep(world)[SERIES] == [series_id]
+    assert sweep(world)[SERIES] == []  # not with every sweep
     world.clock.turn(world.settings.requeue_seconds)
-    assert sweep(world).series_ids == [series_id]
+    assert sweep(world)[SERIES] == [series_id]
 
 
 def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World) -> None:
@@ -280,9 +281,9 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
         with world.db.transaction() as session:
             release_series(session, job, "w1", Failure("dirty-box"))
         world.clock.turn(world.settings.retry_seconds * 2 ** (number - 1) - 1)
-        assert sweep(world).series_ids == []
+        assert sweep(world)[SERIES] == []
         world.clock.turn(1)
-        assert sweep(world).series_ids == [series_id]
+        assert sweep(world)[SERIES] == [series_id]
 
 
 def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
@@ -367,7 +368,7 @@ def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World)
     assert pauses == [5, 0, 0, 10]
 
 
-def sweep(world: World) -> Swept:
+def sweep(world: World) -> dict[Life, list[int]]:
     with world.db.transaction() as session:
         return league_sweep.sweep(session)
 

@@ -14,6 +14,7 @@ from league.jobs import ExhibitionJob, Failure, Host
 from league.service.bots.bots import create_bot
 from league.service.course.states import set_season_state
 from league.service.jobs import exhibiting, exhibitions
+from league.service.jobs.exhibiting import EXHIBITIONS
 from league.service.jobs.exhibitions import Table
 from league.service.jobs.sweep import sweep
 from league.service.people.person import Person
@@ -84,7 +85,7 @@ def wait(world: World, job: ExhibitionJob, seconds: float) -> None:
 
 def swept(world: World) -> list[int]:
     with world.db.transaction() as session:
-        return sweep(session).exhibition_ids
+        return sweep(session)[EXHIBITIONS]
 
 
 def test_a_person_is_asked_answers_and_is_heard(world: World) -> None:

@@ -21,6 +21,7 @@ from league.service.rulings import appeals as league_appeals
 from league.service.rulings.rulings import rejudge_match, void_match
 from league.service.seasons.entries import enter
 from league.service.seasons.seasons import create_season
+from league.service.series.carrying_out import SERIES
 from league.service.views.matches import matches
 from league.states import FinalsFormat, SeasonState
 from league.storage.backup import back_up, named_blobs
@@ -53,7 +54,7 @@ def test_what_was_voided_stays_so_when_its_later_repetition_is_lost(ranked: Rank
     without = ranked.table()[0]
     ranked.rule(rejudge_match, match_id, "let us see")
     with ranked.world.db.transaction() as session:
-        (series_id,) = sweep(session).series_ids
+        (series_id,) = sweep(session)[SERIES]
     job = ranked.world.claim(series_id)
     assert job is not None
     assert ranked.world.finish(job, [abandoned(match) for match in job.matches])

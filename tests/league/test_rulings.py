@@ -21,6 +21,7 @@ from league.service.rankings.standings import leaderboard, refit
 from league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from league.service.seasons import entries
 from league.service.seasons.absence import disqualify, reinstate, take_out
+from league.service.series.carrying_out import SERIES
 from league.service.views import matches as league_matches
 from league.service.views.matches import match_detail
 from league.states import FinalsFormat, MatchState, SeasonState
@@ -108,7 +109,7 @@ def test_a_rejudged_match_is_played_again_in_the_same_seats_with_dice_of_its_own
     again = ranked.rule(rejudge_match, match_id, "the host was overloaded")
     assert ranked.games() == 11, "neither counts while the second is not played"
     with world.db.transaction() as session:
-        (series_id,) = sweep(session).series_ids
+        (series_id,) = sweep(session)[SERIES]
     job = world.claim(series_id)
     assert job is not None
     with world.db.reading() as session:
@@ -196,7 +197,7 @@ def test_one_match_never_counts_twice_however_it_was_rejudged(ranked: Ranked) ->
     def play() -> None:
         ranked.world.clock.turn(120)
         with ranked.world.db.transaction() as session:
-            (series_id,) = sweep(session).series_ids
+            (series_id,) = sweep(session)[SERIES]
         job = ranked.world.claim(series_id)
         assert job is not None
         assert ranked.world.finish(job)
@@ -224,7 +225,7 @@ def test_a_match_whose_repetition_is_never_played_counts_again(ranked: Ranked, l
     again = ranked.rule(rejudge_match, match_id, "the host was overloaded")
     if lost == "void":
         with world.db.transaction() as session:
-            (series_id,) = sweep(session).series_ids
+            (series_id,) = sweep(session)[SERIES]
         job = world.claim(series_id)
         assert job is not None
         assert world.finish(job, [abandoned(match) for match in job.matches])
@@ -307,6 +308,6 @@ def test_what_was_dropped_before_anybody_began_it_is_not_rejudged(world: World) 
 def waiting(world: World) -> list[SeriesJob]:
     """What the sweeper enqueues, claimed."""
     with world.db.transaction() as session:
-        found = sweep(session).series_ids
+        found = sweep(session)[SERIES]
     jobs = [world.claim(series_id) for series_id in found]
     return [job for job in jobs if job is not None]

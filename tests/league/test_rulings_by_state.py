@@ -21,6 +21,7 @@ from league.service.rulings.appeals import appealable, open_appeal
 from league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from league.service.seasons.absence import disqualify, reinstate
 from league.service.seasons.entries import enter
+from league.service.series.carrying_out import SERIES
 from league.service.views.matches import match_detail, matches
 from league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, SeasonState
 from league.tables import AbsentEntry, Appeal, AuditRecord, Match, Series, VoidedMatch
@@ -80,7 +81,7 @@ class Court:
 
     def play_again(self) -> None:
         with self.world.db.transaction() as session:
-            found = sweep(session).series_ids
+            found = sweep(session)[SERIES]
         for series_id in found:
             job = self.world.claim(series_id)
             assert job is not None

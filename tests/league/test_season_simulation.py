@@ -29,7 +29,7 @@ from league.service.seasons.divisions import assign_division
 from league.service.seasons.entries import Gate, enter
 from league.service.seasons.gates import GateTerms
 from league.service.seasons.seasons import season_info
-from league.service.series.carrying_out import release_series
+from league.service.series.carrying_out import SERIES, release_series
 from league.service.series.hosts import record_check
 from league.service.views.matches import matches
 from league.states import UNFINISHED, ChallengeState, FinalsFormat, Purpose, SeasonState
@@ -128,7 +128,7 @@ class Chaos:
         """Time passes; the sweeper and the rankings come by."""
         self.world.clock.turn(self.chance.choice([1, 10, 40]))
         with self.world.db.transaction() as session:
-            self.known += sweep(session).series_ids
+            self.known += sweep(session)[SERIES]
             record_check(session, self.world.host, {}, (), 0)  # the machine's engine is there again
             due, over = seasons_to_refit(session), seasons_to_publish(session)
         for season_id in due:
@@ -199,7 +199,7 @@ class Chaos:
             self.tick()
             self.world.clock.turn(100)
             with self.world.db.transaction() as session:
-                waiting = sweep(session).series_ids
+                waiting = sweep(session)[SERIES]
             for series_id in waiting:
                 job = self.world.claim(series_id)
                 if job is not None:

@@ -16,6 +16,7 @@ from league.service.jobs.sweep import sweep
 from league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from league.service.seasons.absence import disqualify
 from league.service.seasons.seasons import season_progress
+from league.service.series.carrying_out import SERIES
 from league.service.views.matches import match_detail, matches
 from league.states import MatchState, SeasonState
 from league.tables import Match, Participant
@@ -75,7 +76,7 @@ def test_a_rejudged_match_leads_to_the_one_in_its_place_and_back(world: World, s
     assert detail(world, second).uncounted is None, "it is not played yet: nothing is said of it"
     world.clock.turn(60)
     with world.db.transaction() as session:
-        (series_id,) = sweep(session).series_ids
+        (series_id,) = sweep(session)[SERIES]
     job = world.claim(series_id)
     assert job is not None
     assert world.finish(job)

@@ -22,6 +22,7 @@ from league.service.rankings.standings import refit
 from league.service.rulings import appeals
 from league.service.rulings.appeals import open_appeal
 from league.service.seasons.seasons import create_season, edit_season
+from league.service.series.carrying_out import SERIES
 from league.service.views.matches import matches
 from league.states import FinalsFormat, SeasonState
 from league.tables import Season, User
@@ -75,7 +76,7 @@ def newest_record(world: World, season_id: int) -> tuple[str, str, dict[str, Any
 def play_waiting(world: World) -> None:
     """What the sweeper enqueues."""
     with world.db.transaction() as session:
-        waiting = sweep(session).series_ids
+        waiting = sweep(session)[SERIES]
     for series_id in waiting:
         job = world.claim(series_id)
         assert job is not None

@@ -15,7 +15,7 @@ from league.service.rankings.publishing import seasons_to_publish
 from league.service.rankings.standings import leaderboard, refit
 from league.service.rulings.held import decide_match, held_matches, leave_match
 from league.service.rulings.rulings import rejudge_match, void_match
-from league.service.series.carrying_out import claim_series, finish_series
+from league.service.series.carrying_out import SERIES, claim_series, finish_series
 from league.service.series.hosts import due_check, host_arrives, host_seen, record_check, turn_away
 from league.service.views import voids
 from league.service.views.matches import match_detail
@@ -177,7 +177,7 @@ def test_played_again_it_is_another_match_with_dice_of_its_own(world: World) -> 
     match_id = held(world)
     with world.db.transaction() as session:
         again = rejudge_match(session, world.boss, match_id, "the machine was full")
-        (series_id,) = sweep(session).series_ids
+        (series_id,) = sweep(session)[SERIES]
     job = world.claim(series_id)
     assert job is not None
     assert [(match.match_id, match.attempt) for match in job.matches] == [(again, 1)]

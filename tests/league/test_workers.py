@@ -9,7 +9,7 @@ from league.jobs import Failure, Host, SeriesJob
 from league.records.hosts import Worker
 from league.service.bots.bots import versions_of
 from league.service.jobs.sweep import sweep
-from league.service.series.carrying_out import claim_series, release_series
+from league.service.series.carrying_out import SERIES, claim_series, release_series
 from league.service.series.hosts import (
     FORGET_DAYS,
     RECHECK_SECONDS,
@@ -147,11 +147,11 @@ def test_a_series_that_is_turned_away_is_told_of_again_only_where_somebody_may_p
 def test_waiting_series_are_told_of_as_soon_as_a_machine_is_fit(world: World, series: int) -> None:
     arrive(world, world.host, "Too much noise.")
     with world.db.transaction() as session:
-        assert sweep(session).series_ids == []  # told of a moment ago
+        assert sweep(session)[SERIES] == []  # told of a moment ago
     with world.db.transaction() as session:
         record_check(session, world.host, {}, (), 60)
     with world.db.transaction() as session:
-        assert sweep(session).series_ids == [series]
+        assert sweep(session)[SERIES] == [series]
 
 
 def test_an_unfit_machine_is_checked_again_after_a_pause(world: World) -> None:

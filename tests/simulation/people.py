@@ -9,6 +9,8 @@ from sqlmodel import Session, col, select
 
 from league import errors
 from league.service.bots.bots import Upload, add_version
+from league.service.jobs.builds import BUILDS
+from league.service.jobs.exhibiting import EXHIBITIONS
 from league.service.jobs.exhibitions import answer, open_of, resign, table, take_seat
 from league.service.people.person import Person
 from league.service.rulings.held import decide_match, held_matches, leave_match
@@ -77,7 +79,7 @@ def author(now: Simulator) -> None:
             with now.stage.database.transaction() as session:
                 upload = Upload(FILENAME, len(text), sha256, "python", "main.py")
                 version_id = add_version(session, owner, bot_id, upload).id
-            now.enqueue("build", version_id)
+            now.enqueue(BUILDS, version_id)
 
 
 def guest(now: Simulator) -> None:
@@ -99,7 +101,7 @@ def guest(now: Simulator) -> None:
                     except errors.WrongState:  # no version of it has played in a season yet
                         continue
                 now.sittings += 1
-                now.enqueue("exhibit", seat)
+                now.enqueue(EXHIBITIONS, seat)
 
 
 def _take_turn(now: Simulator, session: Session, exhibition_id: int, silent: set[int]) -> None:

@@ -39,7 +39,11 @@ from sqlmodel import Session, col, exists, or_, select
 from league.blobs import Blobs
 from league.causes import Cause
 from league.jobs import Host
+from league.service.ground.life import Life
+from league.service.jobs.builds import BUILDS
+from league.service.jobs.exhibiting import EXHIBITIONS
 from league.service.rankings.standings import seasons_to_refit
+from league.service.series.carrying_out import SERIES
 from league.service.series.hosts import due_check, host_seen, record_check
 from league.states import UNFINISHED, ExhibitionState, VersionState
 from league.tables import Attempt, BotVersion, Exhibition, Series, WorkerHost
@@ -50,6 +54,7 @@ from tests.simulation.machines import REASONS, Arena, Builder, SimulatedContext,
 from tests.simulation.stage import HOSTS, Stage, StormyBlobs
 from tests.simulation.storm import CALM, Extent, Killed, Weather
 from workers import build, build_log, exhibitions, holding, play, stopping, tasks
+from workers.queue import task_name
 
 CALM_SECONDS = 300
 LOOK_SECONDS = 8
@@ -106,7 +111,7 @@ class Simulator:
         lease_seconds = stage.settings.lease_seconds
         self.stops = (lease_seconds / 4, lease_seconds, lease_seconds)  # for a moment, or until somebody else is asked
         self.uploads = self.sittings = 0
-        self.messages = [(0.0, "play", series_id) for series_id in self.league.series_ids]
+        self.messages = [(0.0, SERIES, series_id) for series_id in self.league.series_ids]
         self.trace: list[tuple[float, str, str]] = []
         self.blobs = StormyBlobs(self)
         for content in self.league.programs:
@@ -122,7 +127,7 @@ class Simulator:
         first = self.hosts[0]
         for host in self.hosts:
             skew_seconds = self.chance.choice([0, 0, -40, 40])
-            yield Process(f"{host.name}:1", host, partial(self.work, ("play", "build")), skew_seconds)
+            yield Process(f"{host.name}:1", host, partial(self.work, (SERIES, BUILDS)), skew_seconds)
         for number in range(self.extent.schedulers):
             yield Process(f"scheduler{number}", first, self.schedule)
         yield Process("keepers", first, self.keep)
@@ -130,7 +135,7 @@ class Simulator:
         if self.extent.uploads:
             yield Process("author", first, partial(people.author, self))
         if self.extent.sittings:
-            yield Process(f"{first.name}:2", first, partial(self.work, ("exhibit",)))
+            yield Process(f"{first.name}:2", first, partial(self.work, (EXHIBITIONS,)))
             yield Process("guest", first, partial(people.guest, self))
 
     # --- What happens to processes ------------------------------------------------------------------------------
@@ -231,36 +236,36 @@ class Simulator:
 
     # --- What processes do ----------------------------------------------------------------------------------------
 
-    def work(self, kinds: Sequence[str]) -> None:
+    def work(self, kinds: Sequence[Life]) -> None:
         """A Celery worker: a message at a time, acknowledged when it is done."""
         while True:
             while not (message := self.take(kinds)):
                 self.idle(1)
-            kind, row_id = message
+            life, row_id = message
             try:
                 with self.task():
-                    getattr(tasks, kind).run(row_id)
+                    tasks.app.tasks[task_name(life)].run(row_id)
             except Killed:
                 if not self.happens(self.weather.message_lost):
-                    self.messages.append((self.seconds + REDELIVERY_SECONDS, kind, row_id))
+                    self.messages.append((self.seconds + REDELIVERY_SECONDS, life, row_id))
                 raise
 
-    def take(self, kinds: Sequence[str]) -> tuple[str, int] | None:
+    def take(self, kinds: Sequence[Life]) -> tuple[Life, int] | None:
         due = [message for message in self.messages if message[0] <= self.seconds and message[1] in kinds]
         if not due:
             return None
         message = self.chance.choice(due)
         self.messages.remove(message)
-        _, kind, row_id = message
-        self.note(f"is to {kind} {row_id}")
-        return kind, row_id
+        _, life, row_id = message
+        self.note(f"is to {life.queue} {row_id}")
+        return life, row_id
 
-    def enqueue(self, kind: str, row_id: int) -> None:
+    def enqueue(self, life: Life, row_id: int) -> None:
         """Instead of what `workers.queue` sends."""
         if self.happens(self.weather.message_lost):
             return
         for _ in range(2 if self.happens(self.weather.message_doubled) else 1):
-            self.messages.append((self.seconds + self.chance.uniform(0, 1), kind, row_id))
+            self.messages.append((self.seconds + self.chance.uniform(0, 1), life, row_id))
 
     def schedule(self) -> None:
         """Celery's beat and what it asks for; sweeps most of all, for it is they that set things right."""
@@ -350,9 +355,7 @@ class Simulator:
                 tasks,
                 {
                     "context": lambda: self.context,
-                    "enqueue_series": partial(self.enqueue, "play"),
-                    "enqueue_build": partial(self.enqueue, "build"),
-                    "enqueue_exhibition": partial(self.enqueue, "exhibit"),
+                    "enqueue": self.enqueue,
                     "time": self,
                 },
             ),

@@ -24,6 +24,7 @@ from league.errors import BlobsAway
 from league.jobs import SeriesJob
 from league.service.jobs.sweep import sweep
 from league.service.series import carrying_out
+from league.service.series.carrying_out import SERIES
 from league.service.series.hosts import record_check
 from league.service.series.rules_played import rules_played
 from league.states import MatchState, SeriesState
@@ -159,7 +160,7 @@ def test_a_worker_killed_anywhere_loses_nothing_and_nothing_is_counted_twice(wor
 
 def lost_ids(world: PlayingWorld) -> list[int]:
     with world.db.transaction() as session:
-        return list(sweep(session).series_ids)
+        return list(sweep(session)[SERIES])
 
 
 def test_a_message_that_was_lost_is_found_by_the_sweeper(world: PlayingWorld) -> None:

@@ -13,18 +13,23 @@ from sqlmodel import Session
 
 from league.jobs import Host
 from league.service.course.schedule import go_on
+from league.service.ground.life import Life
 from league.service.jobs import exhibitions
 from league.service.jobs import sweep as league_sweep
+from league.service.jobs.exhibiting import EXHIBITIONS
+from league.service.jobs.kinds import KINDS
 from league.service.rankings import standings
 from league.service.rankings.standings import newest_snapshot, refit, seasons_to_refit
 from league.service.rulings.held import held_by_game
 from league.service.seasons.seasons import season_progress
+from league.service.series.carrying_out import SERIES
 from league.service.series.hosts import host_arrives, record_check
 from league.states import SeriesState
 from league.tables import Exhibition, Series
 from tests.workers.conftest import PlayingWorld
 from workers import metrics, tasks
 from workers.play import play_series
+from workers.queue import task_name
 
 
 @pytest.fixture
@@ -32,7 +37,7 @@ def sent(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Ids of series that workers were told of."""
     told: list[int] = []
     monkeypatch.setattr(tasks, "context", lambda: world.context)
-    monkeypatch.setattr(tasks, "enqueue_series", told.append)
+    monkeypatch.setattr(tasks, "enqueue", lambda _life, row_id: told.append(row_id))
     return told
 
 
@@ -77,36 +82,37 @@ def state_of_exhibition(session: Session, exhibition_id: int) -> str:
     return session.get_one(Exhibition, exhibition_id).state
 
 
+def test_every_kind_of_job_has_its_task() -> None:
+    assert {task_name(life) for life in KINDS} <= tasks.app.tasks.keys()
+
+
 @pytest.mark.parametrize(
-    ("waiting", "state", "task", "enqueue"),
-    [
-        (a_series, state_of_series, "play", "enqueue_series"),
-        (an_exhibition, state_of_exhibition, "exhibit", "enqueue_exhibition"),
-    ],
+    ("waiting", "state", "life"),
+    [(a_series, state_of_series, SERIES), (an_exhibition, state_of_exhibition, EXHIBITIONS)],
 )
 def test_an_unfit_machine_hands_a_message_on_and_steps_aside(
     world: PlayingWorld,
     monkeypatch: pytest.MonkeyPatch,
-    sent: list[int],
     waiting: Callable[[PlayingWorld], int],
     state: Callable[[Session, int], str],
-    task: str,
-    enqueue: str,
+    life: Life,
 ) -> None:
-    work_id = waiting(world)
+    work_id, carry_out = waiting(world), tasks.app.tasks[task_name(life)]
+    sent: list[tuple[Life, int]] = []
     slept: list[float] = []
-    monkeypatch.setattr(tasks, enqueue, sent.append)
+    monkeypatch.setattr(tasks, "context", lambda: world.context)
+    monkeypatch.setattr(tasks, "enqueue", lambda *told: sent.append(told))
     monkeypatch.setattr("workers.tasks.time.sleep", slept.append)
     with world.db.transaction() as session:
         record_check(session, world.host, {}, ["Too much noise."], 60)
-    getattr(tasks, task)(work_id)
+    carry_out(work_id)
     assert (sent, slept) == ([], []), "nobody is there who could be told"
     other = Host("other", "boot")
     with world.db.transaction() as session:
         host_arrives(session, other, "image")
         record_check(session, other, {}, (), 60)
-    getattr(tasks, task)(work_id)
-    assert (sent, slept) == ([work_id], [tasks.STEP_ASIDE_SECONDS])
+    carry_out(work_id)
+    assert (sent, slept) == ([(life, work_id)], [tasks.STEP_ASIDE_SECONDS])
     with world.db.reading() as session:
         assert state(session, work_id) == "queued"
 

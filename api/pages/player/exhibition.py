@@ -33,6 +33,7 @@ from engine.scenes import document_so_far, scenes_so_far
 from league.errors import NotFound
 from league.service.bots.bots import bot_info
 from league.service.jobs import exhibitions
+from league.service.jobs.exhibiting import EXHIBITIONS
 from league.service.jobs.exhibitions import OPEN, ExhibitionInfo, Table
 from league.service.views.news import ready_bots
 
@@ -71,7 +72,7 @@ def sit(shared: Shared, posted: Submitted) -> Response:
     def act() -> Response:
         with shared.db.transaction() as session:
             exhibition_id = exhibitions.take_seat(session, posted.visit.person, bot_id, opponents, seat)
-        shared.nudge_exhibition(exhibition_id)
+        shared.nudge(EXHIBITIONS, exhibition_id)
         return onward(f"/play/{exhibition_id}")
 
     return attempt("sit", posted.fields, act, lambda complaint: _choose(shared, posted.visit, bot_id, complaint))

@@ -1,1 +1,1 @@
-"""What every use case stands on: steps from state to state, the audit log, which matches count, causes of failure."""
+"""What every use case stands on: steps from state to state, the life of a job, the audit log, which matches count."""

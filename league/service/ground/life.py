@@ -15,7 +15,8 @@ lost, doubled or late; nothing here trusts them.
 * A row that was given back waits for a pause that doubles with each failure of ours (`pause`). What is handed back
   because its worker is told to end is no failure, and waits for nothing.
 
-A kind of job is one `Life`, which declares what differs.
+Each kind of job has one `Life`, which declares what differs in this. What a job is, and how it ends, is a matter of its
+own module; `league.service.jobs.kinds` has them all.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from league.database import now, settings_of
 from league.jobs import Failure
 from league.service.ground.steps import move
 from league.service.ground.storable import evidence_json, storable, storable_word
-from league.tables import Attempt, BotVersion, Exhibition, Series
+from league.tables import Attempt, JobRow
 
 Job = TypeVar("Job")
 
@@ -56,7 +57,7 @@ class Life:
     """
 
     queue: str
-    table: type[BotVersion] | type[Series] | type[Exhibition]
+    table: type[JobRow]
     waiting: StrEnum
     held: StrEnum
     longest_pause: timedelta

@@ -13,14 +13,12 @@ from sqlmodel import Session, SQLModel, col, insert, select, update
 from league import states
 from league.errors import NotFound
 from league.states import ENTERABLE
-from league.tables import BotVersion, Challenge, Exhibition, Match, Season, Series
-
-Staged = type[BotVersion] | type[Series] | type[Season] | type[Challenge] | type[Exhibition] | type[Match]
+from league.tables import Season, Staged
 
 
 def move(
     session: Session,
-    table: Staged,
+    table: type[Staged],
     row_id: int,
     before: StrEnum,
     after: StrEnum,

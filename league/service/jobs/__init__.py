@@ -1,1 +1,1 @@
-"""What workers take besides series: builds and people's matches; and the sweep, which finds lost work."""
+"""What workers take besides series (builds, people's matches), all kinds of job, and the sweep for lost work."""

@@ -16,14 +16,14 @@ from sqlmodel import Session, and_, case, col, select
 from engine.core import Result
 from engine.transcript import BadTranscript
 from engine.unfinished import Replies, read_replies, said, write_replies
-from league.causes import BLAMELESS, Cause, Trait
+from league.causes import BLAMELESS, Cause
 from league.database import now, settings_of
 from league.jobs import ExhibitionJob, Failure, Host
 from league.service.ground.life import Life
 from league.service.ground.storable import storable_word
 from league.service.jobs.exhibitions import CLOSED, abandon, deadline
 from league.service.series.carrying_out import programs_of
-from league.service.series.hosts import doubt_host, may_judge
+from league.service.series.hosts import blame_host, may_judge
 from league.states import ExhibitionState
 from league.tables import Exhibition, User
 
@@ -135,10 +135,10 @@ def release_exhibition(
     """Give the match back because we failed at it; False: it is lost, and nothing was changed.
 
     `void`: it had been begun, so that its person waited for nothing, and it counts whatever the cause. `host`: where it
-    failed; one that could not even try is given nothing until it has been checked, as with series.
+    failed, and may be to blame (`blame_host`).
     """
-    if host is not None and Trait.MACHINE in Cause(failure.cause).traits:
-        doubt_host(session, host)
+    if host is not None:
+        blame_host(session, host, failure.cause, failure.detail)
     return give_back_exhibition(session, job.exhibition_id, job.attempt, worker, failure, void=void)
 
 

@@ -8,9 +8,8 @@ there is nothing to do, and one statement says so.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from sqlalchemy import Select, bindparam
 from sqlalchemy import select as columns
@@ -20,44 +19,30 @@ from league.causes import Cause
 from league.database import now
 from league.jobs import Failure
 from league.service.ground.life import Life
-from league.service.jobs.builds import BUILDS, give_back_build
-from league.service.jobs.exhibiting import EXHIBITIONS, give_back_exhibition, give_up_waiting
-from league.service.series.carrying_out import SERIES, give_back_series
+from league.service.jobs.exhibiting import EXHIBITIONS, give_up_waiting
+from league.service.jobs.kinds import KINDS, GiveBack
 from league.tables import UtcDateTime
 
 log = logging.getLogger(__name__)
 
-GiveBack = Callable[[Session, int, int, str | None, Failure], bool]
 
-
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """Rows that wait and must be enqueued (again)."""
-
-    build_ids: list[int]
-    series_ids: list[int]
-    exhibition_ids: list[int]
-
-
-def sweep(session: Session) -> Swept:
-    """Take expired leases back and say what to enqueue, after the commit. Doubled messages harm nothing."""
-    builds, series, exhibitions = session.execute(_lost(), {"at": now(session)}).one()
-    if exhibitions:
+def sweep(session: Session) -> dict[Life, list[int]]:
+    """Take expired leases back, and say by kind which rows to enqueue (again), after the commit. Doubled messages harm
+    nothing.
+    """
+    lost = dict(zip(KINDS, session.execute(_lost(), {"at": now(session)}).one(), strict=True))
+    if lost[EXHIBITIONS]:
         give_up_waiting(session)
-    return Swept(
-        build_ids=_swept(session, BUILDS, give_back_build) if builds else [],
-        series_ids=_swept(session, SERIES, give_back_series) if series else [],
-        exhibition_ids=_swept(session, EXHIBITIONS, give_back_exhibition) if exhibitions else [],
-    )
+    return {life: _swept(session, life, give_back) if lost[life] else [] for life, give_back in KINDS.items()}
 
 
 @cache
-def _lost() -> Select[bool, bool, bool]:
+def _lost() -> Select[*tuple[Any, ...]]:
     """Of which kinds something waits to be enqueued, or lies under an expired lease, at the instant `at`. (Where nobody
     took a person's match for too long, its row is one that waits.)
     """
     at = bindparam("at", type_=UtcDateTime)
-    return columns(BUILDS.lost(at), SERIES.lost(at), EXHIBITIONS.lost(at))
+    return columns(*(life.lost(at) for life in KINDS))
 
 
 def _swept(session: Session, life: Life, give_back: GiveBack) -> list[int]:

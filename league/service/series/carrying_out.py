@@ -26,16 +26,15 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, select, update
 
-from league.causes import BLAMELESS, Cause, Trait
+from league.causes import BLAMELESS, Cause
 from league.database import now, settings_of
 from league.jobs import Failure, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from league.service.ground.audit import SYSTEM, record
 from league.service.ground.life import Life, failures_before, note
 from league.service.ground.steps import touch_log
 from league.service.series.hosts import (
-    condemn_host,
+    blame_host,
     count_series,
-    doubt_host,
     found_unfit,
     may_judge,
     others_judge,
@@ -93,7 +92,9 @@ def finish_series(
             Failure(Cause.HOST_UNFIT, " ".join(reasons)),
             [out for out in outcomes if out.result is None],
         )
-    _blame_host(session, job.host, outcomes, failure)
+    for failed in (failure, *(attempt for out in outcomes for attempt in out.attempts)):
+        if failed is not None:
+            blame_host(session, job.host, failed.cause, failed.detail)
     held = [out.match_id for out in outcomes if out.result is None and _must_be_seen(session, out)]
     left = wanted - {out.match_id for out in outcomes if out.result is not None} - set(held)
     failure = failure if left else None
@@ -210,15 +211,6 @@ def _hold(session: Session, match_ids: Sequence[int]) -> None:
     for match_id in match_ids:
         record(session, SYSTEM, "match-held", f"match/{match_id}")
     log.error("held until an organiser decides, for we failed at them too often: matches %s", list(match_ids))
-
-
-def _blame_host(session: Session, host: Host, outcomes: Sequence[MatchOutcome], failure: Failure | None) -> None:
-    """A machine that could not even try, or on which a watch came to its end, is given nothing until it was checked."""
-    if failure is not None and Trait.MACHINE in Cause(failure.cause).traits:
-        doubt_host(session, host)
-    for attempt in (attempt for outcome in outcomes for attempt in outcome.attempts):
-        if attempt.cause == Cause.WATCH_ENDED:
-            condemn_host(session, host, f"A watch came to its end there: {attempt.detail}")
 
 
 def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:

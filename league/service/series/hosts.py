@@ -27,6 +27,7 @@ from sqlalchemy import ColumnElement, and_
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, delete, exists, or_, select, update
 
+from league.causes import Cause, Trait
 from league.database import now, settings_of
 from league.jobs import Host, SeriesJob
 from league.records.hosts import Worker as HostInfo
@@ -34,15 +35,12 @@ from league.records.hosts import slots
 from league.service.ground.storable import evidence_json, storable
 from league.service.people.person import Person
 from league.states import ExhibitionState, Fitness, SeriesState
-from league.tables import Exhibition, Machine, Series, WorkerHost
+from league.tables import Exhibition, JobRow, Machine, Series, WorkerHost
 
 log = logging.getLogger(__name__)
 
 FORGET_DAYS = 30
 """A machine that was not seen for so long is forgotten: containers bring a new name with each start."""
-
-Judged = type[Series] | type[Exhibition]
-"""What only a fit machine may take."""
 
 MAX_REASONS = 20
 CANARY_SECONDS, CANARY_SERIES = 300, 50
@@ -131,24 +129,25 @@ def record_check(
         _tell_again(session, Exhibition, col(Exhibition.state) == ExhibitionState.QUEUED, col(Exhibition.nudge_at) > at)
 
 
-def _tell_again(session: Session, table: Judged, *waiting: ColumnElement[bool]) -> None:
+def _tell_again(session: Session, table: type[JobRow], *waiting: ColumnElement[bool]) -> None:
     again = update(table).where(*waiting).values(nudge_at=now(session))
     session.exec(again.execution_options(synchronize_session=False))
 
 
-def doubt_host(session: Session, host: Host) -> None:
-    """A machine could not even try: it is given nothing until it has been checked, lest all that waits fail there."""
-    _become(session, host, Fitness.UNCHECKED, (), now(session))
+def blame_host(session: Session, host: Host, cause: str, detail: str) -> None:
+    """Have a machine checked now, before it is given anything else, where the cause of a failure asks for that.
 
-
-def condemn_host(session: Session, host: Host, reason: str) -> None:
-    """A machine failed at what it must be able to do: it judges no more until its own check passes, which is due now.
-    What it has judged stays, for nothing says that a verdict was wrong.
+    One that could not even try is no longer known to be fit, lest all that waits fail there. One on which a watch came
+    to its end is unfit. What it has judged stays, for nothing says that a verdict was wrong.
     """
-    at = now(session)
-    found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": [storable(reason)], "check_due_at": at}
-    _change(session, and_(_is(host), col(WorkerHost.fitness) != Fitness.UNFIT), since_at=at)
-    _change(session, _is(host), **found)
+    traits = Cause(cause).traits
+    if Trait.MACHINE in traits:
+        _become(session, host, Fitness.UNCHECKED, (), now(session))
+    if Trait.CONDEMNS in traits:
+        at, reasons = now(session), [storable(f"A watch came to its end there: {detail}")]
+        found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": reasons, "check_due_at": at}
+        _change(session, and_(_is(host), col(WorkerHost.fitness) != Fitness.UNFIT), since_at=at)
+        _change(session, _is(host), **found)
 
 
 def take_canary(session: Session, host: Host) -> int | None:
@@ -248,7 +247,7 @@ def turn_away_exhibition(session: Session, exhibition_id: int, host: Host) -> bo
     return _turn_away(session, host, Exhibition, *waits)
 
 
-def _turn_away(session: Session, host: Host, table: Judged, *waits: ColumnElement[bool]) -> bool:
+def _turn_away(session: Session, host: Host, table: type[JobRow], *waits: ColumnElement[bool]) -> bool:
     able = session.exec(select(may_judge(session, host))).one()
     if able or not session.exec(select(exists().where(_able(session)))).one():
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -15,10 +15,10 @@ from league.database import now
 from league.service.course.schedule import has_unplayed
 from league.service.ground.life import Life
 from league.service.jobs.builds import BUILDS
-from league.service.jobs.exhibiting import EXHIBITIONS
+from league.service.jobs.kinds import KINDS
 from league.service.series.carrying_out import SERIES
 from league.service.series.hosts import judging_slots
-from league.states import IN_PLAY, ON_LADDER, ExhibitionState, SeriesState, VersionState
+from league.states import IN_PLAY, ON_LADDER, ExhibitionState, SeriesState
 from league.tables import Exhibition, RatingSnapshot, Season
 
 ENDED_WITHIN = timedelta(days=1)
@@ -26,6 +26,9 @@ ENDED_WITHIN = timedelta(days=1)
 
 ENDS: Mapping[str | None, str] = {None: "played", Fault.EXITED: "resigned", Fault.TIMEOUT: "late"}
 """Of a match that was played, by what the person did wrong."""
+
+COUNTED: Mapping[Life, Collection[StrEnum]] = {SERIES: (SeriesState.ABANDONED,)}
+"""Of a kind of job: states that are counted besides waiting and held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +72,17 @@ def queues(session: Session) -> Queues:
         ages[season.id] = (at - created_at).total_seconds()
         if season.log_serial != season.rated_serial:
             behind.add(season.id)
-    kinds = ((BUILDS, ()), (SERIES, (SeriesState.ABANDONED,)), (EXHIBITIONS, ()))
-    queued = [_queue(session, life, more, at) for life, more in kinds]
+    queued = {life: _queue(session, life, at) for life in KINDS}
     slots = judging_slots(session)
-    return Queues(tuple(queued), slots, _idle(session, slots, queued), ages, frozenset(behind), _ended(session, at))
+    idle = _idle(session, slots, queued[SERIES].rows, queued[BUILDS].rows)
+    return Queues(tuple(queued.values()), slots, idle, ages, frozenset(behind), _ended(session, at))
 
 
-def _idle(session: Session, slots: int, queued: Sequence[QueueInfo]) -> int:
-    builds, series, _ = queued
-    idle = slots - series.rows[SeriesState.RUNNING] - builds.rows[VersionState.BUILDING]
+def _idle(session: Session, slots: int, series: Mapping[str, int], builds: Mapping[str, int]) -> int:
+    idle = slots - series[SERIES.held] - builds[BUILDS.held]
     if idle <= 0:
         return 0
-    if series.rows[SeriesState.QUEUED]:
+    if series[SERIES.waiting]:
         return idle
     seasons = session.exec(select(Season).where(col(Season.state).in_(ON_LADDER)))
     return idle if any(has_unplayed(session, season) for season in seasons) else 0
@@ -97,11 +99,11 @@ def _ended(session: Session, at: datetime) -> dict[str, int]:
     return ended
 
 
-def _queue(session: Session, life: Life, more: Collection[StrEnum], at: datetime) -> QueueInfo:
-    """How a kind of job stands; `more`: states that are counted besides waiting and held."""
+def _queue(session: Session, life: Life, at: datetime) -> QueueInfo:
+    """How a kind of job stands."""
     table = life.table
     rows = {}
-    for state in (life.waiting, life.held, *more):
+    for state in (life.waiting, life.held, *COUNTED.get(life, ())):
         rows[state.value] = session.exec(select(func.count()).select_from(table).where(col(table.state) == state)).one()
     oldest = select(table.queued_at).where(col(table.state) == life.waiting).order_by(col(table.queued_at)).limit(1)
     queued_at = session.exec(oldest).first()

@@ -1,0 +1,28 @@
+"""Every kind of job. The sweep, the queues, their metrics and the workers' options follow from this table.
+
+A kind takes a table (a `JobRow`, with its states in `league.states` and a migration), a module here that has its `Life`
+and claims, renews, finishes and gives back, a module of `workers` that carries it out, a line in `KINDS`, and its task
+in `workers.tasks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlmodel import Session
+
+from league.jobs import Failure
+from league.service.ground.life import Life
+from league.service.jobs.builds import BUILDS, give_back_build
+from league.service.jobs.exhibiting import EXHIBITIONS, give_back_exhibition
+from league.service.series.carrying_out import SERIES, give_back_series
+
+GiveBack = Callable[[Session, int, int, str | None, Failure], bool]
+"""Takes a row back from an attempt of a worker, for that failure; False: too late, nothing was changed."""
+
+KINDS: Mapping[Life, GiveBack] = {
+    BUILDS: give_back_build,
+    SERIES: give_back_series,
+    EXHIBITIONS: give_back_exhibition,
+}
+"""By kind: how a job is taken back from a worker that says nothing any more."""
