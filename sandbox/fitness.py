@@ -129,7 +129,8 @@ def _of_the_kernel(facts: Facts) -> Iterator[Finding]:
         text = "Nothing tells whether a bot was kept from running (no cpu.pressure, no schedstat)."
         yield Finding(Level.UNFIT, text, f"{psi}, or with CONFIG_SCHED_INFO")
     elif "pressure" not in facts.signals:
-        yield Finding(Level.REMARK, "No cpu.pressure: children of a bot that wait for a CPU are not seen.", psi)
+        text = "No cpu.pressure: waits of a bot's children are not seen, and a bot can feign waits of its own."
+        yield Finding(Level.REMARK, text, psi)
     elif "run-delay" not in facts.signals:
         text = "No run-queue delay: waits of a bot that are shorter than a tick are not seen."
         yield Finding(Level.REMARK, text, "use a kernel with CONFIG_SCHED_INFO, and the engine's usual runtime")
