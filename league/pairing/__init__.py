@@ -18,7 +18,7 @@ from league.pairing.ladder import (
 from league.pairing.pairs import PairKey, pair_key, parts
 from league.pairing.rounds import NoRound, Round, berger, swiss
 from league.pairing.seating import Seating, rotations, seatings, whole_turns
-from league.pairing.separation import Gap, share_out, unseparated
+from league.pairing.separation import Gap, share_out
 
 __all__ = [
     "PLACED_GAMES",
@@ -41,6 +41,5 @@ __all__ = [
     "seatings",
     "share_out",
     "swiss",
-    "unseparated",
     "whole_turns",
 ]

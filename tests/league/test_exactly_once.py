@@ -20,11 +20,11 @@ from league.service.jobs import exhibitions
 from league.service.jobs import sweep as league_sweep
 from league.service.jobs.builds import BUILDS, FAILURES_TOLD, claim_build, finish_build, release_build, renew_build
 from league.service.jobs.exhibiting import EXHIBITIONS
-from league.service.series.carrying_out import SERIES, finish_series, release_series, renew_series
+from league.service.series.carrying_out import SERIES, finish_series, renew_series
 from league.service.series.hosts import due_check, record_check
 from league.states import Fitness, MatchState, SeriesState, VersionState
 from league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
-from tests.league.world import World, won
+from tests.league.world import World, release_series, won
 
 pytestmark = pytest.mark.databases
 

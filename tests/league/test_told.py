@@ -13,11 +13,10 @@ from league.causes import DROPPED, Cause, Trait, told, told_evidence, told_findi
 from league.jobs import AttemptRecord, Failure, MatchOutcome
 from league.service.bots.bots import build_log
 from league.service.jobs.builds import claim_build, release_build
-from league.service.series.carrying_out import release_series
 from league.service.series.hosts import hosts, record_check, unfit_reasons
 from league.service.views.matches import match_detail
 from league.tables import Attempt, BotVersion
-from tests.league.world import World, settings
+from tests.league.world import World, release_series, settings
 
 ROOT = Path(__file__).resolve().parents[2]
 INNER = 'connection to server at "10.20.30.40", port 5432 failed: /var/lib/deadheat w3.example:41'

@@ -95,11 +95,6 @@ def end_session(session: Session, secret: str) -> None:
     _revoke(session, col(Token.sha256) == digest(secret), col(Token.kind) == TokenKind.SESSION)
 
 
-def authenticate(session: Session, secret: str, kind: TokenKind = TokenKind.TOKEN) -> Person:
-    """Whose secret this is. Raises BadToken."""
-    return look_up(session, secret, kind).person
-
-
 def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     """Whose secret this is.
 
