@@ -11,7 +11,7 @@ from itertools import combinations
 from sqlmodel import Session, col, func, select
 
 from league.causes import Cause
-from league.pairing import berger
+from league.pairing.rounds import berger
 from league.records.seasons import FinalsProgress
 from league.service.ground.counting import counts, taking_part
 from league.states import UNFINISHED, WITH_RESULT, Absence, FinalsFormat, MatchState, Purpose, Ranks

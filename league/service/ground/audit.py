@@ -14,6 +14,7 @@ from sqlalchemy import event, text
 from sqlmodel import Session, col, select
 
 from league.database import now
+from league.records import from_row
 from league.records.rulings import AuditRecord as AuditEntry
 from league.tables import AuditRecord
 from league.verification.chain import GENESIS, canonical, record_sha256
@@ -77,7 +78,7 @@ def audit_log(
     if subject:
         statement = statement.where(AuditRecord.subject == subject)
     rows = session.exec(statement.limit(limit))
-    return [AuditEntry(**row.model_dump(include=set(AuditEntry.__slots__))) for row in rows]
+    return [from_row(AuditEntry, row) for row in rows]
 
 
 def first_broken(session: Session) -> int | None:

@@ -19,6 +19,7 @@ from engine.core import STDERR_KEPT_BYTES
 from league.causes import Cause, told
 from league.database import now
 from league.jobs import BuildJob, BuildOutcome, Failure
+from league.records import from_row
 from league.service.ground.life import Life, failures_before, note
 from league.service.ground.storable import storable, storable_tail
 from league.service.seasons.entries import offer_version
@@ -71,16 +72,8 @@ def claim_build(session: Session, version_id: int, worker: str) -> BuildJob | No
         return None
     statement = select(BotVersion, Bot).join(Bot, col(Bot.id) == BotVersion.bot_id).where(BotVersion.id == version_id)
     version, bot = session.exec(statement).one()
-    return BuildJob(
-        version_id=version.id,
-        attempt=version.attempt,
-        game=bot.game,
-        source_sha256=version.source_sha256,
-        filename=version.filename,
-        language=version.language,
-        entry=version.entry,
-        waited_seconds=(now(session) - version.queued_at).total_seconds(),
-    )
+    waited_seconds = (now(session) - version.queued_at).total_seconds()
+    return from_row(BuildJob, version, version_id=version.id, game=bot.game, waited_seconds=waited_seconds)
 
 
 def renew_build(session: Session, job: BuildJob) -> bool:

@@ -20,7 +20,7 @@ from league.causes import DROPPED
 from league.database import now
 from league.errors import NotFound, WrongState
 from league.service.ground.audit import record
-from league.service.ground.steps import insert_rows, move, touch_log
+from league.service.ground.steps import existing, insert_rows, move, touch_log
 from league.service.people.person import Person
 from league.service.rulings.impartiality import judging
 from league.service.series.dice import deal_dice
@@ -105,9 +105,7 @@ def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> M
     Raises:
         NotFound, WrongState.
     """
-    match = session.get(Match, match_id)
-    if match is None:
-        raise NotFound("match", match_id)
+    match = existing(session, Match, match_id)
     if match.state is MatchState.ABANDONED and or_unplayed:
         _begun(session, match)
     elif match.state not in WITH_RESULT and not (match.state is MatchState.HELD and or_unplayed):

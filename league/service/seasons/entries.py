@@ -12,7 +12,7 @@ from league.errors import NotFound, WrongGame, WrongState
 from league.records.entries import Entry as EntryInfo
 from league.service.bots.bots import is_own, must_be_active, own_bot
 from league.service.ground.audit import record
-from league.service.ground.steps import lock_season, touch_log
+from league.service.ground.steps import existing, lock_season, touch_log
 from league.service.ground.storable import storable
 from league.service.people.person import Person
 from league.service.people.teams import team_names
@@ -99,8 +99,7 @@ def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> 
 
 def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1000) -> list[EntryInfo]:
     """Who takes part, by bot, from the one after `after_bot` on. Raises NotFound."""
-    if session.get(Season, season_id) is None:
-        raise NotFound("season", season_id)
+    existing(session, Season, season_id)
     return _views(session, season_id, col(Entry.bot_id) > after_bot, limit)
 
 
@@ -110,8 +109,7 @@ def entries_named(
     """Entries with `named` in the name of their bot, author or team, by bot: those after the first `skip`, and how many
     there are in all. Raises NotFound.
     """
-    if session.get(Season, season_id) is None:
-        raise NotFound("season", season_id)
+    existing(session, Season, season_id)
     keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
     fits = or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys))
     count = (
@@ -206,12 +204,7 @@ def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
 def _bot(session: Session, who: Person, bot_id: int) -> Bot:
     """Locked: whose it is decides what the season's rules say of it."""
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
-    if not who.organises:
-        return own_bot(session, who, bot_id)
-    bot = session.get(Bot, bot_id)
-    if bot is None:
-        raise NotFound("bot", bot_id)
-    return bot
+    return existing(session, Bot, bot_id) if who.organises else own_bot(session, who, bot_id)
 
 
 def _views(

@@ -33,6 +33,7 @@ from league import sprt
 from league.causes import Cause
 from league.database import now
 from league.errors import BadSetting, NotFound
+from league.records import from_row
 from league.records.entries import Challenge as ChallengeInfo
 from league.service.bots.bots import own_bot
 from league.service.ground.audit import SYSTEM, record
@@ -332,21 +333,5 @@ def _terms(row: Challenge) -> sprt.Terms:
 
 def _view(row: Challenge, numbers: Mapping[int, int]) -> ChallengeInfo:
     lower, upper = _terms(row).bounds
-    return ChallengeInfo(
-        id=row.id,
-        candidate=numbers[row.candidate_id],
-        incumbent=numbers[row.incumbent_id],
-        state=row.state,
-        elo0=row.elo0,
-        elo1=row.elo1,
-        wins=row.wins,
-        draws=row.draws,
-        losses=row.losses,
-        games_limit=row.games_limit,
-        llr=row.llr,
-        lower=lower,
-        upper=upper,
-        reason=row.reason,
-        created_at=row.created_at,
-        ended_at=row.ended_at,
-    )
+    candidate, incumbent = numbers[row.candidate_id], numbers[row.incumbent_id]
+    return from_row(ChallengeInfo, row, candidate=candidate, incumbent=incumbent, lower=lower, upper=upper)
