@@ -18,7 +18,7 @@ from league.tables import JudgingEnvironment
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentInfo:
-    """A description (see `sandbox.environment.Environment`), and when a worker last found it true."""
+    """A description (see `sandbox.environment.describe`), and when a worker last found it true."""
 
     document: Mapping[str, Any]
     described_at: datetime
