@@ -30,7 +30,7 @@ from league.jobs import (
 )
 from league.service.course.schedule import go_on
 from league.service.jobs import exhibitions
-from league.service.jobs.builds import claim_build, finish_build, release_build
+from league.service.jobs.builds import claim_build, finish_build, give_back_build
 from league.service.jobs.sweep import sweep
 from league.service.people.access import look_up
 from league.service.people.person import Person
@@ -159,7 +159,9 @@ class PlantedLeague:
                     outcome = BuildOutcome(None, planted("reason", who), log, site.blobs.put(trial))
                     assert finish_build(session, job, outcome)
                 else:
-                    release_build(session, job, "w1", Failure("no-engine", planted("try", who)))
+                    give_back_build(
+                        session, job.version_id, job.attempt, "w1", Failure("no-engine", planted("try", who))
+                    )
 
     def _season(self) -> None:
         """One series is finished, one waits with its seeds."""

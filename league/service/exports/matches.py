@@ -7,21 +7,18 @@ import json
 from sqlmodel import Session, col, select
 
 from league.causes import told, told_evidence
-from league.records.matches import Uncounted
-from league.service.exports.pages import Page, Scope, cells
+from league.service.exports.pages import Page, Scope, cell, cells
 from league.service.ground.machines import machine_numbers
 from league.service.series.deals import withheld
+from league.service.views.matches import seated
 from league.service.views.uncounted import bearings
 from league.states import MatchState
 from league.tables import (
     Attempt,
-    Bot,
-    BotVersion,
     LatencySummary,
     Match,
     Participant,
     Series,
-    User,
     VoidedMatch,
 )
 
@@ -39,7 +36,7 @@ def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
         {
             "match_id": match.id,
             **cells(match, "series_id", "number", "state", "rated"),
-            "uncounted": _cause(known[match.id].uncounted),
+            "uncounted": cell(why.cause) if (why := known[match.id].uncounted) else None,
             "voided": match.id in rejudged,
             "rejudged_as": rejudged.get(match.id),
             "commitment": match.commitment,
@@ -62,14 +59,6 @@ def participants(session: Session, scope: Scope, after: int, limit: int) -> Page
     """One row for each seat of a match."""
     ids = _match_ids(session, scope, after, limit)
     untold = withheld(session, session.exec(select(Match).where(col(Match.id).in_(ids))).all())
-    statement = (
-        select(Participant, Bot.name, User.name, BotVersion.number)
-        .join(Bot, col(Bot.id) == Participant.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
-        .where(col(Participant.match_id).in_(ids))
-        .order_by(col(Participant.match_id), col(Participant.seat))
-    )
     rows = [
         {
             **cells(seat, "match_id", "seat"),
@@ -79,7 +68,7 @@ def participants(session: Session, scope: Scope, after: int, limit: int) -> Page
             **cells(seat, "bot_id", "version_id", "rank", "points", "fault", "fault_command", "fault_elapsed_ms"),
             "fault_why": None if seat.match_id in untold else seat.fault_why,
         }
-        for seat, bot, author, number in session.exec(statement)
+        for seat, bot, author, number in seated(session, ids)
     ]
     return rows, ids[-1] if len(ids) == limit else None
 
@@ -144,7 +133,3 @@ def series(session: Session, scope: Scope, after: int, limit: int) -> Page:
         for row in found
     ]
     return rows, found[-1].id if len(found) == limit else None
-
-
-def _cause(why: Uncounted | None) -> str | None:
-    return None if why is None else why.cause.value

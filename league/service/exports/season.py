@@ -11,8 +11,10 @@ from league.records.seasons import Season
 from league.service.exports.pages import Page, Row, Scope, cell, cells
 from league.service.people.teams import team_info, team_names
 from league.service.rankings.standings import leaderboard
+from league.service.seasons.absence import absent_entries
+from league.service.seasons.entries import entered
 from league.service.seasons.seasons import season_info
-from league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, User
+from league.tables import Bot, BotVersion, Challenge, Entry
 
 
 def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
@@ -37,18 +39,9 @@ def divisions(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
 
 def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """One row for each bot that takes part, or did."""
-    statement = (
-        select(Entry, Bot.name, User.name, BotVersion.number)
-        .join(Bot, col(Bot.id) == Entry.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == scope.season_id, Entry.id > after, *scope.about(Entry.bot_id))
-        .order_by(col(Entry.id))
-        .limit(limit)
-    )
-    found = session.exec(statement).all()
-    absences = select(AbsentEntry).where(AbsentEntry.season_id == scope.season_id)
-    absent = {row.bot_id: row for row in session.exec(absences)}
+    statement = entered(scope.season_id).where(Entry.id > after, *scope.about(Entry.bot_id))
+    found = session.exec(statement.order_by(col(Entry.id)).limit(limit)).all()
+    absent = absent_entries(session, scope.season_id)
     teams = team_names(session, [entry.bot_id for entry, *_ in found])
     rows = [
         {

@@ -25,7 +25,6 @@ private to other seats left out; what the bot has answered in the same step is n
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -40,9 +39,10 @@ from engine.transcript import BadTranscript
 from engine.unfinished import Unfinished, objection, read_replies, unfinished
 from league.causes import Cause
 from league.database import now, settings_of, surroundings
-from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
+from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, TooMany, WrongState
 from league.records import from_row
 from league.service.bots.bots import must_be_active
+from league.service.bots.quotas import HOUR, Quota, check_quota
 from league.service.ground.steps import existing, flush_unless_taken, move
 from league.service.people.person import Person
 from league.states import WITH_RESULT, ExhibitionState, Purpose, SeasonState, VersionState
@@ -138,7 +138,8 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
         raise WrongState("not-played", none)
     if open_of(session, person) is not None:
         raise TooMany("matches of one person against bots at a time", 1)
-    _check_quota(session, person)
+    own = (Exhibition.user_id == person.id,)
+    check_quota(session, Quota("matches of one person against bots", PER_HOUR, HOUR, own, Exhibition.created_at))
     entropy, at = surroundings(session).entropy, now(session)
     seed = entropy(SEED_BYTES)
     row = Exhibition(
@@ -181,17 +182,6 @@ def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
     if seat is not None and seat not in range(seats):
         raise BadSetting("seat", f"at a table of {seats}, seats are 1 to {seats}")
     return seats
-
-
-def _check_quota(session: Session, person: Person) -> None:
-    hour, at = timedelta(hours=1), now(session)
-    lately = (Exhibition.user_id == person.id, col(Exhibition.created_at) > at - hour)
-    taken = session.exec(
-        select(Exhibition.created_at).where(*lately).order_by(col(Exhibition.id).desc()).limit(PER_HOUR)
-    ).all()
-    if len(taken) == PER_HOUR:
-        seconds = math.ceil((taken[-1] + hour - at).total_seconds())
-        raise OverQuota("matches of one person against bots", PER_HOUR, "an hour", max(1, seconds))
 
 
 def _free_place(session: Session) -> int:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, func, or_, select
+from sqlmodel.sql.expression import Select
 
 from league.database import now
 from league.errors import NotFound, WrongGame, WrongState
@@ -207,21 +208,22 @@ def _bot(session: Session, who: Person, bot_id: int) -> Bot:
     return existing(session, Bot, bot_id) if who.organises else own_bot(session, who, bot_id)
 
 
-def _views(
-    session: Session, season_id: int, condition: ColumnElement[bool], limit: int = 1, skip: int = 0
-) -> list[EntryInfo]:
-    statement = (
+def entered(season_id: int) -> Select[tuple[Entry, str, str, int]]:
+    """The statement for a season's entries, each with the names of its bot and author and its version's number."""
+    return (
         select(Entry, Bot.name, User.name, BotVersion.number)
         .join(Bot, col(Bot.id) == Entry.bot_id)
         .join(User, col(User.id) == Bot.owner_id)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
-        .where(Entry.season_id == season_id, condition)
-        .order_by(col(Entry.bot_id))
-        .offset(skip)
-        .limit(limit)
+        .where(Entry.season_id == season_id)
     )
-    found = session.exec(statement).all()
+
+
+def _views(
+    session: Session, season_id: int, condition: ColumnElement[bool], limit: int = 1, skip: int = 0
+) -> list[EntryInfo]:
+    statement = entered(season_id).join(Team, col(Team.id) == Bot.team_id, isouter=True).where(condition)
+    found = session.exec(statement.order_by(col(Entry.bot_id)).offset(skip).limit(limit)).all()
     teams = team_names(session, [entry.bot_id for entry, *_ in found])
     challengers, absent = _challengers(session, season_id), absent_entries(session, season_id)
     return [

@@ -148,7 +148,7 @@ def end_challenges(session: Session, season_id: int, reason: str, entry_id: int 
 
 def plan_challenges(session: Session, season: Season) -> list[int]:
     """Decide what can be decided, and make the next series of the rest; the new series."""
-    room = OPEN_CHALLENGES - len(_busy(session, season.id))
+    room = OPEN_CHALLENGES - len(session.exec(_busy(season.id)).all())
     running = (
         select(Challenge, Entry)
         .join(Entry, col(Entry.id) == Challenge.entry_id)
@@ -156,7 +156,7 @@ def plan_challenges(session: Session, season: Season) -> list[int]:
             Challenge.season_id == season.id,
             Challenge.state == ChallengeState.RUNNING,
             taking_part(season.id),
-            col(Challenge.id).not_in(_busy_ids(season.id)),
+            col(Challenge.id).not_in(_busy(season.id)),
         )
         .order_by(col(Challenge.games_planned), col(Challenge.id))
     )
@@ -311,7 +311,7 @@ def _result(ranks: Mapping[int, int], challenge: Challenge) -> int:
     return (candidate < incumbent) - (candidate > incumbent)
 
 
-def _busy_ids(season_id: int) -> Any:
+def _busy(season_id: int) -> Any:
     """Running challenges with a series that is not finished, or a game that waits for an organiser: a test that went on
     without it would not count it.
     """
@@ -321,10 +321,6 @@ def _busy_ids(season_id: int) -> Any:
     held = exists().where(mine, col(Match.series_id) == Series.id, col(Match.state) == MatchState.HELD)
     running = (Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
     return select(Challenge.id).where(*running, or_(played_for, held))
-
-
-def _busy(session: Session, season_id: int) -> list[int]:
-    return list(session.exec(_busy_ids(season_id)).all())
 
 
 def _terms(row: Challenge) -> sprt.Terms:

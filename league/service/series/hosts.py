@@ -208,11 +208,6 @@ def judging_slots(session: Session) -> int:
     return sum(map(slots, session.exec(select(WorkerHost.report).where(_able(session)))))
 
 
-def _remarks(report: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the newest check found that makes judging dearer there."""
-    return tuple(found["text"] for found in report.get("findings", ()) if found["level"] == "remark")
-
-
 def _others(session: Session, name: str) -> ColumnElement[bool]:
     return exists().where(col(WorkerHost.name) != name, _able(session))
 
@@ -284,7 +279,7 @@ def hosts(session: Session) -> list[HostInfo]:
             number=number,
             judges=row.name in able,
             reasons=tuple(row.reasons),
-            remarks=_remarks(row.report),
+            remarks=tuple(item["text"] for item in row.report.get("findings", ()) if item["level"] == "remark"),
         )
         for row, number in rows
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -200,18 +200,22 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
     ]
 
 
-def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatView, ...]]:
-    """By match. The words of a fault may tell a bid, so those of `untold` matches are left out."""
+def seated(session: Session, match_ids: Sequence[int]) -> Iterable[tuple[Participant, str, str, int]]:
+    """The seats of these matches, by match and seat, each with the names of its bot and author and its version."""
     statement = (
         select(Participant, Bot.name, User.name, BotVersion.number)
         .join(Bot, col(Bot.id) == Participant.bot_id)
         .join(User, col(User.id) == Bot.owner_id)
         .join(BotVersion, col(BotVersion.id) == Participant.version_id)
         .where(col(Participant.match_id).in_(match_ids))
-        .order_by(col(Participant.match_id), col(Participant.seat))
     )
+    return session.exec(statement.order_by(col(Participant.match_id), col(Participant.seat)))
+
+
+def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatView, ...]]:
+    """By match. The words of a fault may tell a bid, so those of `untold` matches are left out."""
     seats: dict[int, tuple[SeatView, ...]] = dict.fromkeys(match_ids, ())
-    for row, bot, author, number in session.exec(statement):
+    for row, bot, author, number in seated(session, match_ids):
         fault = None
         if row.fault is not None:
             why = "" if row.match_id in untold else row.fault_why or ""
