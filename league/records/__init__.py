@@ -9,12 +9,16 @@ here, since every command of the client loads these modules.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
-Told = TypeVar("Told", bound="DataclassInstance")
+class Fielded(Protocol):
+    """What every dataclass is."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+Told = TypeVar("Told", bound=Fielded)
 
 
 class Record:
