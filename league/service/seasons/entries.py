@@ -208,7 +208,7 @@ def _bot(session: Session, who: Person, bot_id: int) -> Bot:
     return existing(session, Bot, bot_id) if who.organises else own_bot(session, who, bot_id)
 
 
-def entered(season_id: int) -> Select[tuple[Entry, str, str, int]]:
+def entered(season_id: int) -> Select[Entry, str, str, int]:
     """The statement for a season's entries, each with the names of its bot and author and its version's number."""
     return (
         select(Entry, Bot.name, User.name, BotVersion.number)
