@@ -60,7 +60,7 @@ def _append(session: Session, actor: str, action: str, subject: str, data: str) 
         prev_sha256=previous or GENESIS,
         sha256="",
     )
-    row.sha256 = record_sha256(row)
+    row.sha256 = record_sha256(from_row(AuditEntry, row))
     session.add(row)
     session.flush()
 
@@ -85,7 +85,7 @@ def first_broken(session: Session) -> int | None:
     """The id of the first record that does not follow from the one before; None: the chain holds."""
     previous = GENESIS
     for row in session.exec(select(AuditRecord).order_by(col(AuditRecord.id)).execution_options(yield_per=1000)):
-        if row.prev_sha256 != previous or row.sha256 != record_sha256(row):
+        if row.prev_sha256 != previous or row.sha256 != record_sha256(from_row(AuditEntry, row)):
             return row.id
         previous = row.sha256
     return None
