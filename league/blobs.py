@@ -88,12 +88,7 @@ class Blobs:
 
     def stream(self, name: str, limit_bytes: int) -> Iterator[bytes]:
         """As `get`, piece by piece; damage may show only after the last piece."""
-        try:
-            with _answering():
-                packed = obstore.get(self._store, _path(name))
-        except FileNotFoundError as error:
-            raise BlobMissing(name) from error
-        return self._unpack(name, _Reader(packed.stream()), limit_bytes)
+        return self._unpack(name, _Reader(self._pieces(name)), limit_bytes)
 
     def verify(self, name: str) -> None:
         """Read one through. Raises as `get` does."""
@@ -116,11 +111,7 @@ class Blobs:
             BlobDamaged: it is something else; nothing was copied.
             BlobsAway.
         """
-        try:
-            with _answering():
-                pieces = obstore.get(self._store, _path(name)).stream()
-        except FileNotFoundError as error:
-            raise BlobMissing(name) from error
+        pieces = self._pieces(name)
         with tempfile.TemporaryFile() as packed:
             try:
                 for piece in pieces:
@@ -144,6 +135,14 @@ class Blobs:
         obstore.put(self._store, _CHECK_NAME, b"deadheat")
         if bytes(obstore.get(self._store, _CHECK_NAME).bytes()) != b"deadheat":
             raise BlobDamaged(_CHECK_NAME, "the store returned something else than was written")
+
+    def _pieces(self, name: str) -> Iterator[bytes]:
+        """A blob as it lies there. Raises BlobMissing, BlobsAway."""
+        try:
+            with _answering():
+                return iter(obstore.get(self._store, _path(name)).stream())
+        except FileNotFoundError as error:
+            raise BlobMissing(name) from error
 
     def _to_disk(self, name: str) -> None:
         """See to it that a file of ours outlives the power; other stores say that a blob is there when it is safe."""

@@ -123,7 +123,7 @@ def judged(facts: Facts) -> Report:
 def _of_the_kernel(facts: Facts) -> Iterator[Finding]:
     names = {"2": "version 2", "1+2": "version 1, with a unified hierarchy beside it", "1": "version 1 alone"}
     mend = "boot with systemd.unified_cgroup_hierarchy=1"
-    yield _either(facts.cgroups != "1", f"Control groups {names[facts.cgroups]}.", Level.REMARK, mend)
+    yield _either(facts.cgroups != "1", f"Control groups {names[facts.cgroups]}.", mend)
     psi = "boot with psi=1, on a kernel with CONFIG_PSI and a unified cgroup hierarchy"
     if not facts.signals:
         text = "Nothing tells whether a bot was kept from running (no cpu.pressure, no schedstat)."
@@ -151,25 +151,17 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
         )
     elif facts.runtime:
         yield Finding(Level.GOOD, f"Bots run under {facts.runtime}.")
-    if facts.realtime:
-        yield Finding(Level.GOOD, "The referee may run before everything else (SCHED_FIFO).")
-    else:
-        mend = "run the worker as root or with CAP_SYS_NICE"
-        yield Finding(Level.REMARK, "The referee may not use SCHED_FIFO.", mend)
-    if set(facts.governors) - {"performance"}:
-        mend = "cpupower frequency-set --governor performance"
-        yield Finding(Level.REMARK, f"CPUs change their speed (governor {', '.join(facts.governors)}).", mend)
-    else:
-        yield Finding(Level.GOOD, "CPUs keep their speed, or their host decides.")
-    if facts.waiters > MAX_WAITERS:
-        text = f"A bot may have {facts.waiters} waiters on its input, and a write to it may last as long as they take."
-        yield Finding(Level.REMARK, text, f"sysctl fs.epoll.max_user_watches={MAX_WAITERS}")
-    else:
-        yield Finding(Level.GOOD, "Waiters on a bot's input are few.")
-    if facts.swap:
-        yield Finding(Level.REMARK, "This host swaps: the referee itself may be paged out.", "swapoff --all")
-    else:
-        yield Finding(Level.GOOD, "No swap.")
+    first = "The referee may run before everything else (SCHED_FIFO)."
+    mend = "run the worker as root or with CAP_SYS_NICE"
+    yield _either(facts.realtime, first, mend, "The referee may not use SCHED_FIFO.")
+    steady, mend = not set(facts.governors) - {"performance"}, "cpupower frequency-set --governor performance"
+    changing = f"CPUs change their speed (governor {', '.join(facts.governors)})."
+    yield _either(steady, "CPUs keep their speed, or their host decides.", mend, changing)
+    few, mend = facts.waiters <= MAX_WAITERS, f"sysctl fs.epoll.max_user_watches={MAX_WAITERS}"
+    many = f"A bot may have {facts.waiters} waiters on its input, and a write to it may last as long as they take."
+    yield _either(few, "Waiters on a bot's input are few.", mend, many)
+    swaps = "This host swaps: the referee itself may be paged out."
+    yield _either(not facts.swap, "No swap.", "swapoff --all", swaps)
     if facts.shared_cores:
         text = f"CPUs {facts.shared_cores} share a core: opponents on them slow each other."
         yield Finding(Level.REMARK, text, "switch SMT off, or name one CPU of each core in DEADHEAT_SLOTS")
@@ -183,7 +175,7 @@ def _of_the_hypervisor(facts: Facts) -> Finding:
         return Finding(Level.REMARK, text, "where other guests share its CPUs, use a machine that tells")
     text = f"The hypervisor took {100 * facts.steal_share:.1f} % of this machine's time."
     mend = "use a machine whose CPUs are not shared"
-    return _either(facts.steal_share <= MAX_STEAL_SHARE, text, Level.REMARK, mend)
+    return _either(facts.steal_share <= MAX_STEAL_SHARE, text, mend)
 
 
 def _of_verdicts(facts: Facts) -> Iterator[Finding]:
@@ -212,12 +204,13 @@ def _of_verdicts(facts: Facts) -> Iterator[Finding]:
 def _of_times(facts: Facts) -> Iterator[Finding]:
     mend = "let the worker use SCHED_FIFO (CAP_SYS_NICE), and keep a CPU for it"
     punctual = facts.late_ns[1] <= NS_PER_MS
-    yield _either(punctual, f"The referee is late by {_us(facts.late_ns)}.", Level.REMARK, mend)
+    yield _either(punctual, f"The referee is late by {_us(facts.late_ns)}.", mend)
     yield Finding(Level.GOOD, f"A chatterer's round trip takes {_us(facts.trip_ns)}.")
 
 
-def _either(good: bool, text: str, otherwise: Level, mend: str) -> Finding:
-    return Finding(Level.GOOD, text) if good else Finding(otherwise, text, mend)
+def _either(good: bool, text: str, mend: str, otherwise: str = "") -> Finding:
+    """A remark unless it is good; `otherwise`: what the remark says, if not the same."""
+    return Finding(Level.GOOD, text) if good else Finding(Level.REMARK, otherwise or text, mend)
 
 
 def percentiles(values: Sequence[int]) -> Percentiles:

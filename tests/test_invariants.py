@@ -13,7 +13,7 @@ from engine.transcript import decode
 from league.blobs import Blobs
 from league.causes import Cause
 from league.jobs import Failure
-from league.service.jobs.builds import claim_build, release_build
+from league.service.jobs.builds import claim_build, give_back_build
 from league.service.jobs.exhibiting import claim_exhibition, finish_exhibition
 from league.service.jobs.exhibitions import take_seat
 from league.tables import Attempt, BotVersion, Exhibition
@@ -54,7 +54,7 @@ def test_a_build_that_was_given_back_and_went_well_at_last_is_in_order(kept: Kep
         with kept.db.transaction() as session:
             job = claim_build(session, version_id, "w1:1")
             assert job is not None
-            release_build(session, job, "w1", Failure(cause, ""))
+            give_back_build(session, job.version_id, job.attempt, "w1", Failure(cause, ""))
         assert kept.left() == [f"version {version_id} is uploaded at attempt {job.attempt}"]
     kept.build(version_id)
     kept.blobs.put(b"built 2")

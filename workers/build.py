@@ -23,7 +23,7 @@ from engine.transcript import encode
 from engine.verdicts import took
 from league.causes import Cause
 from league.jobs import BuildJob, BuildOutcome
-from league.service.jobs.builds import BUILDS, claim_next_build, finish_build, release_build, renew_build
+from league.service.jobs.builds import BUILDS, claim_next_build, finish_build, give_back_build, renew_build
 from league.service.series.hosts import NOT_SEEN, unfit_reasons
 from league.telemetry import doing
 from sandbox.archive import BadArchive, Bounds, extract_program, extract_upload
@@ -66,7 +66,8 @@ def build_version(context: Context, version_id: int) -> None:
             return
         except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the version is built again
             failure = failure_of(BUILDS, f"version {job.version_id} attempt {job.attempt}", error)
-            insist(context, lambda session: release_build(session, job, context.worker, failure))
+            held = (job.version_id, job.attempt, context.worker)
+            insist(context, lambda session: give_back_build(session, *held, failure))
             return
     taken = insist(context, lambda session: finish_build(session, job, outcome))
     if taken:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict
 
 from league.service.bots.environments import confirm_environment, record_environment
 from sandbox.box import bot_limits
@@ -31,5 +30,5 @@ def describe_environment(context: Context) -> None:
     with context.slots.take() as cpus:
         found = describe(sandbox, image, limits, ",".join(map(str, cpus)))
     with context.database.transaction() as session:
-        record_environment(session, known_as, image.name, asdict(found), context.worker)
-    log.info("%s has %s", image.name, ", ".join(language.version for language in found.languages))
+        record_environment(session, known_as, image.name, found, context.worker)
+    log.info("%s has %s", image.name, ", ".join(language["version"] for language in found["languages"]))

@@ -23,7 +23,7 @@ from engine.core import TransportError
 from engine.games import GAMES
 from league.causes import NOT_CHECKED
 from league.config import HEARTBEAT_SECONDS
-from league.service.course.schedule import games_going_on
+from league.service.course.schedule import seasons_going_on
 from league.service.series.hosts import RECHECK_SECONDS, due_check, host_arrives, host_seen, record_check
 from league.states import Fitness
 from sandbox.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, shares, stat
@@ -110,7 +110,7 @@ class Keeper:
     def appear(self) -> None:
         """Have the counters of every season that goes on begin at zero, before anything of it is played here."""
         with self._context.database.reading() as session:
-            going_on = games_going_on(session)
+            going_on = seasons_going_on(session)
         for season_id in going_on.keys() - self._appeared:
             if going_on[season_id] in GAMES:  # else a version plays it that knows more games
                 metrics.appear(going_on[season_id], season_id)

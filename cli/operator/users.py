@@ -56,10 +56,11 @@ def password(name: Name) -> Output:
 @says
 def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public in the audit log.")]) -> Output:
     """Ban a user at once: no token, session or password works, and the user's bots leave all seasons."""
-    from league.service.rulings.operators import ban_by_hand
+    from league.service.rulings import closing
+    from league.service.rulings.operators import OPERATOR
 
     with _league() as session:
-        person = ban_by_hand(session, name, reason)
+        person = closing.ban(session, OPERATOR, name, reason)
         told = f"{person.name} is banned. Results stay; bots are withdrawn from all seasons."
         return Output({"name": person.name}, told)
 
@@ -68,10 +69,11 @@ def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public
 @says
 def reopen(name: Name) -> Output:
     """Reopen a closed or banned account; organisers reinstate its bots."""
-    from league.service.rulings.operators import reopen_by_hand
+    from league.service.rulings import closing
+    from league.service.rulings.operators import OPERATOR
 
     with _league() as session:
-        person = reopen_by_hand(session, name)
+        person = closing.reopen(session, OPERATOR, name)
         return Output({"name": person.name}, f"{person.name} may sign in again.")
 
 

@@ -1,9 +1,9 @@
 """How many more games tell neighbours in a ranking apart.
 
 With strengths d Elo apart, a game between two players tells about their difference p (1 - p) / c^2 per square Elo,
-where p = 1 / (1 + 10^(-d/400)) and c = 400 / ln 10 (Bradley and Terry; with draws, divided by the dispersion of the
-results, which is then below 1). Whatever else is known about everyone, m games of just these two turn the variance V
-of their difference into 1 / (1/V + m p (1 - p) / c^2): an update of rank one. That can be solved for m.
+where p = 1 / (1 + 10^(-d/400)) and c = 400 / ln 10 (Bradley and Terry). Whatever else is known
+about everyone, m games of just these two turn the variance V of their difference into
+1 / (1/V + m p (1 - p) / c^2): an update of rank one. That can be solved for m.
 """
 
 from __future__ import annotations
@@ -11,10 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-
-import numpy as np
-from numpy.typing import NDArray
 
 from league.pairing.seating import whole_turns
 
@@ -33,37 +29,14 @@ class Gap:
     games: int
 
 
-def unseparated(
-    players: Sequence[int],
-    elo: Sequence[float],
-    covariance: NDArray[np.float64],
-    most_games: int,
-    dispersion: float = 1.0,
-) -> list[Gap]:
-    """The pairs of neighbours that still need games, best places first; `covariance` is in square Elo.
-
-    `most_games` caps what one pair is said to need, for equals need infinitely many. The estimate takes the ratings
-    as they are; ask again after some of the games.
-    """
-    assert len(players) == len(elo) == len(covariance)
-    order = sorted(range(len(players)), key=lambda place: (-elo[place], players[place]))
-    gaps = []
-    for above, below in pairwise(order):
-        variance = covariance[above, above] + covariance[below, below] - 2 * covariance[above, below]
-        games = games_to_part(elo[above] - elo[below], float(variance), most_games, dispersion)
-        if games > 0:
-            gaps.append(Gap(players[above], players[below], games))
-    return gaps
-
-
-def games_to_part(difference_elo: float, variance: float, most_games: int, dispersion: float = 1.0) -> int:
+def games_to_part(difference_elo: float, variance: float, most_games: int) -> int:
     """Games between two players after which their difference is likely to be `NORMAL_95` standard errors."""
     if difference_elo**2 > NORMAL_95**2 * variance:
         return 0
     if difference_elo == 0:
         return most_games
     p = 1 / (1 + 10 ** (-abs(difference_elo) / 400))
-    information = p * (1 - p) / ELO_PER_NAT**2 / dispersion
+    information = p * (1 - p) / ELO_PER_NAT**2
     games = ((NORMAL_95 / difference_elo) ** 2 - 1 / variance) / information
     return max(1, math.ceil(min(games, most_games)))
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -68,20 +67,6 @@ def read(lines: Iterable[bytes]) -> Log:
         for seats, (seated_at, ranked, grouped) in columns.items()
     ]
     return log_of(list(players), games, list(groups))
-
-
-def lines_of(log: Log) -> Iterator[str]:
-    """The log as lines that `read` makes the same log of."""
-    for tables in log.tables:
-        rows = zip(tables.players, tables.ranks, tables.groups, tables.counts, strict=True)
-        for players, ranks, group, count in rows:
-            game: dict[str, Any] = {
-                "players": [log.players[player] for player in players],
-                "ranks": [int(rank) + 1 for rank in ranks],
-            }
-            if group != NO_GROUP:
-                game["group"] = log.groups[group]
-            yield from [json.dumps(game) + "\n"] * int(count)
 
 
 def _game(line: bytes) -> tuple[list[str], list[int], str | None]:

@@ -60,6 +60,10 @@ class Rating:
     losses: int
 
 
+FIGURES = ("elo", "se", "low", "high", "plackett_luce", "games", "wins", "draws", "losses")
+"""What a ranking keeps of a rating, besides its place."""
+
+
 def by_rating(entry: Rating) -> tuple[float, str]:
     """Key of the order in which ratings stand: best first, and by name where they differ by nothing but rounding."""
     return -round(entry.elo, LAST_DIGIT), entry.player

@@ -8,7 +8,17 @@ here, since every command of the client loads these modules.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields
+from typing import Any, ClassVar, Protocol, TypeVar
+
+
+class Fielded(Protocol):
+    """What every dataclass is."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+Told = TypeVar("Told", bound=Fielded)
 
 
 class Record:
@@ -21,3 +31,9 @@ class Record:
         """The JSON that the client read this one from, with what it does not know itself; unset in the league."""
         json: dict[str, Any] = self.__dict__["said"]
         return json
+
+
+def from_row(kind: type[Told], row: object, **others: Any) -> Told:
+    """What `kind` tells of a row: these other fields as given, the rest as the row has them under the same names."""
+    same = {field.name: getattr(row, field.name) for field in fields(kind) if field.name not in others}
+    return kind(**same, **others)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -138,14 +138,6 @@ class MatchDetail(Match):
     not_played: Annotated[str, Field(description="Why it was abandoned; empty: it was not.")]
     attempts: tuple[AttemptView, ...]
     latencies: tuple[LatencyView, ...]
-
-    @classmethod
-    def of(
-        cls, match: Match, not_played: str, attempts: tuple[AttemptView, ...], latencies: tuple[LatencyView, ...]
-    ) -> Self:
-        """The match with all of that."""
-        known = {field.name: getattr(match, field.name) for field in fields(match)}
-        return cls(**known, not_played=not_played, attempts=attempts, latencies=latencies)
 
 
 @dataclass(frozen=True, slots=True)

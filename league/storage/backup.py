@@ -46,7 +46,7 @@ from league.blobs import BlobDamaged, BlobMissing, Blobs, to_disk
 from league.config import Settings
 from league.database import Database
 from league.storage.schema import VERSION_TABLE, SchemaAge, migration_config, must_fit, revision
-from league.storage.tablecopy import TableSum, into_one_file, league_in, sums, tables, transfer
+from league.storage.tablecopy import TableSum, into_one_file, league_in, sums, table_sum, tables
 
 FORMAT = 1
 MANIFEST, DATABASE_FILE, BLOBS_FOLDER = "manifest.json", "database.sqlite3", "blobs"
@@ -260,7 +260,7 @@ def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
         with made.engine.begin() as target:
             command.upgrade(migration_config(target), wanted)
         with made.engine.begin() as target:
-            held = {table.name: transfer(source, target, table) for table in tables(made.engine)}
+            held = {table.name: table_sum(source, table, target) for table in tables(made.engine)}
         if source.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one() != wanted:  # noqa: S608
             raise BadBackup("The database was migrated while it was copied: try again.")
     into_one_file(file)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -43,7 +43,7 @@ from league.storage.backup import (
 )
 from league.storage.room import blob_folder
 from league.storage.schema import SchemaAge, age_of, migration_config, newest_revision, revision
-from league.storage.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables, transfer
+from league.storage.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables
 from league.tables import WorkerHost
 
 SAMPLE = 25
@@ -193,8 +193,10 @@ def _restore_sqlite(settings: Settings, backup: Backup) -> None:
         target = Database(settings)
         with closing(sqlite3.connect(copy)) as source, target.engine.connect() as connection:
             source.backup(cast(sqlite3.Connection, connection.connection.driver_connection))
+        if backup.manifest.revision == newest_revision():  # else it was migrated
+            with target.engine.connect() as connection:
+                _must_hold(connection, tables(target.engine), backup)
         target.close()
-    _must_hold(settings, backup)
 
 
 def _restore_rows(settings: Settings, backup: Backup) -> None:
@@ -206,26 +208,19 @@ def _restore_rows(settings: Settings, backup: Backup) -> None:
             command.upgrade(migration_config(target), backup.manifest.revision)
             with source.connect() as connection:
                 for table in tables(source):
-                    transfer(connection, target, table)
+                    table_sum(connection, table, target)
                     _continue_numbers(target, table)
-            for table in tables(source):
-                if table_sum(target, table) != backup.manifest.tables[table.name]:
-                    raise BadBackup(f"The rows of {table.name} are not what was written.")
+            _must_hold(target, tables(source), backup)
             command.upgrade(migration_config(target), "head")
     finally:
         database.close()
 
 
-def _must_hold(settings: Settings, backup: Backup) -> None:
-    """Where nothing was migrated, what is there now has the digests of then."""
-    if backup.manifest.revision != newest_revision():
-        return
-    database = Database(settings)
-    with database.engine.connect() as connection:
-        found = {table.name: table_sum(connection, table) for table in tables(database.engine)}
-    database.close()
-    if found != backup.manifest.tables:
-        raise BadBackup("What was written is not what the manifest says; this is a mistake of Deadheat's.")
+def _must_hold(target: Connection, restored: Sequence[Table], backup: Backup) -> None:
+    """Every table has the digest of then. Raises BadBackup."""
+    for table in restored:
+        if table_sum(target, table) != backup.manifest.tables[table.name]:
+            raise BadBackup(f"The rows of {table.name} are not what was written.")
 
 
 def _drop_everything(target: Connection) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -60,45 +60,25 @@ def _rows(source: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
         yield [dict(row) for row in some]
 
 
-def transfer(source: Connection, target: Connection, table: Table) -> TableSum:
-    """Copy all rows of a table; what they add up to."""
-    summed = _Sum()
+def table_sum(source: Connection, table: Table, copy_to: Connection | None = None) -> TableSum:
+    """What the rows of a table add up to; with `copy_to` they are copied there on the way. Hashes are added up, so that
+    the order of rows does not matter: databases sort text differently.
+    """
+    count = total = 0
     for rows in _rows(source, table):
-        summed.add(rows)
-        target.execute(insert(table), rows)
-    return summed.result()
-
-
-def table_sum(source: Connection, table: Table) -> TableSum:
-    """What the rows of a table add up to."""
-    summed = _Sum()
-    for rows in _rows(source, table):
-        summed.add(rows)
-    return summed.result()
+        count += len(rows)
+        for row in rows:
+            line = json.dumps(row, sort_keys=True, separators=(",", ":"), default=_as_text).encode()
+            total += int.from_bytes(hashlib.sha256(line).digest(), "big")
+        if copy_to is not None:
+            copy_to.execute(insert(table), rows)
+    return TableSum(count, f"{total % 2**256:064x}")
 
 
 def sums(file: Path) -> dict[str, TableSum]:
     """The same for every table of an SQLite file."""
     with reading(file) as engine, engine.connect() as connection:
         return {table.name: table_sum(connection, table) for table in tables(engine)}
-
-
-class _Sum:
-    """Hashes of rows added up, so that their order does not matter: databases sort text differently."""
-
-    def __init__(self) -> None:
-        self._rows = self._total = 0
-
-    def add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """More of them."""
-        self._rows += len(rows)
-        for row in rows:
-            line = json.dumps(row, sort_keys=True, separators=(",", ":"), default=_as_text).encode()
-            self._total += int.from_bytes(hashlib.sha256(line).digest(), "big")
-
-    def result(self) -> TableSum:
-        """Of all so far."""
-        return TableSum(self._rows, f"{self._total % 2**256:064x}")
 
 
 def _as_text(value: object) -> str:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, Column, DateTime, Dialect, Enum
+from sqlalchemy import JSON, Column, DateTime, Dialect, Enum, Index, text
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
 
@@ -59,6 +59,11 @@ def word(kind: type[StrEnum], name: str, *, nullable: bool = False) -> Column[An
 
 def json_column(*, nullable: bool = False) -> Column[Any]:
     return Column(JSON(none_as_null=nullable), nullable=nullable)
+
+
+def index_where(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+    """An index of the rows that meet a condition, on both kinds of database."""
+    return Index(name, *columns, unique=unique, sqlite_where=text(where), postgresql_where=text(where))
 
 
 class Staged(SQLModel):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, Index, text
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field, SQLModel
 
-from league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, json_column
+from league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, index_where, json_column
 
 
 class LatencySummary(SQLModel, table=True):
@@ -54,20 +54,8 @@ class RatingSnapshot(SQLModel, table=True):
     __table_args__ = (
         CheckConstraint("whole OR NOT final", name="whole"),
         Index(None, "season_id", "id"),
-        Index(
-            "ix_rating_snapshot_whole",
-            "season_id",
-            "id",
-            sqlite_where=text("whole"),
-            postgresql_where=text("whole"),
-        ),
-        Index(
-            "uq_rating_snapshot_final",
-            "season_id",
-            unique=True,
-            sqlite_where=text("final"),
-            postgresql_where=text("final"),
-        ),
+        index_where("ix_rating_snapshot_whole", "season_id", "id", where="whole"),
+        index_where("uq_rating_snapshot_final", "season_id", where="final", unique=True),
     )
 
     id: int = Field(default=None, primary_key=True)

@@ -14,13 +14,12 @@ from sqlalchemy import (
     LargeBinary,
     Text,
     UniqueConstraint,
-    text,
 )
 from sqlmodel import Field, SQLModel
 
 from engine.core import Fault
 from league.states import MatchState, Precedence, Purpose, SeriesState
-from league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, json_column, word
+from league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, index_where, json_column, word
 
 
 class Pair(SQLModel, table=True):
@@ -95,24 +94,10 @@ class Match(Staged, table=True):
         Index(None, "season_id", "id"),
         Index(None, "finished_at", "id"),
         Index(None, "season_id", "finished_at", "id"),
-        Index(  # few, and asked for all the time
-            "ix_match_held",
-            "season_id",
-            sqlite_where=text("state = 'held'"),
-            postgresql_where=text("state = 'held'"),
-        ),
-        Index(  # dice that are still to be played with
-            "ix_match_commitment_scheduled",
-            "commitment",
-            sqlite_where=text("state = 'scheduled'"),
-            postgresql_where=text("state = 'scheduled'"),
-        ),
-        Index(
-            "ix_match_repeats_id",
-            "repeats_id",
-            sqlite_where=text("repeats_id IS NOT NULL"),
-            postgresql_where=text("repeats_id IS NOT NULL"),
-        ),
+        index_where("ix_match_held", "season_id", where="state = 'held'"),  # few, and asked for all the time
+        # Dice that are still to be played with.
+        index_where("ix_match_commitment_scheduled", "commitment", where="state = 'scheduled'"),
+        index_where("ix_match_repeats_id", "repeats_id", where="repeats_id IS NOT NULL"),
     )
 
     series_id: int = Field(foreign_key="series.id")
@@ -144,13 +129,8 @@ class Participant(SQLModel, table=True):
         CheckConstraint("rank >= 1", name="rank"),
         Index(None, "bot_id", "match_id"),
         Index(None, "bot_id", "finished_at", "match_id"),
-        Index(  # a bot's failures, and nothing of the many matches without one
-            "ix_participant_faults",
-            "bot_id",
-            "match_id",
-            sqlite_where=text("fault IS NOT NULL"),
-            postgresql_where=text("fault IS NOT NULL"),
-        ),
+        # A bot's failures, and nothing of the many matches without one.
+        index_where("ix_participant_faults", "bot_id", "match_id", where="fault IS NOT NULL"),
         Index(None, "version_id", "match_id"),
     )
 

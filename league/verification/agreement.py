@@ -13,7 +13,6 @@ What remains is the host's word: that the bots gave these replies, and the times
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 from engine.chance import commitment
 from engine.core import Seat
@@ -21,51 +20,7 @@ from engine.figures import seat_number
 from engine.games import GAMES
 from engine.replay import Diverged, known_rules, replay, why_unknown
 from engine.transcript import Transcript
-
-
-class FaultTold(Protocol):
-    """A seat's fault as the league publishes it."""
-
-    @property
-    def fault(self) -> str: ...
-    @property
-    def command(self) -> str: ...
-
-
-class SeatTold(Protocol):
-    """A seat's player and result as the league publishes them."""
-
-    @property
-    def author(self) -> str: ...
-    @property
-    def bot(self) -> str: ...
-    @property
-    def version(self) -> int: ...
-    @property
-    def player(self) -> str | None: ...
-    @property
-    def rank(self) -> int | None: ...
-    @property
-    def points(self) -> str | None: ...
-    @property
-    def fault(self) -> FaultTold | None: ...
-
-
-class MatchTold(Protocol):
-    """A match as a league tells of it: its own record of it, or what its API answers."""
-
-    @property
-    def id(self) -> int: ...
-    @property
-    def game(self) -> str: ...
-    @property
-    def commitment(self) -> str: ...
-    @property
-    def seed(self) -> str | None: ...
-    @property
-    def attempt(self) -> int: ...
-    @property
-    def seats(self) -> Sequence[SeatTold]: ...
+from league.records.matches import Match, SeatView
 
 
 def player(author: str, bot: str, version: int) -> str:
@@ -73,7 +28,7 @@ def player(author: str, bot: str, version: int) -> str:
     return f"{author}/{bot} v{version}"
 
 
-def disagreements(transcript: Transcript, match: MatchTold) -> list[str]:
+def disagreements(transcript: Transcript, match: Match) -> list[str]:
     """The differences between transcript and league, as clauses; empty if they agree on everything that both state."""
     return list(_disagreements(transcript, match))
 
@@ -94,7 +49,7 @@ def verdict(transcript: Transcript, wrong: Sequence[str]) -> tuple[bool | None, 
     return True, None
 
 
-def _disagreements(transcript: Transcript, match: MatchTold) -> Iterator[str]:
+def _disagreements(transcript: Transcript, match: Match) -> Iterator[str]:
     if commitment(transcript.seed) != match.commitment:
         yield "the transcript's seed is not the one that the match was committed to"
     if transcript.seed.hex() != match.seed:
@@ -108,7 +63,7 @@ def _disagreements(transcript: Transcript, match: MatchTold) -> Iterator[str]:
             yield from _at_seat(transcript, seat, told)
 
 
-def _at_seat(transcript: Transcript, seat: Seat, told: SeatTold) -> Iterator[str]:
+def _at_seat(transcript: Transcript, seat: Seat, told: SeatView) -> Iterator[str]:
     result, number = transcript.result, seat_number(seat)
     names = transcript.about.get("players")
     name = names[seat] if isinstance(names, list) and seat < len(names) else None

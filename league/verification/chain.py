@@ -8,31 +8,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Protocol
+
+from league.records.rulings import AuditRecord
 
 GENESIS = "0" * 64
 """What the first record is chained to."""
 
 
-class Chained(Protocol):
-    """A record as stored or as read; of its fields all but its number and its own hash are covered."""
-
-    @property
-    def at(self) -> str: ...
-    @property
-    def actor(self) -> str: ...
-    @property
-    def action(self) -> str: ...
-    @property
-    def subject(self) -> str: ...
-    @property
-    def data(self) -> str: ...
-    @property
-    def prev_sha256(self) -> str: ...
-
-
-def record_sha256(record: Chained) -> str:
-    """The `sha256` that a record must have: SHA-256 of the canonical JSON of its other fields."""
+def record_sha256(record: AuditRecord) -> str:
+    """The `sha256` that a record must have: SHA-256 of the canonical JSON of all its other fields but the number."""
     fields = {
         "at": record.at,
         "actor": record.actor,

@@ -14,6 +14,7 @@ from itertools import groupby, islice, zip_longest
 from typing import Any
 
 from league.ratings import Log, Prior, Rating, RatingConfig, rate
+from league.ratings.table import FIGURES
 from league.verification.fairness import MOST_DIFFERENCES
 
 TOLERANCE = 1e-6
@@ -121,8 +122,7 @@ def _figures(row: Row, entry: Rating, before: int = 0) -> Row:
     """The row with its figures made again; so many places of its division are taken before its field."""
     if row["season_elo"] is not None:
         return {**row, "season_elo": entry.elo, "season_se": entry.se}
-    names = ("elo", "se", "low", "high", "plackett_luce", "games", "wins", "draws", "losses")
-    made: dict[str, Any] = {**row, **{name: getattr(entry, name) for name in names}}
+    made: dict[str, Any] = {**row, **{name: getattr(entry, name) for name in FIGURES}}
     if entry.place is not None:
         place = entry.place
         made |= {"rank": before + place.rank, "rank_low": before + place.low, "rank_high": before + place.high}

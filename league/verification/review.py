@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from engine.core import NS_PER_MS, Seat
@@ -31,16 +32,7 @@ def review(blobs: Blobs, match: MatchDetail) -> dict[str, Any]:
     found: dict[str, Any] = {
         "verified": None,
         "faults": [
-            {
-                "seat": seat.seat,
-                "bot": seat.bot,
-                "fault": seat.fault.fault.value,
-                "command": seat.fault.command,
-                "elapsed_ms": seat.fault.elapsed_ms,
-                "why": seat.fault.why,
-            }
-            for seat in match.seats
-            if seat.fault is not None
+            {"seat": seat.seat, "bot": seat.bot, **asdict(seat.fault)} for seat in match.seats if seat.fault is not None
         ],
         "attempts": [
             {"cause": attempt.cause, "detail": attempt.detail, "evidence": attempt.evidence}

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 from league.service.bots.environments import record_environment
 from sandbox.box import Limits
-from sandbox.environment import Environment, Image, _building, _language, _running
+from sandbox.environment import Image, _building, _language, _running
 from sandbox.languages import LANGUAGES
 from tests.api.site import Site
 from tests.api.test_pages import page
 
-CORE = Environment(
-    image=Image("deadheat/judge:core", "sha256:" + "1" * 64, "2" * 64, "2026-11-20T16:34:01.001435662Z", 383_091_345),
-    cpu="A Processor",
-    languages=tuple(_language(LANGUAGES[name], f"{name} 1.2.3") for name in ("python", "c", "cpp")),
-    missing=("Java", "Rust"),
-    running=_running(Limits()),
-    building=_building(),
-)
+IMAGE = Image("deadheat/judge:core", "sha256:" + "1" * 64, "2" * 64, "2026-11-20T16:34:01.001435662Z", 383_091_345)
+CORE = {
+    "image": asdict(IMAGE),
+    "cpu": "A Processor",
+    "languages": [_language(LANGUAGES[name], f"{name} 1.2.3") for name in ("python", "c", "cpp")],
+    "missing": ["Java", "Rust"],
+    "running": _running(Limits()),
+    "building": _building(),
+}
 
 
-def describe(site: Site, found: Environment = CORE) -> None:
+def describe(site: Site, found: Mapping[str, Any] = CORE) -> None:
     with site.world.db.transaction() as session:
-        record_environment(session, "f1", found.image.name, asdict(found), "w1")
+        record_environment(session, "f1", IMAGE.name, found, "w1")
 
 
 def test_before_any_worker_has_looked_that_is_what_is_said(site: Site) -> None:

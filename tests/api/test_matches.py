@@ -13,9 +13,8 @@ from engine.core import Message, Reply
 from engine.transcript import Exchange, Transcript, decode, encode
 from league.blobs import _path
 from league.jobs import Failure, MatchOutcome, SeriesJob
-from league.service.series.carrying_out import release_series
 from tests.api.site import Site
-from tests.league.world import GAME, abandoned, forfeited, won
+from tests.league.world import GAME, abandoned, forfeited, release_series, won
 
 
 def transcript(job: SeriesJob, number: int = 0) -> bytes:

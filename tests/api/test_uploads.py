@@ -263,7 +263,7 @@ def test_builds_and_logs_are_their_authors_alone(site: Site) -> None:
 
 
 def test_a_build_that_we_failed_is_told_to_its_author(site: Site) -> None:
-    from league.service.jobs.builds import claim_build, release_build
+    from league.service.jobs.builds import claim_build, give_back_build
 
     ada = site.author()
     bot_id = site.bot(ada)
@@ -271,7 +271,9 @@ def test_a_build_that_we_failed_is_told_to_its_author(site: Site) -> None:
     with site.world.db.transaction() as session:
         job = claim_build(session, made["id"], "w1")
         assert job is not None
-        release_build(session, job, "w1", Failure("no-engine", "no answer at /run/docker.sock"))
+        give_back_build(
+            session, job.version_id, job.attempt, "w1", Failure("no-engine", "no answer at /run/docker.sock")
+        )
     log = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1/log", headers=ada))
     assert [(attempt["cause"], attempt["detail"]) for attempt in log["tries"]] == [
         ("no-engine", "A machine's container engine did not answer.")

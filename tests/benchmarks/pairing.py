@@ -36,7 +36,8 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau
 from sqlmodel import Session
 
-from league.pairing import PLACED_SE_ELO, Entrant, Met, PairKey, Terms, pair_key, propose
+from league.pairing.ladder import PLACED_SE_ELO, Entrant, Met, Terms, propose
+from league.pairing.pairs import PairKey, pair_key
 from league.pairing.separation import ELO_PER_NAT
 from league.service.ground.steps import insert_rows
 from league.service.rankings.standings import refit

@@ -15,7 +15,7 @@ from league.database import Database
 from league.service.rulings.operators import Standing
 from league.tables import BotVersion
 from tests.cli.command import assert_one_sentence, invoke
-from tests.league.world import World, settings
+from tests.league.world import World, drifted, settings
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_an_upgrade_wants_a_backup_and_makes_it(world: World, tmp_path: Path) ->
 def test_an_upgrade_of_nothing_makes_a_new_league(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path))
     assert "from nothing to" in invoke("upgrade", "--no-backup").stdout
-    assert Database(settings(tmp_path)).drifted() is None
+    assert drifted(Database(settings(tmp_path))) is None
 
 
 def test_an_older_version_refuses_to_migrate_what_a_newer_one_made(world: World, tmp_path: Path) -> None:

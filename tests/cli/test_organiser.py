@@ -13,10 +13,10 @@ from sqlmodel import col, update
 from cli.operator import organiser_token
 from league import errors
 from league.database import Database
-from league.service.people.access import authenticate
+from league.service.people.access import look_up
 from league.service.people.users import existing_user
 from league.service.rulings.operators import Standing, set_role
-from league.states import Role
+from league.states import Role, TokenKind
 from league.tables import Token
 from tests.cli.command import invoke
 from tests.league.world import World, settings
@@ -51,7 +51,7 @@ class Kept:
     def organises(self, token: str) -> bool:
         try:
             with self.database.reading() as session:
-                return authenticate(session, token).organises
+                return look_up(session, token, TokenKind.TOKEN).person.organises
         except errors.BadToken:
             return False
 

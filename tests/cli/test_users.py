@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from cli.main import app
 from league.database import Database
 from league.errors import BadToken
-from league.service.people.access import authenticate, issue_token
+from league.service.people.access import issue_token, look_up
 from league.service.people.users import check_password
-from league.states import Role
+from league.states import Role, TokenKind
 from tests.league.world import World, settings
 
 PASSWORD = "another long enough password"
@@ -35,7 +35,7 @@ def test_somebody_is_made_an_organiser_and_an_author_again(world: World) -> None
         assert result.exit_code == 0, result.output
         assert f"ada is {role.value}" in result.output
         with world.db.reading() as session:
-            assert authenticate(session, token).role is role
+            assert look_up(session, token, TokenKind.TOKEN).person.role is role
 
 
 def test_nobody_is_made_anything_who_is_not_there(world: World) -> None:
@@ -57,7 +57,7 @@ def test_a_new_password_ends_what_the_old_one_opened(world: World) -> None:
     with database.reading() as session:
         assert check_password(session, "ada", PASSWORD).name == "ada"
         with pytest.raises(BadToken):
-            authenticate(session, token)
+            look_up(session, token, TokenKind.TOKEN)
     database.close()
 
 
@@ -69,7 +69,7 @@ def test_somebody_is_banned_and_let_in_again(world: World) -> None:
     assert "ada is banned" in result.output
     database = Database(world.settings)
     with database.reading() as session, pytest.raises(BadToken):
-        authenticate(session, token)
+        look_up(session, token, TokenKind.TOKEN)
     assert "ada may sign in again" in CliRunner().invoke(app, ["user", "reopen", "ada"]).output
     with database.reading() as session:
         assert check_password(session, "ada", "a long enough password").name == "ada"

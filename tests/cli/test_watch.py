@@ -20,6 +20,7 @@ from engine.memory import MemoryTransport
 from engine.referee import run_match
 from engine.scenes import scenes
 from engine.transcript import Transcript, encode
+from league.records import from_row
 from league.records.matches import Match, MatchDetail
 from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, with_reply
 from tests.engine.busy import COUNTED, on_a_busy_host, third_attempt
@@ -64,7 +65,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, match: Match, transcript: Transcript,
     monkeypatch.setattr(Client, "season", lambda *_: season)
     content = encode(transcript)
     published = replace(match, transcript_sha256=hashlib.sha256(content).hexdigest())
-    shown = MatchDetail.of(published, "", (), ())
+    shown = from_row(MatchDetail, published, not_played="", attempts=(), latencies=())
     monkeypatch.setattr(Client, "match", lambda *_: shown)
     monkeypatch.setattr(Client, "transcript", lambda *_: content)
 

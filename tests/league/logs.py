@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,20 @@ def log(lines: Iterable[Line]) -> Log:
             )
         )
     return log_of(players, games, groups)
+
+
+def lines_of(log: Log) -> Iterator[str]:
+    """The log as lines that `league.ratings.jsonl.read` makes the same log of."""
+    for tables in log.tables:
+        rows = zip(tables.players, tables.ranks, tables.groups, tables.counts, strict=True)
+        for players, ranks, group, count in rows:
+            game: dict[str, Any] = {
+                "players": [log.players[player] for player in players],
+                "ranks": [int(rank) + 1 for rank in ranks],
+            }
+            if group != NO_GROUP:
+                game["group"] = log.groups[group]
+            yield from [json.dumps(game) + "\n"] * int(count)
 
 
 def duels(one: str, other: str, wins: int, losses: int = 0, draws: int = 0) -> list[Line]:

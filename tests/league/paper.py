@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 
-from league.pairing import Entrant, Met, PairKey, Proposal, Terms, pair_key, parts, propose
+from league.pairing.ladder import Entrant, Met, Proposal, Terms, propose
+from league.pairing.pairs import PairKey, pair_key, parts
 
 SEED = b"seed"
 

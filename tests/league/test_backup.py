@@ -41,7 +41,7 @@ from league.verification import fairness
 from tests.bots.loading import in_process
 from tests.league.conftest import DATABASES, execute
 from tests.league.test_migrations import FIRST_LEAGUE
-from tests.league.world import World, settings
+from tests.league.world import World, drifted, settings
 from workers.context import BOTS
 
 _numbers = itertools.count(1)
@@ -354,7 +354,7 @@ def test_a_backup_of_an_older_schema_is_migrated_when_it_is_restored(
     assert made.manifest.revision == "0001"
     restore(empty, made)
     database = Database(empty)
-    assert database.drifted() is None
+    assert drifted(database) is None
     with database.reading() as session:
         assert session.exec(select(User.name)).all() == ["ada"]
         assert session.exec(select(Season.promoted)).all() == [0]  # a column of later

@@ -14,7 +14,7 @@ from league.service.people.newcomers import set_newcomer_rule
 from league.service.people.person import Person
 from league.service.people.teams import create_team, invite_to_team, join_team, team_info
 from league.service.people.users import check_password, sign_up
-from league.service.rulings import operators
+from league.service.rulings import closing, operators
 from league.service.rulings.closing import ban, close_account, ended_accounts, reopen
 from league.service.rulings.operators import set_role
 from league.service.seasons.bot_changes import change_bot
@@ -37,7 +37,7 @@ def bans(session: Session, person: Person) -> None:
 
 
 def bans_by_hand(session: Session, person: Person) -> None:
-    operators.ban_by_hand(session, person.name, "wrote insults")
+    closing.ban(session, operators.OPERATOR, person.name, "wrote insults")
 
 
 @pytest.mark.parametrize("end", [closes, bans, bans_by_hand])

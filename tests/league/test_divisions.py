@@ -18,7 +18,7 @@ from league.service.ground.audit import audit_log
 from league.service.people.person import Person
 from league.service.rankings.publishing import publish
 from league.service.rankings.standings import leaderboard
-from league.service.rulings import operators
+from league.service.rulings import closing, operators
 from league.service.seasons.absence import disqualify, reinstate
 from league.service.seasons.admission import invite_to_season, invited_to_season
 from league.service.seasons.bot_changes import change_bot
@@ -326,7 +326,7 @@ def test_nor_a_bot_that_was_retired_or_whose_author_was_banned(world: World) -> 
         publish(session, season_id)
     with world.db.transaction() as session:
         change_bot(session, *bots[0], retired=True)
-        operators.ban_by_hand(session, bots[1][0].name, "wrote insults")
+        closing.ban(session, operators.OPERATOR, bots[1][0].name, "wrote insults")
     assert divisions(world, following(world, season_id).id) == [[1, bots[2][1]]]
     with world.db.transaction() as session, pytest.raises(errors.WrongState, match="account"):
         let_in(session, world.boss, world.season(1), bots[1][1])

@@ -18,13 +18,13 @@ from league.service.bots.bots import create_bot
 from league.service.ground.life import Life
 from league.service.jobs import exhibitions
 from league.service.jobs import sweep as league_sweep
-from league.service.jobs.builds import BUILDS, FAILURES_TOLD, claim_build, finish_build, release_build, renew_build
+from league.service.jobs.builds import BUILDS, FAILURES_TOLD, claim_build, finish_build, give_back_build, renew_build
 from league.service.jobs.exhibiting import EXHIBITIONS
-from league.service.series.carrying_out import SERIES, finish_series, release_series, renew_series
+from league.service.series.carrying_out import SERIES, finish_series, renew_series
 from league.service.series.hosts import due_check, record_check
 from league.states import Fitness, MatchState, SeriesState, VersionState
 from league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
-from tests.league.world import World, won
+from tests.league.world import World, release_series, won
 
 pytestmark = pytest.mark.databases
 
@@ -313,7 +313,7 @@ def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer
         with world.db.transaction() as session:
             job = claim_build(session, version_id, "w1")
             assert job is not None
-            release_build(session, job, "w1", Failure("no-engine", "no engine answers"))
+            give_back_build(session, job.version_id, job.attempt, "w1", Failure("no-engine", "no engine answers"))
         with world.db.reading() as session:
             version = session.get_one(BotVersion, version_id)
         assert version.state is VersionState.UPLOADED
@@ -353,7 +353,7 @@ def fail_build(world: World, version_id: int, cause: str) -> None:
     with world.db.transaction() as session:
         job = claim_build(session, version_id, "w1")
         assert job is not None
-        release_build(session, job, "w1", Failure(cause, "why"))
+        give_back_build(session, job.version_id, job.attempt, "w1", Failure(cause, "why"))
 
 
 def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World) -> None:

@@ -9,7 +9,7 @@ from sqlmodel import select
 
 from league.jobs import BuildJob, BuildOutcome, Failure
 from league.service.bots.bots import create_bot
-from league.service.jobs.builds import claim_next_build, finish_build, release_build
+from league.service.jobs.builds import claim_next_build, finish_build, give_back_build
 from league.service.people.person import Person
 from league.tables import BotVersion
 from tests.league.world import World
@@ -91,7 +91,7 @@ def test_what_we_failed_at_waits_for_its_own_message(world: World) -> None:
     job = claim(world, failed[0])
     assert job is not None and job.version_id == failed[0]
     with world.db.transaction() as session:
-        release_build(session, job, "w1", Failure("no-engine", "no engine answers"))
+        give_back_build(session, job.version_id, job.attempt, "w1", Failure("no-engine", "no engine answers"))
     assert built(world, iter(fresh), 1) == fresh
     assert claim(world, fresh[0]) is None
     job = claim(world, failed[0])

@@ -12,7 +12,7 @@ import pytest
 from sqlmodel import col, select
 
 from league.jobs import SeriesJob
-from league.pairing import Round, swiss
+from league.pairing.rounds import Round, swiss
 from league.ratings import Prior, RatingConfig, rate
 from league.service.course.finals import tables
 from league.service.course.finals_played import finals_progress, swiss_rounds

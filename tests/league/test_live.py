@@ -11,11 +11,10 @@ from league.errors import NotFound
 from league.jobs import Failure, SeriesJob
 from league.service.jobs.sweep import sweep
 from league.service.series import live
-from league.service.series.carrying_out import release_series
 from league.service.series.live import Watched
 from league.service.views.news import running_series
 from league.states import MatchState, SeriesState
-from tests.league.world import World, void
+from tests.league.world import World, release_series, void
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 6)}
 BIDS = {0: Reply("BID A 100", 7), 1: Reply("BID B 200", 8)}

@@ -13,7 +13,7 @@ from sqlmodel import SQLModel, select
 
 from league.database import Database
 from tests.league.filled import Filled, fill, filled
-from tests.league.world import settings
+from tests.league.world import drifted, settings
 
 pytestmark = pytest.mark.databases
 
@@ -58,7 +58,7 @@ def test_no_migration_loses_or_changes_anything_and_the_code_of_now_reads_it(emp
             schema = fill(connection, schema)
             before = list(filled(connection, schema))
         everywhere(revision, before, schema)
-    assert empty.drifted() is None
+    assert drifted(empty) is None
     with empty.reading() as session:
         for mapper in SQLModel._sa_registry.mappers:
             found = session.exec(select(mapper.class_)).all()

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from league.ratings import Games, Log, log_of
-from league.ratings.jsonl import MOST_LINE_BYTES, MOST_PLAYERS, BadLine, lines_of, read
-from tests.league.logs import Line, duels, log
+from league.ratings.jsonl import MOST_LINE_BYTES, MOST_PLAYERS, BadLine, read
+from tests.league.logs import Line, duels, lines_of, log
 from tests.league.test_ratings import LOGS
 
 

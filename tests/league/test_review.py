@@ -9,6 +9,7 @@ import pytest
 
 from engine.transcript import Transcript, decode, encode
 from league.blobs import Blobs
+from league.records import from_row
 from league.records.matches import AttemptView, MatchDetail
 from league.verification.review import review
 from tests.engine.busy import on_a_busy_host
@@ -25,7 +26,7 @@ def golden(name: str) -> Transcript:
 
 def detail(transcript: Transcript, sha256: str) -> MatchDetail:
     attempt = AttemptView(1, 1, None, "played", "", None, {"stolen_ms": 0}, START, START)
-    return MatchDetail.of(told(transcript, sha256), "", (attempt,), ())
+    return from_row(MatchDetail, told(transcript, sha256), not_played="", attempts=(attempt,), latencies=())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -21,12 +21,11 @@ from league.service.rulings.rulings import rejudge_match, void_match
 from league.service.seasons.absence import disqualify, reinstate, take_out
 from league.service.seasons.entries import enter
 from league.service.seasons.seasons import create_season
-from league.service.series.carrying_out import release_series
 from league.service.series.planning import add_series
 from league.service.views import matches as league_matches
 from league.states import MatchState, Purpose, SeasonState, SeriesState
 from league.tables import BotVersion, Challenge, Division, Entry, Match, Pair, Participant, Season, Series
-from tests.league.world import GAME, World, abandoned, won
+from tests.league.world import GAME, World, abandoned, release_series, won
 from tests.league.world import tick as tick_all
 
 Author = tuple[Person, int]

@@ -29,13 +29,13 @@ from league.service.seasons.divisions import assign_division
 from league.service.seasons.entries import Gate, enter
 from league.service.seasons.gates import GateTerms
 from league.service.seasons.seasons import season_info
-from league.service.series.carrying_out import SERIES, release_series
+from league.service.series.carrying_out import SERIES
 from league.service.series.hosts import record_check
 from league.service.views.matches import matches
 from league.states import UNFINISHED, ChallengeState, FinalsFormat, Purpose, SeasonState
 from league.tables import Challenge, Entry, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
 from tests.lanes import scaled
-from tests.league.world import World, forfeited, settings, void, won
+from tests.league.world import World, forfeited, release_series, settings, void, won
 
 STEPS = 250
 BOTS = 6

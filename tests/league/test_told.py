@@ -12,12 +12,11 @@ from sqlmodel import select
 from league.causes import DROPPED, Cause, Trait, told, told_evidence, told_findings, told_reasons
 from league.jobs import AttemptRecord, Failure, MatchOutcome
 from league.service.bots.bots import build_log
-from league.service.jobs.builds import claim_build, release_build
-from league.service.series.carrying_out import release_series
+from league.service.jobs.builds import claim_build, give_back_build
 from league.service.series.hosts import hosts, record_check, unfit_reasons
 from league.service.views.matches import match_detail
 from league.tables import Attempt, BotVersion
-from tests.league.world import World, settings
+from tests.league.world import World, release_series, settings
 
 ROOT = Path(__file__).resolve().parents[2]
 INNER = 'connection to server at "10.20.30.40", port 5432 failed: /var/lib/deadheat w3.example:41'
@@ -146,7 +145,7 @@ def test_an_author_is_told_of_a_failed_build_without_inner_words(world: World) -
     with world.db.transaction() as session:
         job = claim_build(session, version_id, "w3.example:41")
         assert job is not None
-        release_build(session, job, "w1", Failure("OperationalError", INNER))
+        give_back_build(session, job.version_id, job.attempt, "w1", Failure("OperationalError", INNER))
     with world.db.reading() as session:
         version = session.get_one(BotVersion, version_id)
         tries = build_log(session, owner, bot_id, version.number).tries

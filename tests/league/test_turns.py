@@ -11,12 +11,11 @@ from league.database import now
 from league.jobs import Failure, Host, SeriesJob
 from league.service.rankings.standings import refit
 from league.service.seasons.entries import enter
-from league.service.series.carrying_out import release_series
 from league.service.series.planning import add_series
 from league.service.series.turns import HEAD_STARTS, claim_next_series
 from league.states import Precedence, SeriesState
 from league.tables import Entry, Season, Series
-from tests.league.world import World
+from tests.league.world import World, release_series
 
 MINUTE = 60
 

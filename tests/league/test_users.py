@@ -6,12 +6,12 @@ import pytest
 from sqlmodel import Session, select
 
 from league import errors
-from league.service.people.access import MAX_TOKENS, Issued, authenticate, issue_token, revoke, tokens
+from league.service.people.access import MAX_TOKENS, Issued, issue_token, look_up, revoke, tokens
 from league.service.people.person import Person
 from league.service.people.teams import create_team
 from league.service.people.users import check_password, sign_up
 from league.service.rulings.operators import ensure_organiser
-from league.states import Role
+from league.states import Role, TokenKind
 from league.tables import Token, User
 from tests.league.world import World
 
@@ -25,7 +25,7 @@ def issue(world: World, person: Person) -> Issued:
 
 def whose(world: World, secret: str) -> Person:
     with world.db.reading() as session:
-        return authenticate(session, secret)
+        return look_up(session, secret, TokenKind.TOKEN).person
 
 
 @pytest.mark.usefixtures("real_passwords")

@@ -9,7 +9,7 @@ from league.jobs import Failure, Host, SeriesJob
 from league.records.hosts import Worker
 from league.service.bots.bots import versions_of
 from league.service.jobs.sweep import sweep
-from league.service.series.carrying_out import SERIES, claim_series, release_series
+from league.service.series.carrying_out import SERIES, claim_series
 from league.service.series.hosts import (
     FORGET_DAYS,
     RECHECK_SECONDS,
@@ -26,7 +26,7 @@ from league.service.series.hosts import (
 from league.service.views.matches import match_detail
 from league.states import Fitness, MatchState, SeriesState
 from league.tables import Attempt, Match, Series
-from tests.league.world import World, forfeited, settings, void, won
+from tests.league.world import World, forfeited, release_series, settings, void, won
 
 OTHER = Host("other", "boot")
 WRONG = {"told": "a bot that was in time was convicted", "elapsed_ns": 1}

@@ -26,15 +26,15 @@ def sandbox(tmp_path: Path) -> Iterator[DockerSandbox]:
 
 def test_the_core_image_tells_its_languages_and_what_it_lacks(sandbox: DockerSandbox) -> None:
     found = describe(sandbox, sandbox.image(), Limits())
-    assert [language.name for language in found.languages] == ["python", "c", "cpp"]
-    assert "Java" in found.missing and "C" not in found.missing
-    python, c, cpp = found.languages
-    assert python.version.startswith("Python 3.")
+    assert [language["name"] for language in found["languages"]] == ["python", "c", "cpp"]
+    assert "Java" in found["missing"] and "C" not in found["missing"]
+    python, c, cpp = found["languages"]
+    assert python["version"].startswith("Python 3.")
     packages = ["docker", "run", "--rm", "--network=none", JUDGE_IMAGE, "dpkg-query", "-W", "-f", "${Version}"]
     for language, package in ((c, "gcc-12"), (cpp, "g++-12")):
         installed = subprocess.run([*packages, package], check=True, capture_output=True, text=True).stdout
-        assert installed in language.version
-    assert found.image.id.startswith("sha256:") and found.image.size_bytes > 10**8
+        assert installed in language["version"]
+    assert found["image"]["id"].startswith("sha256:") and found["image"]["size_bytes"] > 10**8
 
 
 def test_the_fingerprint_is_of_everything_that_is_told(sandbox: DockerSandbox) -> None:

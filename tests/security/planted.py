@@ -30,22 +30,21 @@ from league.jobs import (
 )
 from league.service.course.schedule import go_on
 from league.service.jobs import exhibitions
-from league.service.jobs.builds import claim_build, finish_build, release_build
+from league.service.jobs.builds import claim_build, finish_build, give_back_build
 from league.service.jobs.sweep import sweep
-from league.service.people.access import authenticate
+from league.service.people.access import look_up
 from league.service.people.person import Person
 from league.service.rankings.standings import refit
 from league.service.rulings.operators import set_role
 from league.service.seasons.entries import enter
-from league.service.series.carrying_out import release_series
 from league.service.series.hosts import host_seen, record_check
-from league.states import Role
+from league.states import Role, TokenKind
 from league.tables import Exhibition, Match, Season, Token, User
 from sandbox.box import Exit
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
 from tests.api.test_matches import transcript
-from tests.league.world import GAME, abandoned, forfeited, won
+from tests.league.world import GAME, abandoned, forfeited, release_series, won
 
 ROLES = ("anonymous", "stranger", "owner", "organiser", "admin")
 NAMES = {"stranger": "carl", "owner": "ada", "organiser": "olga", "admin": "root"}
@@ -160,7 +159,9 @@ class PlantedLeague:
                     outcome = BuildOutcome(None, planted("reason", who), log, site.blobs.put(trial))
                     assert finish_build(session, job, outcome)
                 else:
-                    release_build(session, job, "w1", Failure("no-engine", planted("try", who)))
+                    give_back_build(
+                        session, job.version_id, job.attempt, "w1", Failure("no-engine", planted("try", who))
+                    )
 
     def _season(self) -> None:
         """One series is finished, one waits with its seeds."""
@@ -267,7 +268,7 @@ class PlantedLeague:
     def _exhibition(self) -> None:
         """Ada sits at a table with Bob's bot."""
         with self.site.world.db.transaction() as session:
-            ada = authenticate(session, self.secrets["token of ada"])
+            ada = look_up(session, self.secrets["token of ada"], TokenKind.TOKEN).person
             bot_id = self.named["bot of bob"]
             assert isinstance(bot_id, int)
             self.named["exhibition_id"] = found = exhibitions.take_seat(session, ada, bot_id)

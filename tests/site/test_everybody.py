@@ -16,7 +16,7 @@ from sqlmodel import select
 from engine.games import GAMES
 from league.jobs import MatchJob
 from league.service.rankings.standings import refit
-from league.service.rulings import operators
+from league.service.rulings import closing, operators
 from league.service.series.carrying_out import finish_series
 from league.tables import Series, User
 from tests.api.served import served
@@ -39,7 +39,7 @@ class Everything(League):
         self.planted = planted
         self.held = self._held()
         with self.site.world.db.transaction() as session:
-            operators.ban_by_hand(session, NAMES["stranger"], "wrote insults")
+            closing.ban(session, operators.OPERATOR, NAMES["stranger"], "wrote insults")
 
     def paths(self, role: str) -> list[str]:
         """The pages to be looked at as somebody of that role; who has signed in sees the same of what strangers see."""

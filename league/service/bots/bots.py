@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from league.service.ground.steps import flush_unless_taken
+
+from league.records import from_row
+
 from league.records.bots import Bot as BotInfo
 from league.records.bots import BuildLog, BuildTry
 from league.records.bots import Version as VersionInfo
@@ -62,10 +66,7 @@ def create_bot(session: Session, owner: Person, game: str, name: str, team_id: i
         raise TooMany("bots of one author", MAX_BOTS)
     row = Bot(owner_id=owner.id, team_id=team_id, game=game, name=name, name_key=name.lower(), created_at=now(session))
     session.add(row)
-    try:
-        session.flush()
-    except IntegrityError as error:
-        raise NameTaken("bot of yours", name) from error
+    flush_unless_taken(session, NameTaken("bot of yours", name))
     return bot_info(session, row.id)
 
 
@@ -196,19 +197,7 @@ def infos(session: Session, condition: ColumnElement[bool]) -> list[BotInfo]:
         .order_by(Bot.game, Bot.name_key, col(Bot.id))
     )
     return [
-        BotInfo(
-            id=bot.id,
-            game=bot.game,
-            name=bot.name,
-            author=author,
-            team_id=bot.team_id,
-            team=team,
-            plays_people=bot.plays_people,
-            versions=count,
-            description=bot.description,
-            retired_at=bot.retired_at,
-            created_at=bot.created_at,
-        )
+        from_row(BotInfo, bot, author=author, team=team, versions=count)
         for bot, author, team, count in session.exec(statement)
     ]
 
@@ -254,18 +243,4 @@ def _own_version(session: Session, owner: Person, bot_id: int, number: int) -> B
 
 
 def _view(row: BotVersion) -> VersionInfo:
-    return VersionInfo(
-        id=row.id,
-        bot_id=row.bot_id,
-        number=row.number,
-        state=row.state,
-        filename=row.filename,
-        size_bytes=row.size_bytes,
-        sha256=row.source_sha256,
-        language=row.language,
-        entry=row.entry,
-        reason=row.reason,
-        attempt=row.attempt,
-        created_at=row.created_at,
-        built_at=row.built_at,
-    )
+    return from_row(VersionInfo, row, sha256=row.source_sha256)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from league.service.ground.steps import set_values
+
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +18,7 @@ from league.tables import JudgingEnvironment
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentInfo:
-    """A description (see `sandbox.environment.Environment`), and when a worker last found it true."""
+    """A description (see `sandbox.environment.describe`), and when a worker last found it true."""
 
     document: Mapping[str, Any]
     described_at: datetime
@@ -24,13 +26,8 @@ class EnvironmentInfo:
 
 def confirm_environment(session: Session, fingerprint: str) -> bool:
     """Note that a description still holds; False where there is none of it."""
-    statement = (
-        update(JudgingEnvironment)
-        .where(col(JudgingEnvironment.fingerprint) == fingerprint)
-        .values(described_at=now(session))
-        .execution_options(synchronize_session=False)
-    )
-    return session.exec(statement).rowcount == 1
+    known = col(JudgingEnvironment.fingerprint) == fingerprint
+    return set_values(session, JudgingEnvironment, known, described_at=now(session)) == 1
 
 
 def record_environment(

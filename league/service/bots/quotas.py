@@ -1,4 +1,5 @@
-"""How many versions may be uploaded in a time: by an author in an hour, of a bot in a day.
+"""How many versions may be uploaded in a time: by an author in an hour, of a bot in a day. (`check_quota` is for
+anything that a quota bounds.)
 
 The deployment's quotas (`league.config`) hold for everyone. A season's own hold besides, for bots that take part in
 it, as long as new versions matter there.
@@ -26,29 +27,30 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """At most `limit` versions that meet the conditions in any `window`."""
+    """At most `limit` rows that meet the conditions in any `window`, by the column that says when they were made."""
 
     what: str
     limit: int
     window: timedelta
     conditions: tuple[Any, ...]
+    made_at: Any = BotVersion.created_at
 
 
 def check_quotas(session: Session, uploader: Person, bot_id: int) -> None:
     """Whether one more version may be uploaded now. Raises OverQuota."""
-    at = now(session)
     for quota in _quotas(session, uploader, bot_id):
-        recent = (
-            select(BotVersion.created_at)
-            .where(*quota.conditions, BotVersion.created_at > at - quota.window)
-            .order_by(col(BotVersion.created_at).desc())
-            .limit(quota.limit)
-        )
-        found = session.exec(recent).all()
-        if len(found) == quota.limit:
-            free_at = found[-1] + quota.window
-            seconds = max(1, math.ceil((free_at - at).total_seconds()))
-            raise OverQuota(quota.what, quota.limit, "an hour" if quota.window == HOUR else "a day", seconds)
+        check_quota(session, quota)
+
+
+def check_quota(session: Session, quota: Quota) -> None:
+    """Whether there may be one more now. Raises OverQuota."""
+    at, made_at = now(session), col(quota.made_at)
+    recent = select(made_at).where(*quota.conditions, made_at > at - quota.window).order_by(made_at.desc())
+    found = session.exec(recent.limit(quota.limit)).all()
+    if len(found) == quota.limit:
+        free_at = found[-1] + quota.window
+        seconds = max(1, math.ceil((free_at - at).total_seconds()))
+        raise OverQuota(quota.what, quota.limit, "an hour" if quota.window == HOUR else "a day", seconds)
 
 
 def _quotas(session: Session, uploader: Person, bot_id: int) -> Iterator[Quota]:

@@ -35,8 +35,9 @@ from typing import Any
 from sqlmodel import Session, col, func, select
 
 from league.database import now
-from league.pairing import Gap, NoRound, berger, pair_key, share_out, swiss
-from league.pairing.separation import games_to_part
+from league.pairing.pairs import pair_key
+from league.pairing.rounds import NoRound, berger, swiss
+from league.pairing.separation import Gap, games_to_part, share_out
 from league.service.course.finals_played import (
     Field,
     Played,

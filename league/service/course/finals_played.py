@@ -11,11 +11,11 @@ from itertools import combinations
 from sqlmodel import Session, col, func, select
 
 from league.causes import Cause
-from league.pairing import berger
+from league.pairing.rounds import berger
 from league.records.seasons import FinalsProgress
-from league.service.ground.counting import counts, taking_part
-from league.states import UNFINISHED, WITH_RESULT, Absence, FinalsFormat, MatchState, Purpose, Ranks
-from league.tables import AbsentEntry, Attempt, Entry, Match, Participant, Season, Series
+from league.service.ground.counting import counts, disqualified, taking_part
+from league.states import UNFINISHED, WITH_RESULT, FinalsFormat, MatchState, Purpose, Ranks
+from league.tables import Attempt, Entry, Match, Participant, Season, Series
 
 Field = Sequence[int]
 """The finalists' versions of one division, the best seed first."""
@@ -80,20 +80,12 @@ def played(session: Session, season_id: int, field: Field) -> list[Played]:
         matches.where(*chosen).group_by(col(Match.series_id), col(Match.state))
     ):
         states[series_id][MatchState(state)] = count
-    out = disqualified(session, season_id)
+    out = set(session.exec(disqualified(season_id)))
     return [
         _view(row, seated[row.id], states[row.id], out)
         for row in series.values()
         if not seated[row.id].keys().isdisjoint(field)
     ]
-
-
-def disqualified(session: Session, season_id: int) -> set[int]:
-    """The bots none of whose matches counts."""
-    out = select(AbsentEntry.bot_id).where(
-        AbsentEntry.season_id == season_id, AbsentEntry.absence == Absence.DISQUALIFIED
-    )
-    return set(session.exec(out))
 
 
 def scores(session: Session, season: Season) -> dict[int, Fraction]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, func, select
 
+from engine.figures import counted
 from league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, SeriesState
 from league.tables import Appeal, Match, Season, Series, VoidedMatch
 
@@ -43,12 +44,12 @@ class Unfinished:
         """The parts of a sentence on it."""
         said = []
         if self.appeals:
-            said.append(_counted(self.appeals, "open appeal"))
+            said.append(counted(self.appeals, "open appeal"))
         if self.matches:
             again = f" ({self.rejudged} of them by a ruling)" if self.rejudged else ""
-            said.append(f"{_counted(self.matches, 'match', 'es')} still to be played{again}")
+            said.append(f"{counted(self.matches, 'match', 'matches')} still to be played{again}")
         if self.held:
-            said.append(f"{_counted(self.held, 'match', 'es')} held for an organiser")
+            said.append(f"{counted(self.held, 'match', 'matches')} held for an organiser")
         if self.finals:
             said.append("finals that are not over")
         return said
@@ -89,7 +90,3 @@ def unfinished(session: Session, season: Season) -> Unfinished:
 def season_unfinished(session: Session, season_id: int) -> Unfinished:
     """The same by the season's number; it exists."""
     return unfinished(session, session.get_one(Season, season_id))
-
-
-def _counted(count: int, one: str, plural: str = "s") -> str:
-    return f"{count} {one}{plural if count != 1 else ''}"

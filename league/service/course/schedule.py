@@ -24,7 +24,8 @@ from sqlmodel import Session, col, func, or_, select
 
 from engine.chance import SEED_BYTES
 from league.database import now, surroundings
-from league.pairing import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Proposal, Reason, Terms, parts, propose
+from league.pairing.ladder import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Proposal, Reason, Terms, propose
+from league.pairing.pairs import parts
 from league.service.course.finals import plan_finals
 from league.service.course.states import past_its_close, turn_season
 from league.service.ground.counting import taking_part
@@ -48,13 +49,8 @@ MARGIN = timedelta(minutes=2)
 """A series that finished so shortly before a ranking may be missing in it: its log was read earlier, clocks differ."""
 
 
-def seasons_going_on(session: Session) -> list[int]:
-    """All that are not closed, the oldest first."""
-    return list(games_going_on(session))
-
-
-def games_going_on(session: Session) -> dict[int, str]:
-    """The same with their games."""
+def seasons_going_on(session: Session) -> dict[int, str]:
+    """All that are not closed, the oldest first, each with its game."""
     going_on = select(Season.id, Season.game).where(Season.state != SeasonState.CLOSED)
     return dict(session.exec(going_on.order_by(col(Season.id))).all())
 

@@ -7,21 +7,18 @@ import json
 from sqlmodel import Session, col, select
 
 from league.causes import told, told_evidence
-from league.records.matches import Uncounted
-from league.service.exports.pages import Page, Scope
+from league.service.exports.pages import Page, Scope, cell, cells
 from league.service.ground.machines import machine_numbers
 from league.service.series.deals import withheld
+from league.service.views.matches import seated
 from league.service.views.uncounted import bearings
 from league.states import MatchState
 from league.tables import (
     Attempt,
-    Bot,
-    BotVersion,
     LatencySummary,
     Match,
     Participant,
     Series,
-    User,
     VoidedMatch,
 )
 
@@ -38,20 +35,15 @@ def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
     rows = [
         {
             "match_id": match.id,
-            "series_id": match.series_id,
-            "number": match.number,
-            "state": match.state.value,
-            "rated": match.rated,
-            "uncounted": _cause(known[match.id].uncounted),
+            **cells(match, "series_id", "number", "state", "rated"),
+            "uncounted": cell(why.cause) if (why := known[match.id].uncounted) else None,
             "voided": match.id in rejudged,
             "rejudged_as": rejudged.get(match.id),
             "commitment": match.commitment,
             "seed": match.seed.hex() if match.state is MatchState.DONE and match.id not in untold else None,
-            "deal": match.deal,
-            "attempt": match.attempt,
+            **cells(match, "deal", "attempt"),
             "transcript_sha256": None if match.id in untold else match.transcript_sha256,
-            "created_at": match.created_at.isoformat(),
-            "finished_at": match.finished_at and match.finished_at.isoformat(),
+            **cells(match, "created_at", "finished_at"),
         }
         for match in found
     ]
@@ -67,31 +59,16 @@ def participants(session: Session, scope: Scope, after: int, limit: int) -> Page
     """One row for each seat of a match."""
     ids = _match_ids(session, scope, after, limit)
     untold = withheld(session, session.exec(select(Match).where(col(Match.id).in_(ids))).all())
-    statement = (
-        select(Participant, Bot.name, User.name, BotVersion.number)
-        .join(Bot, col(Bot.id) == Participant.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(BotVersion, col(BotVersion.id) == Participant.version_id)
-        .where(col(Participant.match_id).in_(ids))
-        .order_by(col(Participant.match_id), col(Participant.seat))
-    )
     rows = [
         {
-            "match_id": seat.match_id,
-            "seat": seat.seat,
+            **cells(seat, "match_id", "seat"),
             "author": author,
             "bot": bot,
             "version": number,
-            "bot_id": seat.bot_id,
-            "version_id": seat.version_id,
-            "rank": seat.rank,
-            "points": seat.points,
-            "fault": seat.fault and seat.fault.value,
-            "fault_command": seat.fault_command,
-            "fault_elapsed_ms": seat.fault_elapsed_ms,
+            **cells(seat, "bot_id", "version_id", "rank", "points", "fault", "fault_command", "fault_elapsed_ms"),
             "fault_why": None if seat.match_id in untold else seat.fault_why,
         }
-        for seat, bot, author, number in session.exec(statement)
+        for seat, bot, author, number in seated(session, ids)
     ]
     return rows, ids[-1] if len(ids) == limit else None
 
@@ -105,15 +82,7 @@ def latencies(session: Session, scope: Scope, after: int, limit: int) -> Page:
         .order_by(col(LatencySummary.match_id), col(LatencySummary.seat), col(LatencySummary.command))
     )
     rows = [
-        {
-            "match_id": row.match_id,
-            "seat": row.seat,
-            "command": row.command,
-            "limit_ns": row.limit_ns,
-            "prompts": row.prompts,
-            "total_ns": row.total_ns,
-            "worst_ns": row.worst_ns,
-        }
+        cells(row, "match_id", "seat", "command", "limit_ns", "prompts", "total_ns", "worst_ns")
         for row in session.exec(statement)
     ]
     return rows, ids[-1] if len(ids) == limit else None
@@ -129,16 +98,14 @@ def attempts(session: Session, scope: Scope, after: int, limit: int) -> Page:
     rows = [
         {
             "attempt_id": row.id,
-            "series_id": row.series_id,
-            "match_id": row.match_id,
+            **cells(row, "series_id", "match_id"),
             "series_attempt": row.attempt,
             "seed_number": row.seed_number,
             "machine": machines.get(row.worker),
             "cause": row.cause,
             "detail": told(row.cause, row.detail),
             "evidence": json.dumps(told_evidence(row.evidence), sort_keys=True),
-            "started_at": row.started_at and row.started_at.isoformat(),
-            "finished_at": row.finished_at.isoformat(),
+            **cells(row, "started_at", "finished_at"),
         }
         for row in found
     ]
@@ -156,20 +123,13 @@ def series(session: Session, scope: Scope, after: int, limit: int) -> Page:
     rows = [
         {
             "series_id": row.id,
-            "purpose": row.purpose.value,
-            "round": row.round,
+            **cells(row, "purpose", "round"),
             "gate_id": row.challenge_id,
             "state": row.state.value,
             "attempts": row.attempt,
             "machine": machines.get(row.worker),
-            "created_at": row.created_at.isoformat(),
-            "started_at": row.started_at and row.started_at.isoformat(),
-            "finished_at": row.finished_at and row.finished_at.isoformat(),
+            **cells(row, "created_at", "started_at", "finished_at"),
         }
         for row in found
     ]
     return rows, found[-1].id if len(found) == limit else None
-
-
-def _cause(why: Uncounted | None) -> str | None:
-    return None if why is None else why.cause.value

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import ColumnElement
@@ -31,3 +34,17 @@ class Scope:
     def about(self, bot_id: Any) -> tuple[ColumnElement[bool], ...]:
         """The same of a column that names a bot."""
         return () if self.bot_id is None else (col(bot_id) == self.bot_id,)
+
+
+def cells(row: object, *names: str) -> Row:
+    """These columns of a row, under the same names."""
+    return {name: cell(getattr(row, name)) for name in names}
+
+
+def cell(value: Any) -> Any:
+    """One value as it is exported: dates and words as text, lists as JSON."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, StrEnum):
+        return value.value
+    return json.dumps(value) if isinstance(value, list) else value

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
 
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from league.records.seasons import Season
-from league.service.exports.pages import Page, Row, Scope
+from league.service.exports.pages import Page, Row, Scope, cell, cells
 from league.service.people.teams import team_info, team_names
 from league.service.rankings.standings import leaderboard
+from league.service.seasons.absence import absent_entries
+from league.service.seasons.entries import entered
 from league.service.seasons.seasons import season_info
-from league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, User
+from league.tables import Bot, BotVersion, Challenge, Entry
 
 
 def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
     """One row: the season's settings and dates."""
     info = season_info(session, scope.season_id)
-    return [{name: _flat(getattr(info, name)) for name in _season_columns()}], None
+    return [cells(info, *_season_columns())], None
 
 
 def _season_columns() -> list[str]:
@@ -40,18 +39,9 @@ def divisions(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
 
 def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """One row for each bot that takes part, or did."""
-    statement = (
-        select(Entry, Bot.name, User.name, BotVersion.number)
-        .join(Bot, col(Bot.id) == Entry.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == scope.season_id, Entry.id > after, *scope.about(Entry.bot_id))
-        .order_by(col(Entry.id))
-        .limit(limit)
-    )
-    found = session.exec(statement).all()
-    absences = select(AbsentEntry).where(AbsentEntry.season_id == scope.season_id)
-    absent = {row.bot_id: row for row in session.exec(absences)}
+    statement = entered(scope.season_id).where(Entry.id > after, *scope.about(Entry.bot_id))
+    found = session.exec(statement.order_by(col(Entry.id)).limit(limit)).all()
+    absent = absent_entries(session, scope.season_id)
     teams = team_names(session, [entry.bot_id for entry, *_ in found])
     rows = [
         {
@@ -59,12 +49,9 @@ def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
             "team": teams.get(entry.bot_id),
             "bot": bot,
             "version": number,
-            "bot_id": entry.bot_id,
-            "version_id": entry.version_id,
-            "follows": entry.follows,
+            **cells(entry, "bot_id", "version_id", "follows"),
             "gated": entry.gate is not None,
-            "division": entry.division,
-            "finals_seed": entry.finals_seed,
+            **cells(entry, "division", "finals_seed"),
             "absence": absent[entry.bot_id].absence.value if entry.bot_id in absent else None,
             "absence_reason": absent[entry.bot_id].reason if entry.bot_id in absent else None,
             "entered_at": entry.created_at.isoformat(),
@@ -116,12 +103,7 @@ def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
             "candidate_id": row.candidate_id,
             "incumbent": old.number,
             "incumbent_id": row.incumbent_id,
-            "state": row.state.value,
-            "wins": row.wins,
-            "draws": row.draws,
-            "losses": row.losses,
-            "created_at": row.created_at.isoformat(),
-            "ended_at": _flat(row.ended_at),
+            **cells(row, "state", "wins", "draws", "losses", "created_at", "ended_at"),
         }
         for row, bot, new, old in found
     ]
@@ -142,22 +124,14 @@ def standings(session: Session, scope: Scope, after: int, limit: int) -> Page:
     every: Sequence[Row] = [*board.standings["rows"], *board.standings["unranked"]]
     listed = len(board.standings["rows"])
     ranked = {
-        "snapshot_id": board.snapshot_id,
-        "log_sha256": board.log_sha256,
-        "ranked_at": _flat(board.created_at),
+        **cells(board, "snapshot_id", "log_sha256"),
+        "ranked_at": cell(board.created_at),
         "final": board.final,
     }
     chosen = list(enumerate(every))[after : after + limit]
     rows = [
-        {"active": place < listed} | {name: _flat(row.get(name)) for name in STANDING} | ranked
+        {"active": place < listed} | {name: cell(row.get(name)) for name in STANDING} | ranked
         for place, row in chosen
         if scope.bot_id in {None, row["bot_id"]}
     ]
     return rows, after + limit if after + limit < len(every) else None
-
-
-def _flat(value: Any) -> Any:
-    """As one cell: dates as text, lists as JSON."""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return json.dumps(value) if isinstance(value, list) else value

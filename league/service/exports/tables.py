@@ -10,17 +10,16 @@ from collections.abc import Callable, Mapping
 
 from sqlmodel import Session
 
-from league.errors import NotFound
 from league.service.exports import matches, season
 from league.service.exports.pages import Page, Scope
+from league.service.ground.steps import existing
 from league.tables import Season
 from league.words import Exported
 
 
 def export_page(session: Session, scope: Scope, table: Exported, after: int = 0, limit: int = 500) -> Page:
     """The rows of the next `limit` matches (entries, teams, ...) above `after`. Raises NotFound."""
-    if session.get(Season, scope.season_id) is None:
-        raise NotFound("season", scope.season_id)
+    existing(session, Season, scope.season_id)
     return _READERS[table](session, scope, after, limit)
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import event, text
 from sqlmodel import Session, col, select
 
 from league.database import now
+from league.records import from_row
 from league.records.rulings import AuditRecord as AuditEntry
 from league.tables import AuditRecord
 from league.verification.chain import GENESIS, canonical, record_sha256
@@ -59,7 +60,7 @@ def _append(session: Session, actor: str, action: str, subject: str, data: str) 
         prev_sha256=previous or GENESIS,
         sha256="",
     )
-    row.sha256 = record_sha256(row)
+    row.sha256 = record_sha256(from_row(AuditEntry, row))
     session.add(row)
     session.flush()
 
@@ -77,14 +78,14 @@ def audit_log(
     if subject:
         statement = statement.where(AuditRecord.subject == subject)
     rows = session.exec(statement.limit(limit))
-    return [AuditEntry(**row.model_dump(include=set(AuditEntry.__slots__))) for row in rows]
+    return [from_row(AuditEntry, row) for row in rows]
 
 
 def first_broken(session: Session) -> int | None:
     """The id of the first record that does not follow from the one before; None: the chain holds."""
     previous = GENESIS
     for row in session.exec(select(AuditRecord).order_by(col(AuditRecord.id)).execution_options(yield_per=1000)):
-        if row.prev_sha256 != previous or row.sha256 != record_sha256(row):
+        if row.prev_sha256 != previous or row.sha256 != record_sha256(from_row(AuditEntry, row)):
             return row.id
         previous = row.sha256
     return None

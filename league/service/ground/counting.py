@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, exists, text
 from sqlmodel import col, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from league.states import WITH_RESULT, Absence
 from league.tables import AbsentEntry, Entry, Match, Participant, Season, VoidedMatch
@@ -29,13 +30,10 @@ def counts(season_id: int) -> tuple[ColumnElement[bool], ...]:
 def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
     """The same with the finished matches that are not rated: what faults are counted over."""
     voided = select(VoidedMatch.match_id).where(VoidedMatch.season_id == season_id)
-    disqualified = select(AbsentEntry.bot_id).where(
-        AbsentEntry.season_id == season_id, AbsentEntry.absence == Absence.DISQUALIFIED
-    )
     theirs = (
         select(Participant.match_id)
         .join(Match, col(Match.id) == Participant.match_id)
-        .where(Match.season_id == season_id, col(Participant.bot_id).in_(disqualified))
+        .where(Match.season_id == season_id, col(Participant.bot_id).in_(disqualified(season_id)))
     )
     return (
         col(Match.season_id) == season_id,
@@ -43,6 +41,12 @@ def happened(season_id: int) -> tuple[ColumnElement[bool], ...]:
         col(Match.id).not_in(voided),
         col(Match.id).not_in(theirs),
     )
+
+
+def disqualified(season_id: int) -> SelectOfScalar[int]:
+    """The bots none of whose matches counts."""
+    absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
+    return absent.where(AbsentEntry.absence == Absence.DISQUALIFIED)
 
 
 def taking_part(season_id: int) -> ColumnElement[bool]:

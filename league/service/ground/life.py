@@ -34,7 +34,7 @@ from sqlmodel import Session, col, exists, func, or_, select, update
 from league.causes import Cause
 from league.database import now, settings_of
 from league.jobs import Failure
-from league.service.ground.steps import move
+from league.service.ground.steps import move, set_values
 from league.service.ground.storable import evidence_json, storable, storable_word
 from league.tables import Attempt, JobRow
 
@@ -79,8 +79,7 @@ class Life:
         self, session: Session, row_id: int, attempt: int, *conditions: ColumnElement[bool], **values: object
     ) -> bool:
         """Set values while the attempt holds the row. False: it is lost, and nothing was changed."""
-        statement = update(self.table).where(*self.is_held(row_id, attempt), *conditions).values(**values)
-        return session.exec(statement.execution_options(synchronize_session=False)).rowcount == 1
+        return set_values(session, self.table, *self.is_held(row_id, attempt), *conditions, **values) == 1
 
     def renew(self, session: Session, row_id: int, attempt: int, **values: object) -> bool:
         """Prolong the lease. False: it is lost, and the worker should stop."""

@@ -6,14 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
+from sqlalchemy import ColumnElement
+from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, SQLModel, col, insert, select, update
 
 from league import states
-from league.errors import NotFound
+from league.errors import LeagueError, NotFound
 from league.states import ENTERABLE
 from league.tables import Season, Staged
+
+Row = TypeVar("Row", bound=SQLModel)
 
 
 def move(
@@ -30,13 +34,30 @@ def move(
     Whoever gets True owns the step. The database decides a race, by the row's lock.
     """
     assert states.allowed(before, after), f"{before!r} -> {after!r}"
-    statement = (
-        update(table)
-        .where(col(table.id) == row_id, col(table.state) == before, *conditions)
-        .values(state=after, **values)
-        .execution_options(synchronize_session=False)
-    )
-    return session.exec(statement).rowcount == 1
+    here = (col(table.id) == row_id, col(table.state) == before)
+    return set_values(session, table, *here, *conditions, state=after, **values) == 1
+
+
+def set_values(session: Session, table: type[SQLModel], *which: ColumnElement[bool], **values: Any) -> int:
+    """Set values of the rows that meet the conditions; how many they were. Rows in memory stay as they were read."""
+    statement = update(table).where(*which).values(**values)
+    return session.exec(statement.execution_options(synchronize_session=False)).rowcount
+
+
+def flush_unless_taken(session: Session, taken: LeagueError) -> None:
+    """Write what was added or changed; where it is not unique as it must be, raise `taken`."""
+    try:
+        session.flush()
+    except IntegrityError as error:
+        raise taken from error
+
+
+def existing(session: Session, table: type[Row], row_id: int) -> Row:
+    """The row of that number. Raises NotFound."""
+    row = session.get(table, row_id)
+    if row is None:
+        raise NotFound(table.__name__.lower(), row_id)
+    return row
 
 
 def lock_season(session: Session, season_id: int) -> Season:
@@ -74,5 +95,4 @@ def touch_log(session: Session, season_id: int) -> None:
     To be called last in a transaction: the season is the one row that all its workers share, and its lock is then
     held only for the commit.
     """
-    more = update(Season).where(col(Season.id) == season_id).values(log_serial=Season.log_serial + 1)
-    session.exec(more.execution_options(synchronize_session=False))
+    set_values(session, Season, col(Season.id) == season_id, log_serial=Season.log_serial + 1)

@@ -19,6 +19,7 @@ from engine.core import STDERR_KEPT_BYTES
 from league.causes import Cause, told
 from league.database import now
 from league.jobs import BuildJob, BuildOutcome, Failure
+from league.records import from_row
 from league.service.ground.life import Life, failures_before, note
 from league.service.ground.storable import storable, storable_tail
 from league.service.seasons.entries import offer_version
@@ -49,14 +50,14 @@ def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob 
 
 def _next_in_fairness(session: Session) -> int | None:
     """The fresh upload to be built next. Reads one row for each author who waits, and their day's uploads."""
-    author = func.coalesce(col(BotVersion.uploader_id), -col(BotVersion.bot_id))  # without one: before there were teams
+    author = col(BotVersion.uploader_id)
     waits = (col(BotVersion.state) == VersionState.UPLOADED, col(BotVersion.attempt) == 0)
     oldest = session.exec(select(author, func.min(BotVersion.id)).where(*waits).group_by(author)).all()
     if not oldest:
         return None
     at = now(session)
     counted = (
-        col(BotVersion.uploader_id).in_([person for person, _ in oldest if person > 0]),
+        col(BotVersion.uploader_id).in_([person for person, _ in oldest]),
         col(BotVersion.created_at) > at - REMEMBERED,
         or_(col(BotVersion.state) == VersionState.BUILDING, col(BotVersion.built_at) > at - RECENT),
     )
@@ -71,16 +72,8 @@ def claim_build(session: Session, version_id: int, worker: str) -> BuildJob | No
         return None
     statement = select(BotVersion, Bot).join(Bot, col(Bot.id) == BotVersion.bot_id).where(BotVersion.id == version_id)
     version, bot = session.exec(statement).one()
-    return BuildJob(
-        version_id=version.id,
-        attempt=version.attempt,
-        game=bot.game,
-        source_sha256=version.source_sha256,
-        filename=version.filename,
-        language=version.language,
-        entry=version.entry,
-        waited_seconds=(now(session) - version.queued_at).total_seconds(),
-    )
+    waited_seconds = (now(session) - version.queued_at).total_seconds()
+    return from_row(BuildJob, version, version_id=version.id, game=bot.game, waited_seconds=waited_seconds)
 
 
 def renew_build(session: Session, job: BuildJob) -> bool:
@@ -112,13 +105,10 @@ def finish_build(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool
     return stored
 
 
-def release_build(session: Session, job: BuildJob, worker: str, failure: Failure) -> bool:
-    """Give the version back because we failed at it; False: the lease is lost, nothing was changed."""
-    return give_back_build(session, job.version_id, job.attempt, worker, failure)
-
-
 def give_back_build(session: Session, version_id: int, attempt: int, worker: str | None, failure: Failure) -> bool:
-    """Have the version built again after a pause, with a line in the ledger; False: too late, nothing was changed."""
+    """Have the version built again after a pause, for we failed at it, with a line in the ledger; False: too late,
+    nothing was changed.
+    """
     failures, reason = 0, ""
     if failure.cause != Cause.WORKER_STOPPED:
         failures = failures_before(session, col(Attempt.version_id) == version_id).total() + 1

@@ -19,6 +19,7 @@ from engine.unfinished import Replies, read_replies, said, write_replies
 from league.causes import BLAMELESS, Cause
 from league.database import now, settings_of
 from league.jobs import ExhibitionJob, Failure, Host
+from league.records import from_row
 from league.service.ground.life import Life
 from league.service.ground.storable import storable_word
 from league.service.jobs.exhibitions import CLOSED, abandon, deadline
@@ -57,13 +58,10 @@ def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Ho
     row.started_at = at if row.started_at is None else row.started_at + (at - row.queued_at)
     session.flush()
     person = session.exec(select(User.name).where(User.id == row.user_id)).one()
-    return ExhibitionJob(
+    return from_row(
+        ExhibitionJob,
+        row,
         exhibition_id=row.id,
-        attempt=row.attempt,
-        game=row.game,
-        seats=row.seats,
-        seat=row.seat,
-        seed=row.seed,
         program=programs_of(session, {row.version_id})[row.version_id],
         person=person,
         replies=_replies(row),

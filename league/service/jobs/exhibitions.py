@@ -25,13 +25,11 @@ private to other seats left out; what the bot has answered in the same step is n
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement
-from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, exists, or_, select, update
 
 from engine.chance import SEED_BYTES, commitment
@@ -41,9 +39,11 @@ from engine.transcript import BadTranscript
 from engine.unfinished import Unfinished, objection, read_replies, unfinished
 from league.causes import Cause
 from league.database import now, settings_of, surroundings
-from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
+from league.errors import BadSetting, IllegalMove, NoPlace, NotFound, TooMany, WrongState
+from league.records import from_row
 from league.service.bots.bots import must_be_active
-from league.service.ground.steps import move
+from league.service.bots.quotas import HOUR, Quota, check_quota
+from league.service.ground.steps import existing, flush_unless_taken, move
 from league.service.people.person import Person
 from league.states import WITH_RESULT, ExhibitionState, Purpose, SeasonState, VersionState
 from league.tables import Bot, BotVersion, Entry, Exhibition, Match, Participant, Season, Series, User
@@ -126,9 +126,7 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
         OverQuota: the person has sat down too often lately.
         BadSetting: the game is not played by so many, or not in such a seat.
     """
-    bot = session.get(Bot, bot_id)
-    if bot is None:
-        raise NotFound("bot", bot_id)
+    bot = existing(session, Bot, bot_id)
     seats = _check_table(bot.game, opponents, seat)
     must_be_active(session, bot)
     if not bot.plays_people:
@@ -140,7 +138,8 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
         raise WrongState("not-played", none)
     if open_of(session, person) is not None:
         raise TooMany("matches of one person against bots at a time", 1)
-    _check_quota(session, person)
+    own = (Exhibition.user_id == person.id,)
+    check_quota(session, Quota("matches of one person against bots", PER_HOUR, HOUR, own, Exhibition.created_at))
     entropy, at = surroundings(session).entropy, now(session)
     seed = entropy(SEED_BYTES)
     row = Exhibition(
@@ -158,10 +157,8 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
         created_at=at,
     )
     session.add(row)
-    try:
-        session.flush()
-    except IntegrityError as error:  # somebody else took the place, or the same person in another tab, a moment ago
-        raise NoPlace(settings_of(session).exhibitions) from error
+    # Somebody else may have taken the place, or the same person in another tab, a moment ago.
+    flush_unless_taken(session, NoPlace(settings_of(session).exhibitions))
     return row.id
 
 
@@ -185,17 +182,6 @@ def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
     if seat is not None and seat not in range(seats):
         raise BadSetting("seat", f"at a table of {seats}, seats are 1 to {seats}")
     return seats
-
-
-def _check_quota(session: Session, person: Person) -> None:
-    hour, at = timedelta(hours=1), now(session)
-    lately = (Exhibition.user_id == person.id, col(Exhibition.created_at) > at - hour)
-    taken = session.exec(
-        select(Exhibition.created_at).where(*lately).order_by(col(Exhibition.id).desc()).limit(PER_HOUR)
-    ).all()
-    if len(taken) == PER_HOUR:
-        seconds = math.ceil((taken[-1] + hour - at).total_seconds())
-        raise OverQuota("matches of one person against bots", PER_HOUR, "an hour", max(1, seconds))
 
 
 def _free_place(session: Session) -> int:
@@ -354,29 +340,17 @@ def _infos(session: Session, condition: Any, limit: int) -> list[ExhibitionInfo]
     people = {row.user_id for row, _, _ in rows} | {bot.owner_id for _, bot, _ in rows}
     names = dict(session.exec(select(User.id, User.name).where(col(User.id).in_(people))).all())
     return [
-        ExhibitionInfo(
-            id=row.id,
-            game=row.game,
-            state=row.state,
-            user_id=row.user_id,
+        from_row(
+            ExhibitionInfo,
+            row,
             person=names[row.user_id],
-            resigned=row.resigned,
             bot_id=bot.id,
             bot=bot.name,
             author=names[bot.owner_id],
             version=number,
-            seats=row.seats,
-            seat=row.seat,
-            commitment=row.commitment,
             seed=row.seed.hex() if row.state is ExhibitionState.DONE else None,
-            voids=row.voids,
-            cause=row.cause,
             ranks=None if row.ranks is None else tuple(row.ranks),
             points=None if row.points is None else tuple(row.points),
-            fault=row.fault,
-            transcript_sha256=row.transcript_sha256,
-            created_at=row.created_at,
-            finished_at=row.finished_at,
         )
         for row, bot, number in rows
     ]

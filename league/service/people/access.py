@@ -18,7 +18,9 @@ from sqlmodel import Session, col, delete, select, update
 
 from league.database import now, settings_of, surroundings
 from league.errors import BadToken, NotFound, TooMany
+from league.records import from_row
 from league.records.people import Token as TokenInfo
+from league.service.ground.steps import set_values
 from league.service.people.person import Person
 from league.service.people.users import set_password
 from league.states import Scope, TokenKind
@@ -95,11 +97,6 @@ def end_session(session: Session, secret: str) -> None:
     _revoke(session, col(Token.sha256) == digest(secret), col(Token.kind) == TokenKind.SESSION)
 
 
-def authenticate(session: Session, secret: str, kind: TokenKind = TokenKind.TOKEN) -> Person:
-    """Whose secret this is. Raises BadToken."""
-    return look_up(session, secret, kind).person
-
-
 def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     """Whose secret this is.
 
@@ -130,10 +127,7 @@ def note_use(session: Session, token_id: int) -> None:
 def tokens(session: Session, user_id: int, kind: TokenKind = TokenKind.TOKEN) -> list[TokenInfo]:
     """The user's newest, at most 200."""
     mine = select(Token).where(Token.user_id == user_id, Token.kind == kind)
-    return [
-        TokenInfo(row.id, row.label, row.scope, row.created_at, row.expires_at, row.revoked_at, row.last_used_at)
-        for row in session.exec(mine.order_by(col(Token.id).desc()).limit(200))
-    ]
+    return [from_row(TokenInfo, row) for row in session.exec(mine.order_by(col(Token.id).desc()).limit(200))]
 
 
 def revoke(session: Session, user_id: int, token_id: int) -> None:
@@ -192,9 +186,7 @@ def _valid(session: Session, user_id: int, kind: TokenKind) -> tuple[ColumnEleme
 
 
 def _revoke(session: Session, *which: ColumnElement[bool]) -> None:
-    not_yet = col(Token.revoked_at).is_(None)
-    statement = update(Token).where(not_yet, *which).values(revoked_at=now(session))
-    session.exec(statement.execution_options(synchronize_session=False))
+    set_values(session, Token, col(Token.revoked_at).is_(None), *which, revoked_at=now(session))
 
 
 def digest(secret: str) -> str:

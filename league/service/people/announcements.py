@@ -5,9 +5,10 @@ from __future__ import annotations
 from sqlmodel import Session, col, select
 
 from league.database import now
-from league.errors import NotFound
+from league.records import from_row
 from league.records.rulings import Announcement as AnnouncementInfo
 from league.service.ground.audit import record
+from league.service.ground.steps import existing
 from league.service.people.person import Person
 from league.tables import Announcement, Season
 
@@ -21,13 +22,13 @@ def announce(session: Session, organiser: Person, season_id: int | None, title: 
         NotAllowed, NotFound.
     """
     organiser.must_organise()
-    if season_id is not None and session.get(Season, season_id) is None:
-        raise NotFound("season", season_id)
+    if season_id is not None:
+        existing(session, Season, season_id)
     row = Announcement(season_id=season_id, title=title, text=text, author=organiser.name, at=now(session))
     session.add(row)
     session.flush()
     record(session, organiser.name, "announced", f"announcement/{row.id}", {"season": season_id, "title": title})
-    return _view(row)
+    return from_row(AnnouncementInfo, row)
 
 
 def take_down(session: Session, organiser: Person, announcement_id: int) -> None:
@@ -37,9 +38,7 @@ def take_down(session: Session, organiser: Person, announcement_id: int) -> None
         NotAllowed, NotFound.
     """
     organiser.must_organise()
-    row = session.get(Announcement, announcement_id)
-    if row is None:
-        raise NotFound("announcement", announcement_id)
+    row = existing(session, Announcement, announcement_id)
     record(session, organiser.name, "announcement-removed", f"announcement/{row.id}", {"title": row.title})
     session.delete(row)
 
@@ -50,8 +49,4 @@ def announcements(session: Session, season_id: int | None = None, limit: int = M
     if season_id is not None:
         about = col(Announcement.season_id)
         statement = statement.where((about == season_id) | about.is_(None))
-    return [_view(row) for row in session.exec(statement)]
-
-
-def _view(row: Announcement) -> AnnouncementInfo:
-    return AnnouncementInfo(row.id, row.season_id, row.title, row.text, row.author, row.at)
+    return [from_row(AnnouncementInfo, row) for row in session.exec(statement)]

@@ -13,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, and_, or_
-from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, func, select
 
 from league.database import now
 from league.errors import NameTaken, NotCaptain, NotFound, TooMany, WrongState
+from league.records import from_row
 from league.records.people import Team as TeamInfo
 from league.service.ground.audit import record
+from league.service.ground.steps import existing, flush_unless_taken
 from league.service.people.person import Person
-from league.service.people.users import lock_names, must_be_free
+from league.service.people.users import existing_user, lock_names, must_be_free
 from league.states import ENTERABLE, SeasonState
 from league.tables import Bot, Entry, Season, Team, TeamMember, User
 
@@ -75,10 +76,7 @@ def create_team(session: Session, captain: Person, name: str) -> TeamInfo:
     at = now(session)
     row = Team(name=name, name_key=name.lower(), captain_id=captain.id, created_at=at)
     session.add(row)
-    try:
-        session.flush()
-    except IntegrityError as error:
-        raise NameTaken("team", name) from error
+    flush_unless_taken(session, NameTaken("team", name))
     session.add(TeamMember(team_id=row.id, user_id=captain.id, invited_at=at, joined_at=at))
     session.flush()
     record(session, captain.name, "team-created", f"team/{row.id}", {"name": name})
@@ -87,9 +85,7 @@ def create_team(session: Session, captain: Person, name: str) -> TeamInfo:
 
 def team_info(session: Session, team_id: int, asker: Person | None = None) -> TeamInfo:
     """A team as the asker may see it. Raises NotFound."""
-    row = session.get(Team, team_id)
-    if row is None:
-        raise NotFound("team", team_id)
+    row = existing(session, Team, team_id)
     statement = (
         select(User.id, User.name, TeamMember.joined_at)
         .join(TeamMember, col(TeamMember.user_id) == User.id)
@@ -98,13 +94,12 @@ def team_info(session: Session, team_id: int, asker: Person | None = None) -> Te
     )
     people = session.exec(statement).all()
     inside = asker is not None and asker.id in {user_id for user_id, _, _ in people}
-    return TeamInfo(
-        id=row.id,
-        name=row.name,
+    return from_row(
+        TeamInfo,
+        row,
         captain=next(name for user_id, name, _ in people if user_id == row.captain_id),
         members=tuple(name for _, name, joined_at in people if joined_at is not None),
         invited=tuple(name for _, name, joined_at in people if joined_at is None and inside),
-        created_at=row.created_at,
     )
 
 
@@ -122,7 +117,7 @@ def invite_to_team(session: Session, captain: Person, team_id: int, name: str) -
     """
     _lock_team(session, team_id)
     _led(session, captain, team_id)
-    user_id = _user(session, name).id
+    user_id = existing_user(session, name).id
     if session.get(TeamMember, (team_id, user_id)) is None:
         count = select(func.count()).select_from(TeamMember).where(TeamMember.team_id == team_id)
         if session.exec(count).one() >= MAX_MEMBERS:
@@ -161,8 +156,8 @@ def leave_team(session: Session, asker: Person, team_id: int, name: str) -> Team
         WrongState: the captain would leave without having handed the team over.
     """
     _lock_team(session, team_id)
-    team = _team(session, team_id)
-    user = _user(session, name)
+    team = existing(session, Team, team_id)
+    user = existing_user(session, name)
     if asker.id not in {user.id, team.captain_id}:
         raise NotCaptain(team.name)
     row = session.get(TeamMember, (team_id, user.id))
@@ -185,7 +180,7 @@ def hand_over_team(session: Session, captain: Person, team_id: int, name: str) -
     """
     _lock_team(session, team_id)
     team = _led(session, captain, team_id)
-    successor = _user(session, name)
+    successor = existing_user(session, name)
     row = session.get(TeamMember, (team_id, successor.id))
     if row is None or row.joined_at is None:
         raise NotFound("member", name, f"{name} is not a member of the team.")
@@ -226,10 +221,7 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
     if season is not None:
         raise WrongState("entered", f"The bot is in season {season!r}, and changes hands only when that is closed.")
     bot.team_id = team_id
-    try:
-        session.flush()
-    except IntegrityError as error:
-        raise NameTaken("bot of that team", bot.name) from error
+    flush_unless_taken(session, NameTaken("bot of that team", bot.name))
     record(session, asker.name, "bot-given", f"bot/{bot.id}", {"team": team_id})
 
 
@@ -273,22 +265,8 @@ def _lock_team(session: Session, team_id: int) -> None:
     session.exec(locked.execution_options(populate_existing=True)).first()
 
 
-def _team(session: Session, team_id: int) -> Team:
-    row = session.get(Team, team_id)
-    if row is None:
-        raise NotFound("team", team_id)
-    return row
-
-
 def _led(session: Session, asker: Person, team_id: int) -> Team:
-    team = _team(session, team_id)
+    team = existing(session, Team, team_id)
     if team.captain_id != asker.id:
         raise NotCaptain(team.name)
     return team
-
-
-def _user(session: Session, name: str) -> User:
-    row = session.exec(select(User).where(User.name_key == name.lower())).first()
-    if row is None:
-        raise NotFound("user", name)
-    return row

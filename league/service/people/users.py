@@ -12,12 +12,12 @@ from functools import cache
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, select
 
 from league.database import now
 from league.errors import AccountClosed, NameTaken, NotFound, WrongCredentials
 from league.service.ground.audit import SYSTEM
+from league.service.ground.steps import flush_unless_taken
 from league.service.people.newcomers import check_newcomer
 from league.service.people.person import Person
 from league.states import Role
@@ -125,10 +125,7 @@ def insert_user(session: Session, name: str, password_hash: str | None, role: Ro
         raise NameTaken("team", name)
     row = User(name=name, name_key=name.lower(), password_hash=password_hash, role=role, created_at=now(session))
     session.add(row)
-    try:
-        session.flush()
-    except IntegrityError as error:
-        raise NameTaken("user", name) from error
+    flush_unless_taken(session, NameTaken("user", name))
     return Person(row.id, row.name, row.role)
 
 

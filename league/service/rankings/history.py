@@ -33,7 +33,8 @@ class HistoryPoint:
 def remember(session: Session, snapshot: RatingSnapshot) -> None:
     """Add a ranking that was just stored; remove what it makes superfluous."""
     season_id = snapshot.season_id
-    second = _age(session.get_one(Season, season_id), snapshot)
+    age = snapshot.created_at - session.get_one(Season, season_id).created_at
+    second = max(0, int(age.total_seconds()))
     last = session.exec(select(func.max(RatingPoint.second)).where(RatingPoint.season_id == season_id)).one()
     if last is not None:
         _thin(session, season_id, last, second)
@@ -64,10 +65,6 @@ def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]
 def span(second: int) -> int:
     """How long, in seconds, the spans are at that age: a power of two."""
     return max(1, 1 << max(0, (second // MOST_POINTS).bit_length()))
-
-
-def _age(season: Season, snapshot: RatingSnapshot) -> int:
-    return max(0, int((snapshot.created_at - season.created_at).total_seconds()))
 
 
 def _thin(session: Session, season_id: int, last: int, second: int) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlmodel import Session, col, func, select
 
+from league.records import from_row
 from league.service.ground.counting import HELD
 from league.service.series.rules_played import rules_played
 from league.states import SeasonState
@@ -48,22 +48,15 @@ def honesty(session: Session, limit: int = MOST_SEASONS) -> list[Honesty]:
         rules.setdefault(row.season_id, []).append((row.rules_version, row.first_at))
     held = dict(session.exec(select(Match.season_id, func.count()).where(HELD).group_by(col(Match.season_id))).all())
     return [
-        _honesty(season, held.get(season.id, 0), snapshots.get(season.id), rules.get(season.id, []))
+        from_row(
+            Honesty,
+            season,
+            season_id=season.id,
+            held=held.get(season.id, 0),
+            totals=snapshots[season.id].standings["totals"] if season.id in snapshots else {},
+            log_sha256=snapshots[season.id].log_sha256 if season.id in snapshots else None,
+            ranked_at=snapshots[season.id].created_at if season.id in snapshots else None,
+            rules=tuple(rules.get(season.id, ())),
+        )
         for season in seasons
     ]
-
-
-def _honesty(
-    season: Season, held: int, snapshot: RatingSnapshot | None, rules: Sequence[tuple[int, datetime]]
-) -> Honesty:
-    return Honesty(
-        season_id=season.id,
-        name=season.name,
-        game=season.game,
-        state=season.state,
-        held=held,
-        totals={} if snapshot is None else snapshot.standings["totals"],
-        log_sha256=None if snapshot is None else snapshot.log_sha256,
-        ranked_at=None if snapshot is None else snapshot.created_at,
-        rules=tuple(rules),
-    )

@@ -12,10 +12,11 @@ from __future__ import annotations
 import logging
 
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, col, select, update
+from sqlmodel import Session, col, select
 
 from league.database import surroundings
 from league.service.ground.audit import SYSTEM, record
+from league.service.ground.steps import set_values
 from league.service.rankings.history import remember
 from league.service.rankings.ranking import ranking
 from league.service.series.response_times import latency_by_version
@@ -53,8 +54,7 @@ def publish(session: Session, season_id: int) -> bool:
     except IntegrityError:
         session.rollback()  # somebody was quicker, from the same log
         return False
-    seen = update(Season).where(col(Season.id) == season_id).values(rated_serial=Season.log_serial)
-    session.exec(seen.execution_options(synchronize_session=False))
+    set_values(session, Season, col(Season.id) == season_id, rated_serial=Season.log_serial)
     remember(session, snapshot)
     secret = session.get_one(Season, season_id).secret
     data = {"ranking": snapshot.id, "log_sha256": snapshot.log_sha256, "dice_secret": secret and secret.hex()}

@@ -21,7 +21,7 @@ from league.causes import Cause
 from league.database import now
 from league.ratings import Log, Prior, Rating, RatingConfig, RatingTable, rate
 from league.ratings.quality import PAIR_TABLE_PLAYERS
-from league.ratings.table import by_rating
+from league.ratings.table import FIGURES, by_rating
 from league.service.ground.counting import happened
 from league.service.people.teams import team_names
 from league.service.rankings.lineage import priors_of
@@ -197,20 +197,12 @@ def _figures(entry: Rating, seasonal: Rating, prior: Prior) -> Row:
     """
     apart = entry is not seasonal
     return {
-        "elo": entry.elo,
-        "se": entry.se,
+        **{name: getattr(entry, name) for name in FIGURES},
         "season_elo": seasonal.elo if apart else None,
         "season_se": seasonal.se if apart else None,
-        "low": entry.low,
-        "high": entry.high,
-        "plackett_luce": entry.plackett_luce,
         "parent_id": None if prior.parent is None else int(prior.parent),
         "prior_elo": prior.mean_elo,
         "prior_sd": prior.sd_elo,
-        "games": entry.games,
-        "wins": entry.wins,
-        "draws": entry.draws,
-        "losses": entry.losses,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlmodel import Session, col, select
 
-from league.errors import NotFound
+from league.service.ground.steps import existing
 from league.service.rankings.ranking import ranking
 from league.service.rankings.standings import leaderboard
 from league.service.seasons.seasons import season_info
@@ -15,9 +15,7 @@ from league.verification.fairness import Dealt, DiceCheck, check_dice, told
 
 def recount(session: Session, season_id: int) -> Recount:
     """Compare the newest ranking with what its configuration makes of the log of now. Raises NotFound."""
-    season = session.get(Season, season_id)
-    if season is None:
-        raise NotFound("season", season_id)
+    season = existing(session, Season, season_id)
     stored = leaderboard(session, season_id)
     due = season.log_serial != season.rated_serial and not stored.final
     if stored.snapshot_id is None:

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlmodel import Session, col, func, select, update
+from sqlmodel import Session, col, func, select
 
 from league.database import now
+from league.service.ground.steps import set_values
 from league.tables import RatingSnapshot, Season
 
 WHOLE = 10
@@ -35,8 +36,7 @@ def thin(session: Session, season_id: int) -> None:
     gone = [snapshot_id for snapshot_id, _ in rankings if snapshot_id not in keep]
     gone = [snapshot_id for snapshot_id in gone if snapshot_id != _qualifying(session, season_id)][:MOST_AT_ONCE]
     if gone:
-        emptied = update(RatingSnapshot).where(col(RatingSnapshot.id).in_(gone)).values(standings={}, whole=False)
-        session.exec(emptied.execution_options(synchronize_session=False))
+        set_values(session, RatingSnapshot, col(RatingSnapshot.id).in_(gone), standings={}, whole=False)
 
 
 def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) -> set[int]:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlmodel import Session, col, func, select, update
+from sqlmodel import Session, col, func, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from league.database import now, settings_of, surroundings
-from league.errors import NotFound
+from league.records import from_row
+from league.service.ground.steps import existing, set_values
 from league.service.rankings.history import remember
 from league.service.rankings.ranking import ranking_if_new
 from league.service.rankings.snapshots import thin
@@ -74,9 +75,9 @@ def refit(session: Session, season_id: int) -> bool:
     with surroundings(session).reading() as reader:
         serial = reader.exec(select(Season.log_serial).where(Season.id == season_id)).one()
         snapshot = ranking_if_new(reader, season_id, _newest(reader, season_id))
-    seen = update(Season).where(col(Season.id) == season_id, col(Season.rated_serial) <= serial)
-    seen = seen.values(rated_serial=serial).execution_options(synchronize_session=False)
-    if session.exec(seen).rowcount != 1 or snapshot is None or season_id in session.exec(_published()).all():
+    older = (col(Season.id) == season_id, col(Season.rated_serial) <= serial)
+    first = set_values(session, Season, *older, rated_serial=serial) == 1
+    if not first or snapshot is None or season_id in session.exec(_published()).all():
         return False
     snapshot.standings["latency"] = latency_by_version(session, season_id)
     session.add(snapshot)
@@ -94,26 +95,16 @@ def _published() -> SelectOfScalar[int]:
 
 def leaderboard(session: Session, season_id: int) -> Leaderboard:
     """The newest ranking. Raises NotFound."""
-    if session.get(Season, season_id) is None:
-        raise NotFound("season", season_id)
+    existing(session, Season, season_id)
     newest = _newest(session, season_id)
     if newest is None:
         return Leaderboard(season_id, None, None, None, {}, dict(NOTHING_RANKED))
-    return Leaderboard(
-        season_id=season_id,
-        snapshot_id=newest.id,
-        created_at=newest.created_at,
-        log_sha256=newest.log_sha256,
-        config=newest.config,
-        standings=newest.standings,
-        final=newest.final,
-    )
+    return from_row(Leaderboard, newest, snapshot_id=newest.id)
 
 
 def newest_snapshot(session: Session, season_id: int) -> int | None:
     """Which ranking is the newest: what a cached page is checked against. Raises NotFound."""
-    if session.get(Season, season_id) is None:
-        raise NotFound("season", season_id)
+    existing(session, Season, season_id)
     return _newest_id(session, season_id)
 
 

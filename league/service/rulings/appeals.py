@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, func, select, update
 
 from league.causes import told_findings
 from league.database import now
 from league.errors import NotFound, TooMany, WrongState
+from league.records import from_row
 from league.records.rulings import Appeal as AppealInfo
 from league.service.ground.audit import record
-from league.service.ground.steps import lock_season
+from league.service.ground.steps import flush_unless_taken, lock_season
 from league.service.ground.storable import evidence_json, storable
 from league.service.people.person import Person
 from league.service.people.teams import owned_by
@@ -93,10 +93,7 @@ def open_appeal(
         opened_at=now(session),
     )
     session.add(row)
-    try:
-        session.flush()
-    except IntegrityError as error:
-        raise WrongState(AppealState.OPEN, ALREADY) from error
+    flush_unless_taken(session, WrongState(AppealState.OPEN, ALREADY))
     data = {"appeal": row.id, "verified": findings.get("verified")}
     record(session, owner.name, "appeal-opened", f"match/{match_id}", data)
     return _view(session, row)
@@ -206,17 +203,4 @@ def _view(session: Session, row: Appeal) -> AppealInfo:
 
 
 def _info(row: Appeal, bot: str) -> AppealInfo:
-    return AppealInfo(
-        id=row.id,
-        match_id=row.match_id,
-        season_id=row.season_id,
-        bot_id=row.bot_id,
-        bot=bot,
-        state=row.state,
-        text=row.text,
-        findings=told_findings(row.findings),
-        opened_at=row.opened_at,
-        ruled_at=row.ruled_at,
-        ruled_by=row.ruled_by,
-        ruling=row.ruling,
-    )
+    return from_row(AppealInfo, row, bot=bot, findings=told_findings(row.findings))

@@ -11,14 +11,12 @@ from collections.abc import Mapping
 
 from sqlmodel import Session, col, func, select, update
 
-from league.database import now
 from league.errors import BadSetting, WrongState
 from league.records.matches import MatchDetail
 from league.service.ground.counting import HELD
-from league.service.ground.steps import move
 from league.service.people.person import Person
 from league.service.rulings.impartiality import judging
-from league.service.rulings.rulings import note_ruling, ruled_on
+from league.service.rulings.rulings import answer_held, note_ruling, ruled_on
 from league.service.series.dropping import put_back
 from league.service.views.matches import match_detail
 from league.states import MatchState, Purpose
@@ -53,8 +51,7 @@ def decide_match(session: Session, organiser: Person, match_id: int, loser: int,
         raise BadSetting("seat", f"the match has seats 1 to {len(seats)}")
     purpose = session.exec(select(Series.purpose).where(Series.id == match.series_id)).one()
     rated = purpose is not Purpose.CHALLENGE
-    if not move(session, Match, match_id, MatchState.HELD, MatchState.DECIDED, finished_at=now(session), rated=rated):
-        raise _answered()
+    answer_held(session, match_id, MatchState.DECIDED, rated=rated)
     for seat in seats:
         rank = len(seats) if seat == loser else 1
         theirs = (col(Participant.match_id) == match_id, col(Participant.seat) == seat)
@@ -71,14 +68,9 @@ def leave_match(session: Session, organiser: Person, match_id: int, reason: str)
     """
     organiser.must_organise()
     match, own = _held(session, organiser, match_id)
-    if not move(session, Match, match_id, MatchState.HELD, MatchState.ABANDONED, finished_at=now(session)):
-        raise _answered()
+    answer_held(session, match_id, MatchState.ABANDONED)
     put_back(session, [match_id])
     note_ruling(session, organiser, "match-left", match, reason, own)
-
-
-def _answered() -> WrongState:
-    return WrongState(MatchState.DECIDED, "Another organiser has just answered for this match.")
 
 
 def _held(session: Session, organiser: Person, match_id: int) -> tuple[Match, dict[str, object]]:

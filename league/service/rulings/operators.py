@@ -11,7 +11,6 @@ from league.service.ground.audit import SYSTEM, record
 from league.service.people.access import change_password, digest, issue_token
 from league.service.people.person import Person
 from league.service.people.users import existing_user, insert_user, user_named
-from league.service.rulings.closing import ban, reopen
 from league.states import Role, Scope, TokenKind
 from league.tables import Token, User
 
@@ -74,16 +73,6 @@ def set_role(session: Session, name: str, role: Role) -> Person:
 
 OPERATOR = Person(0, SYSTEM, Role.ADMIN)
 """Who acts here: an administrator with no account, in the audit log as the machine itself."""
-
-
-def ban_by_hand(session: Session, name: str, reason: str) -> Person:
-    """See `league.service.rulings.closing.ban`. Raises NotFound."""
-    return ban(session, OPERATOR, name, reason)
-
-
-def reopen_by_hand(session: Session, name: str) -> Person:
-    """See `league.service.rulings.closing.reopen`. Raises NotFound."""
-    return reopen(session, OPERATOR, name)
 
 
 def reset_password(session: Session, name: str, password: str) -> Person:

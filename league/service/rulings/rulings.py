@@ -20,7 +20,7 @@ from league.causes import DROPPED
 from league.database import now
 from league.errors import NotFound, WrongState
 from league.service.ground.audit import record
-from league.service.ground.steps import insert_rows, move, touch_log
+from league.service.ground.steps import existing, insert_rows, move, touch_log
 from league.service.people.person import Person
 from league.service.rulings.impartiality import judging
 from league.service.series.dice import deal_dice
@@ -81,10 +81,8 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     voided = session.get(VoidedMatch, match_id)
     if voided is not None or match.state not in WITH_RESULT:
         _alone(session, match)
-    if match.state is MatchState.HELD and not move(
-        session, Match, match.id, MatchState.HELD, MatchState.ABANDONED, finished_at=at
-    ):
-        raise WrongState(MatchState.DECIDED, "Another organiser has just answered for this match.")
+    if match.state is MatchState.HELD:
+        answer_held(session, match_id, MatchState.ABANDONED)
     if voided is None:
         voided = VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=at)
     before = session.get_one(Series, match.series_id)
@@ -105,15 +103,19 @@ def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> M
     Raises:
         NotFound, WrongState.
     """
-    match = session.get(Match, match_id)
-    if match is None:
-        raise NotFound("match", match_id)
+    match = existing(session, Match, match_id)
     if match.state is MatchState.ABANDONED and or_unplayed:
         _begun(session, match)
     elif match.state not in WITH_RESULT and not (match.state is MatchState.HELD and or_unplayed):
         raise WrongState.of_match(match.state, "organisers rule on results")
     _judging(session, match.season_id, held=match.state is MatchState.HELD)
     return match
+
+
+def answer_held(session: Session, match_id: int, after: MatchState, **values: object) -> None:
+    """The organiser's answer for a match that waits for one. Raises WrongState: another one was quicker."""
+    if not move(session, Match, match_id, MatchState.HELD, after, finished_at=now(session), **values):
+        raise WrongState(MatchState.DECIDED, "Another organiser has just answered for this match.")
 
 
 def _begun(session: Session, match: Match) -> None:

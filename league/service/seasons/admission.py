@@ -11,8 +11,10 @@ from sqlmodel import Session, col, select
 
 from league.errors import NotAdmitted, NotFound, NotReady
 from league.service.ground.audit import record
+from league.service.ground.steps import existing
 from league.service.people.person import Person
 from league.service.people.teams import entries_behind, people_behind, too_many_entries
+from league.service.people.users import existing_user
 from league.states import Admission, VersionState
 from league.tables import Bot, BotVersion, Season, SeasonInvitation, User
 
@@ -117,20 +119,15 @@ def invited_to_season(session: Session, organiser: Person, season_id: int) -> li
         NotAllowed, NotFound.
     """
     organiser.must_organise()
-    if session.get(Season, season_id) is None:
-        raise NotFound("season", season_id)
+    existing(session, Season, season_id)
     invited = select(User.name).join(SeasonInvitation, col(SeasonInvitation.user_id) == User.id)
     return list(session.exec(invited.where(SeasonInvitation.season_id == season_id).order_by(User.name_key)))
 
 
 def _user_id(session: Session, organiser: Person, season_id: int, name: str) -> int:
     organiser.must_organise()
-    if session.get(Season, season_id) is None:
-        raise NotFound("season", season_id)
-    user_id = session.exec(select(User.id).where(User.name_key == name.lower())).first()
-    if user_id is None:
-        raise NotFound("user", name)
-    return user_id
+    existing(session, Season, season_id)
+    return existing_user(session, name).id
 
 
 def _listed(season: Season) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TypedDict, Unpack
 
-from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
 from league.database import now
@@ -17,7 +16,7 @@ from league.errors import NameTaken
 from league.records.bots import Bot as BotInfo
 from league.service.bots.bots import bot_info, own_bot
 from league.service.ground.audit import record
-from league.service.ground.steps import lock_enterable
+from league.service.ground.steps import flush_unless_taken, lock_enterable
 from league.service.ground.storable import storable
 from league.service.people.person import Person
 from league.service.people.teams import give_bot
@@ -60,10 +59,7 @@ def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[Bo
 
 def _rename(session: Session, owner: Person, bot: Bot, name: str) -> None:
     before, bot.name, bot.name_key = bot.name, name, name.lower()
-    try:
-        session.flush()
-    except IntegrityError as error:
-        raise NameTaken("bot of yours", name) from error
+    flush_unless_taken(session, NameTaken("bot of yours", name))
     record(session, owner.name, "bot-renamed", f"bot/{bot.id}", {"from": before, "to": name})
 
 

@@ -6,13 +6,14 @@ from typing import Literal
 
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, func, or_, select
+from sqlmodel.sql.expression import Select
 
 from league.database import now
 from league.errors import NotFound, WrongGame, WrongState
 from league.records.entries import Entry as EntryInfo
 from league.service.bots.bots import is_own, must_be_active, own_bot
 from league.service.ground.audit import record
-from league.service.ground.steps import lock_season, touch_log
+from league.service.ground.steps import existing, lock_season, touch_log
 from league.service.ground.storable import storable
 from league.service.people.person import Person
 from league.service.people.teams import team_names
@@ -99,8 +100,7 @@ def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> 
 
 def entries(session: Session, season_id: int, after_bot: int = 0, limit: int = 1000) -> list[EntryInfo]:
     """Who takes part, by bot, from the one after `after_bot` on. Raises NotFound."""
-    if session.get(Season, season_id) is None:
-        raise NotFound("season", season_id)
+    existing(session, Season, season_id)
     return _views(session, season_id, col(Entry.bot_id) > after_bot, limit)
 
 
@@ -110,8 +110,7 @@ def entries_named(
     """Entries with `named` in the name of their bot, author or team, by bot: those after the first `skip`, and how many
     there are in all. Raises NotFound.
     """
-    if session.get(Season, season_id) is None:
-        raise NotFound("season", season_id)
+    existing(session, Season, season_id)
     keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
     fits = or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys))
     count = (
@@ -206,29 +205,25 @@ def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
 def _bot(session: Session, who: Person, bot_id: int) -> Bot:
     """Locked: whose it is decides what the season's rules say of it."""
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
-    if not who.organises:
-        return own_bot(session, who, bot_id)
-    bot = session.get(Bot, bot_id)
-    if bot is None:
-        raise NotFound("bot", bot_id)
-    return bot
+    return existing(session, Bot, bot_id) if who.organises else own_bot(session, who, bot_id)
+
+
+def entered(season_id: int) -> Select[Entry, str, str, int]:
+    """The statement for a season's entries, each with the names of its bot and author and its version's number."""
+    return (
+        select(Entry, Bot.name, User.name, BotVersion.number)
+        .join(Bot, col(Bot.id) == Entry.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
+        .where(Entry.season_id == season_id)
+    )
 
 
 def _views(
     session: Session, season_id: int, condition: ColumnElement[bool], limit: int = 1, skip: int = 0
 ) -> list[EntryInfo]:
-    statement = (
-        select(Entry, Bot.name, User.name, BotVersion.number)
-        .join(Bot, col(Bot.id) == Entry.bot_id)
-        .join(User, col(User.id) == Bot.owner_id)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
-        .where(Entry.season_id == season_id, condition)
-        .order_by(col(Entry.bot_id))
-        .offset(skip)
-        .limit(limit)
-    )
-    found = session.exec(statement).all()
+    statement = entered(season_id).join(Team, col(Team.id) == Bot.team_id, isouter=True).where(condition)
+    found = session.exec(statement.order_by(col(Entry.bot_id)).offset(skip).limit(limit)).all()
     teams = team_names(session, [entry.bot_id for entry, *_ in found])
     challengers, absent = _challengers(session, season_id), absent_entries(session, season_id)
     return [

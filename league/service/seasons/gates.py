@@ -33,6 +33,7 @@ from league import sprt
 from league.causes import Cause
 from league.database import now
 from league.errors import BadSetting, NotFound
+from league.records import from_row
 from league.records.entries import Challenge as ChallengeInfo
 from league.service.bots.bots import own_bot
 from league.service.ground.audit import SYSTEM, record
@@ -147,7 +148,7 @@ def end_challenges(session: Session, season_id: int, reason: str, entry_id: int 
 
 def plan_challenges(session: Session, season: Season) -> list[int]:
     """Decide what can be decided, and make the next series of the rest; the new series."""
-    room = OPEN_CHALLENGES - len(_busy(session, season.id))
+    room = OPEN_CHALLENGES - len(session.exec(_busy(season.id)).all())
     running = (
         select(Challenge, Entry)
         .join(Entry, col(Entry.id) == Challenge.entry_id)
@@ -155,7 +156,7 @@ def plan_challenges(session: Session, season: Season) -> list[int]:
             Challenge.season_id == season.id,
             Challenge.state == ChallengeState.RUNNING,
             taking_part(season.id),
-            col(Challenge.id).not_in(_busy_ids(season.id)),
+            col(Challenge.id).not_in(_busy(season.id)),
         )
         .order_by(col(Challenge.games_planned), col(Challenge.id))
     )
@@ -310,7 +311,7 @@ def _result(ranks: Mapping[int, int], challenge: Challenge) -> int:
     return (candidate < incumbent) - (candidate > incumbent)
 
 
-def _busy_ids(season_id: int) -> Any:
+def _busy(season_id: int) -> Any:
     """Running challenges with a series that is not finished, or a game that waits for an organiser: a test that went on
     without it would not count it.
     """
@@ -322,31 +323,11 @@ def _busy_ids(season_id: int) -> Any:
     return select(Challenge.id).where(*running, or_(played_for, held))
 
 
-def _busy(session: Session, season_id: int) -> list[int]:
-    return list(session.exec(_busy_ids(season_id)).all())
-
-
 def _terms(row: Challenge) -> sprt.Terms:
     return sprt.Terms(row.elo0, row.elo1, sprt.Model.NORMALIZED, row.alpha, row.beta)
 
 
 def _view(row: Challenge, numbers: Mapping[int, int]) -> ChallengeInfo:
     lower, upper = _terms(row).bounds
-    return ChallengeInfo(
-        id=row.id,
-        candidate=numbers[row.candidate_id],
-        incumbent=numbers[row.incumbent_id],
-        state=row.state,
-        elo0=row.elo0,
-        elo1=row.elo1,
-        wins=row.wins,
-        draws=row.draws,
-        losses=row.losses,
-        games_limit=row.games_limit,
-        llr=row.llr,
-        lower=lower,
-        upper=upper,
-        reason=row.reason,
-        created_at=row.created_at,
-        ended_at=row.ended_at,
-    )
+    candidate, incumbent = numbers[row.candidate_id], numbers[row.incumbent_id]
+    return from_row(ChallengeInfo, row, candidate=candidate, incumbent=incumbent, lower=lower, upper=upper)

@@ -10,18 +10,17 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, func, select
 
 from engine.chance import commitment
 from engine.games import GAMES
 from league.database import now
-from league.errors import BadSetting, NameTaken, NotFound, UnknownGame, WrongState
+from league.errors import BadSetting, NameTaken, UnknownGame, WrongState
 from league.records.seasons import Plays, Progress
 from league.records.seasons import Season as SeasonInfo
 from league.service.ground.audit import record
 from league.service.ground.counting import HAS_RESULTS, counts
-from league.service.ground.steps import lock_season, touch_log
+from league.service.ground.steps import existing, flush_unless_taken, lock_season, touch_log
 from league.service.people.person import Person
 from league.service.people.teams import owned_by
 from league.service.people.users import existing_user
@@ -144,7 +143,7 @@ def seasons(
 
 def season_info(session: Session, season_id: int) -> SeasonInfo:
     """Raises NotFound."""
-    return _views(session, [_season(session, season_id)])[0]
+    return _views(session, [existing(session, Season, season_id)])[0]
 
 
 def season_progress(session: Session, season_id: int) -> Progress:
@@ -202,26 +201,15 @@ def _noted(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _published(session: Session, season_id: int) -> Season:
-    row = _season(session, season_id)
+    row = existing(session, Season, season_id)
     if _finals(session, [season_id]).get(season_id) is None:
         raise WrongState.of_season(row.state, "another can follow it once it is closed and its standings are published")
     return row
 
 
 def _flush_named(session: Session, row: Season) -> None:
-    name = row.name  # which a refused statement leaves unreadable
-    try:
-        session.flush()
-    except IntegrityError as error:
-        raise NameTaken("season", name) from error
+    flush_unless_taken(session, NameTaken("season", row.name))
     session.refresh(row)  # dates as everyone will read them, in UTC
-
-
-def _season(session: Session, season_id: int) -> Season:
-    row = session.get(Season, season_id)
-    if row is None:
-        raise NotFound("season", season_id)
-    return row
 
 
 def _finals(session: Session, season_ids: Sequence[int]) -> dict[int, tuple[datetime, str]]:

@@ -115,13 +115,6 @@ def finish_series(
     return not reasons
 
 
-def release_series(
-    session: Session, job: SeriesJob, worker: str, failure: Failure, voids: Sequence[MatchOutcome] = ()
-) -> None:
-    """The same of a series that has brought no result."""
-    finish_series(session, job, worker, voids, failure)
-
-
 def give_back_series(session: Session, series_id: int, attempt: int, worker: str | None, failure: Failure) -> bool:
     """Take a series back from a worker that says nothing any more; False: too late."""
     at = now(session)

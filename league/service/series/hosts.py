@@ -19,19 +19,20 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, col, delete, exists, or_, select, update
+from sqlmodel import Session, col, delete, exists, or_, select
 
 from league.causes import Cause, Trait
 from league.database import now, settings_of
 from league.jobs import Host, SeriesJob
+from league.records import from_row
 from league.records.hosts import Worker as HostInfo
 from league.records.hosts import slots
+from league.service.ground.steps import set_values
 from league.service.ground.storable import evidence_json, storable
 from league.service.people.person import Person
 from league.states import ExhibitionState, Fitness, SeriesState
@@ -125,13 +126,10 @@ def record_check(
     found = {"report": evidence_json(report), "checked_at": at, "canary_at": at, "series_since_canary": 0}
     _become(session, host, fitness, reasons, again_at, **found)
     if fitness is Fitness.FIT:
-        _tell_again(session, Series, col(Series.state) == SeriesState.QUEUED, col(Series.nudge_at) > at)
-        _tell_again(session, Exhibition, col(Exhibition.state) == ExhibitionState.QUEUED, col(Exhibition.nudge_at) > at)
-
-
-def _tell_again(session: Session, table: type[JobRow], *waiting: ColumnElement[bool]) -> None:
-    again = update(table).where(*waiting).values(nudge_at=now(session))
-    session.exec(again.execution_options(synchronize_session=False))
+        later = (col(Series.state) == SeriesState.QUEUED, col(Series.nudge_at) > at)
+        set_values(session, Series, *later, nudge_at=at)
+        later = (col(Exhibition.state) == ExhibitionState.QUEUED, col(Exhibition.nudge_at) > at)
+        set_values(session, Exhibition, *later, nudge_at=at)
 
 
 def blame_host(session: Session, host: Host, cause: str, detail: str) -> None:
@@ -210,11 +208,6 @@ def judging_slots(session: Session) -> int:
     return sum(map(slots, session.exec(select(WorkerHost.report).where(_able(session)))))
 
 
-def _remarks(report: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the newest check found that makes judging dearer there."""
-    return tuple(found["text"] for found in report.get("findings", ()) if found["level"] == "remark")
-
-
 def _others(session: Session, name: str) -> ColumnElement[bool]:
     return exists().where(col(WorkerHost.name) != name, _able(session))
 
@@ -237,7 +230,7 @@ def turn_away(session: Session, series_id: int, host: Host) -> bool:
     """
     waits = (col(Series.id) == series_id, col(Series.state) == SeriesState.QUEUED, ~welcome(session, host))
     again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
-    session.exec(update(Series).where(*waits).values(nudge_at=again).execution_options(synchronize_session=False))
+    set_values(session, Series, *waits, nudge_at=again)
     return _turn_away(session, host, Series, col(Series.id) == series_id, col(Series.state) == SeriesState.QUEUED)
 
 
@@ -252,8 +245,7 @@ def _turn_away(session: Session, host: Host, table: type[JobRow], *waits: Column
     if able or not session.exec(select(exists().where(_able(session)))).one():
         return False
     again = now(session) + timedelta(seconds=settings_of(session).requeue_seconds)
-    told = update(table).where(*waits).values(nudge_at=again).execution_options(synchronize_session=False)
-    return session.exec(told).rowcount == 1
+    return set_values(session, table, *waits, nudge_at=again) == 1
 
 
 def found_unfit(session: Session, job: SeriesJob) -> tuple[str, ...]:
@@ -280,14 +272,14 @@ def hosts(session: Session) -> list[HostInfo]:
     able = set(session.exec(select(WorkerHost.name).where(_able(session))))
     numbered = select(WorkerHost, Machine.id).join(Machine, col(Machine.name) == WorkerHost.name)
     rows = session.exec(numbered.order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name)))
-    stored = {field.name for field in fields(HostInfo)} - {"number", "judges", "reasons", "remarks"}
     return [
-        HostInfo(
-            **row.model_dump(include=stored),
+        from_row(
+            HostInfo,
+            row,
             number=number,
             judges=row.name in able,
             reasons=tuple(row.reasons),
-            remarks=_remarks(row.report),
+            remarks=tuple(item["text"] for item in row.report.get("findings", ()) if item["level"] == "remark"),
         )
         for row, number in rows
     ]
@@ -326,5 +318,4 @@ def _become(
 
 
 def _change(session: Session, which: ColumnElement[bool], **values: Any) -> bool:
-    statement = update(WorkerHost).where(which).values(**values).execution_options(synchronize_session=False)
-    return session.exec(statement).rowcount == 1
+    return set_values(session, WorkerHost, which, **values) == 1

@@ -15,7 +15,7 @@ from sqlmodel import Session, SQLModel, col, select, update
 from engine.core import NS_PER_S, STDERR_KEPT_BYTES, Points
 from league.causes import Cause
 from league.jobs import Latency, MatchOutcome, SeriesJob
-from league.service.ground.steps import insert_rows
+from league.service.ground.steps import insert_rows, set_values
 from league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
 from league.service.series.response_times import add_response_times
 from league.service.series.rules_played import note_rules
@@ -145,8 +145,7 @@ def _write_ledger(
 
 def next_seed(session: Session, steps: int, *which: ColumnElement[bool]) -> None:
     """What was tried is played with a later seed of its list, so that nothing learnt helps (ruling C-16)."""
-    later = update(Match).where(*which).values(attempt=Match.attempt + steps)
-    session.exec(later.execution_options(synchronize_session=False))
+    set_values(session, Match, *which, attempt=Match.attempt + steps)
 
 
 def _points(value: Points) -> str:

@@ -18,7 +18,8 @@ from sqlmodel import Session, col, select
 from engine.chance import SEED_BYTES, commitment
 from engine.games import SAME_DEALS
 from league.database import now, surroundings
-from league.pairing import Seating, pair_key, rotations, seatings, whole_turns
+from league.pairing.pairs import pair_key
+from league.pairing.seating import Seating, rotations, seatings, whole_turns
 from league.service.ground.steps import insert_rows
 from league.service.series.dice import Dice, deal_dice
 from league.states import Precedence, Purpose

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,9 +12,11 @@ from sqlmodel import Session, col, select
 
 from league.causes import told, told_evidence
 from league.errors import BadCursor, NotFound, WrongState
+from league.records import from_row
 from league.records.matches import AttemptView, EndingView, FaultView, LatencyView, MatchDetail, SeatView
 from league.records.matches import Match as MatchInfo
 from league.service.ground.machines import machine_numbers
+from league.service.ground.steps import existing
 from league.service.people.person import Person
 from league.service.people.teams import owned_by
 from league.service.series.deals import withheld
@@ -113,7 +115,7 @@ def match_detail(session: Session, match_id: int) -> MatchDetail:
     attempts = attempts_at(session, match_id, row.series_id)
     times = select(LatencySummary).where(LatencySummary.match_id == match_id)
     latencies = tuple(
-        LatencyView(t.seat, t.command, t.limit_ns, t.prompts, t.total_ns // max(t.prompts, 1), t.worst_ns)
+        from_row(LatencyView, t, mean_ns=t.total_ns // max(t.prompts, 1))
         for t in session.exec(times.order_by(col(LatencySummary.seat), col(LatencySummary.command)))
     )
     bearing = bearings(session, [row])[row.id]
@@ -122,7 +124,7 @@ def match_detail(session: Session, match_id: int) -> MatchDetail:
         not_played = why_not_played([(attempt.cause, attempt.detail) for attempt in attempts], bearing.rejudged_id)
     untold = withheld(session, [row])
     view = _view(row, game, _seats(session, [row.id], untold)[row.id], bearing, not untold)
-    return MatchDetail.of(view, not_played, attempts, latencies)
+    return from_row(MatchDetail, view, not_played=not_played, attempts=attempts, latencies=latencies)
 
 
 def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[AttemptView, ...]:
@@ -132,16 +134,13 @@ def attempts_at(session: Session, match_id: int, series_id: int) -> tuple[Attemp
     rows = session.exec(ledger).all()
     machines = machine_numbers(session, {row.worker for row in rows})
     return tuple(
-        AttemptView(
-            match_id=row.match_id,
-            seed_number=row.seed_number,
+        from_row(
+            AttemptView,
+            row,
             machine=machines.get(row.worker),
-            cause=row.cause,
             detail=told(row.cause, row.detail),
             seat=row.evidence.get("seat"),
             evidence=told_evidence(row.evidence),
-            started_at=row.started_at,
-            finished_at=row.finished_at,
         )
         for row in rows
     )
@@ -153,9 +152,7 @@ def transcript_of(session: Session, match_id: int) -> str:
     Raises:
         NotFound, WrongState.
     """
-    row = session.get(Match, match_id)
-    if row is None:
-        raise NotFound("match", match_id)
+    row = existing(session, Match, match_id)
     if row.transcript_sha256 is None:
         raise WrongState.of_match(row.state, "there is a transcript only of one that was played to its end")
     must_be_told(session, row)
@@ -198,33 +195,27 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
         return []
     chosen = (Ending.match_id == match_id, col(Ending.seat).in_(list(seated)))
     return [
-        EndingView(
-            seat=row.seat,
-            bot=seated[row.seat][0],
-            version=seated[row.seat][1],
-            exit_code=row.exit_code,
-            signal=row.signal,
-            lingered=row.lingered,
-            stderr=row.stderr,
-            cpu_ns=row.cpu_ns,
-            peak_memory_bytes=row.peak_memory_bytes,
-        )
+        from_row(EndingView, row, bot=seated[row.seat][0], version=seated[row.seat][1])
         for row in session.exec(select(Ending).where(*chosen).order_by(col(Ending.seat)))
     ]
 
 
-def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatView, ...]]:
-    """By match. The words of a fault may tell a bid, so those of `untold` matches are left out."""
+def seated(session: Session, match_ids: Sequence[int]) -> Iterable[tuple[Participant, str, str, int]]:
+    """The seats of these matches, by match and seat, each with the names of its bot and author and its version."""
     statement = (
         select(Participant, Bot.name, User.name, BotVersion.number)
         .join(Bot, col(Bot.id) == Participant.bot_id)
         .join(User, col(User.id) == Bot.owner_id)
         .join(BotVersion, col(BotVersion.id) == Participant.version_id)
         .where(col(Participant.match_id).in_(match_ids))
-        .order_by(col(Participant.match_id), col(Participant.seat))
     )
+    return session.exec(statement.order_by(col(Participant.match_id), col(Participant.seat)))
+
+
+def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatView, ...]]:
+    """By match. The words of a fault may tell a bid, so those of `untold` matches are left out."""
     seats: dict[int, tuple[SeatView, ...]] = dict.fromkeys(match_ids, ())
-    for row, bot, author, number in session.exec(statement):
+    for row, bot, author, number in seated(session, match_ids):
         fault = None
         if row.fault is not None:
             why = "" if row.match_id in untold else row.fault_why or ""
@@ -236,21 +227,12 @@ def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict
 
 
 def _view(row: Match, game: str, seats: tuple[SeatView, ...], bearing: Bearing, told: bool) -> MatchInfo:
-    return MatchInfo(
-        id=row.id,
-        season_id=row.season_id,
-        series_id=row.series_id,
+    return from_row(
+        MatchInfo,
+        row,
         game=game,
-        state=row.state,
-        rated=row.rated,
-        commitment=row.commitment,
         seed=row.seed.hex() if told and row.state is MatchState.DONE else None,
-        deal=row.deal,
-        attempt=row.attempt,
         transcript_sha256=row.transcript_sha256 if told else None,
-        created_at=row.created_at,
-        finished_at=row.finished_at,
         seats=seats,
         uncounted=bearing.uncounted,
-        repeats_id=bearing.repeats_id,
     )

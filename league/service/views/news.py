@@ -8,6 +8,7 @@ from datetime import datetime
 import sqlalchemy
 from sqlmodel import Session, col, func, select
 
+from league.records import from_row
 from league.service.bots.bots import active
 from league.service.jobs.exhibitions import playable
 from league.service.series.live import live_matches
@@ -69,12 +70,11 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
         bots[match_id] = (*bots.get(match_id, ()), (bot_id, name))
     live = live_matches(session, list(counted))
     return [
-        RunningSeries(
-            id=series.id,
-            season_id=season.id,
+        from_row(
+            RunningSeries,
+            series,
             season=season.name,
             game=season.game,
-            started_at=series.started_at,
             matches=count,
             first_match_id=first,
             bots=bots[first],

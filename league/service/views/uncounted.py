@@ -16,12 +16,9 @@ from league.words import Uncounting
 
 @dataclass(frozen=True, slots=True)
 class Bearing:
-    """What a match has to do with the ranking. `repeats_id`: the match in whose place it is played; `rejudged_id`: the
-    one that is played in its own.
-    """
+    """What a match has to do with the ranking. `rejudged_id`: the match that is played in its place."""
 
     uncounted: Uncounted | None
-    repeats_id: int | None
     rejudged_id: int | None
 
 
@@ -44,7 +41,7 @@ def bearings(session: Session, matches: Sequence[Match]) -> dict[int, Bearing]:
         why = None
         if match.state in WITH_RESULT:
             why = _why(match, Purpose(purpose), voided, disqualified.get(match.id, []))
-        bearings[match.id] = Bearing(why, match.repeats_id, None if voided is None else voided.rejudged_id)
+        bearings[match.id] = Bearing(why, None if voided is None else voided.rejudged_id)
     return bearings
 
 
