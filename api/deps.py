@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from api.edge import sessions
+from api.schemas.base import PLAIN
 from api.services import Services
 from league.errors import BadToken
 from league.service.people import access
@@ -29,6 +30,10 @@ SUBMITTING = frozenset(
 (`Person.must_organise`)."""
 
 Id = Annotated[int, Path(ge=1, le=MAX_ID)]
+UserName = Annotated[str, Path(max_length=32, pattern=PLAIN)]
+
+REFUSED: dict[int | str, dict[str, Any]] = {401: {}, 403: {}, 404: {}, 409: {}}
+"""What the description says of most routes that change something."""
 
 
 def services(request: Request) -> Services:

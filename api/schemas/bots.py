@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from api.schemas.base import Input, Name, Output, RowId

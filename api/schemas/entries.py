@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import (
-    Field,
-)
+from pydantic import Field
 
 from api.schemas.base import Input, Output, RowId
 from league.records.entries import Challenge, Entry

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import (
-    Field,
-    StringConstraints,
-)
+from pydantic import Field, StringConstraints
 
 from api.schemas.base import Input, Label, Name, Output
 from league.records.people import Team, Token
-from league.states import (
-    Scope,
-)
+from league.states import Scope
 
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
 

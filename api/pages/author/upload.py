@@ -27,7 +27,7 @@ from api.pages.forms import (
     posting,
     private,
 )
-from api.routes.versions import Number, accept_upload
+from api.routes.versions import accept_upload
 from api.schemas import bots as schemas
 from api.schemas.entries import EntryRequest
 from api.services import Services
@@ -91,7 +91,7 @@ async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depen
 
 
 @router.get("/versions/{number}")
-def version(shared: Shared, visit: Visiting, bot_id: Id, number: Number) -> Response:
+def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response:
     """What became of an upload, with the build's log."""
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
