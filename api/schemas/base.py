@@ -165,12 +165,6 @@ def _kinds(annotation: Any) -> frozenset[type]:
     return frozenset({annotation} if isinstance(annotation, type) else ())
 
 
-class Output(BaseModel):
-    """What comes back, made from the league's plain values."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-
 class Problem(BaseModel):
     """RFC 9457. Further members depend on `code`."""
 
