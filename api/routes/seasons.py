@@ -52,9 +52,10 @@ def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> sc
 def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
     """A season and how far it is."""
     with shared.db.reading() as session:
+        info = season_info(session, season_id)  # first: it knows that there is no such season
         left = season_unfinished(session, season_id)
         return SeasonDetail.model_construct(
-            **dict(season_info(session, season_id)),
+            **dict(info),
             progress=season_progress(session, season_id),
             unfinished=Unfinished(left.appeals, left.matches, left.rejudged, left.finals),
             waits_for=states.waits_for(session, season_id),
