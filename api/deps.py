@@ -8,16 +8,13 @@ from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from api.edge import sessions
-from api.schemas.base import PLAIN
+from api.schemas.base import MAX_ID, PLAIN
 from api.services import Services
 from league.errors import BadToken
 from league.service.people import access
 from league.service.people.access import Access
 from league.service.people.person import Person
 from league.states import Scope, TokenKind
-
-MAX_ID = 2**31 - 1
-"""The database's integers; anything larger names nothing."""
 
 SUBMITTING = frozenset(
     {

@@ -20,7 +20,7 @@ from league.service.jobs.exhibitions import ExhibitionInfo
 
 router = APIRouter(prefix="/v1/exhibitions", tags=["exhibitions"])
 
-NOT_OVER = {409: {"description": "Not over yet"}}
+NOT_OVER: dict[int | str, dict[str, Any]] = {409: {"description": "Not over yet"}}
 
 
 @router.get("/{exhibition_id}/replay", response_class=Response, responses=JSON | NOT_OVER)
@@ -53,7 +53,7 @@ def verify(shared: Shared, exhibition_id: Id, request: Request) -> Response:
 @router.get(
     "/{exhibition_id}/transcript",
     response_class=StreamingResponse,
-    responses={200: {"content": {"application/x-ndjson": {}}}, 404: {}} | NOT_OVER,
+    responses={200: {"content": {"application/x-ndjson": {}}}, 404: {}, **NOT_OVER},
 )
 def get_transcript(shared: Shared, exhibition_id: Id) -> Response:
     """Its record; `deadheat verify` re-simulates it."""

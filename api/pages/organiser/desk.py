@@ -14,7 +14,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from api.deps import MAX_ID, Id, Shared
+from api.deps import Id, Shared
 from api.pages.forms import Complaint, NameForm, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
 from api.pages.organiser import season_form
 from api.routes import announcements as api_announcements
@@ -25,6 +25,7 @@ from api.routes.entries import change_entry
 from api.schemas import base
 from api.schemas import rulings as shapes
 from api.schemas import seasons as schemas
+from api.schemas.base import MAX_ID
 from api.schemas.entries import EntryChange
 from api.services import Services
 from engine.games import GAMES
@@ -69,7 +70,7 @@ MATCH_VERBS: Mapping[str, Callable[[Services, Person, int, shapes.Reason], objec
 class MatchForm(shapes.Reason):
     """A ruling on a match."""
 
-    match: int = Field(ge=1, le=2**31 - 1)
+    match: base.RowId
     verb: str = Field(pattern=f"^({'|'.join(MATCH_VERBS)})$")
 
 
@@ -105,7 +106,7 @@ class Listed(base.Query):
     model_config = ConfigDict(extra="ignore")
 
     q: Annotated[str, Query(max_length=64)] = ""
-    page: Annotated[int, Query(ge=1, le=MAX_ID)] = 1
+    page: base.RowId = 1
 
     @property
     def query(self) -> str:

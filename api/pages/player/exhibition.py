@@ -21,7 +21,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from api.deps import MAX_ID, Id, Shared
+from api.deps import Id, Shared
 from api.exhibitions import moves_of, told_of, told_table, untimed, untimed_document
 from api.pages.forms import (
     Complaint,
@@ -36,6 +36,7 @@ from api.pages.forms import (
     sign_in_first,
 )
 from api.pages.player.turns import seats_differ, turn_of
+from api.schemas.base import RowId
 from api.services import Services
 from api.streams import Streams
 from engine.figures import counted
@@ -67,7 +68,7 @@ WAIT_SECONDS = 1.0
 
 
 @router.get("/play")
-def choose(shared: Shared, visit: Visiting, bot: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None) -> Response:
+def choose(shared: Shared, visit: Visiting, bot: Annotated[RowId | None, Query()] = None) -> Response:
     """Bots to play against, and the form to take a seat."""
     return _choose(shared, visit, bot, None)
 
