@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from api.edge import sessions
+from api.schemas.base import MAX_ID, PLAIN
 from api.services import Services
 from league.errors import BadToken
 from league.service.people import access
 from league.service.people.access import Access
 from league.service.people.person import Person
 from league.states import Scope, TokenKind
-
-MAX_ID = 2**31 - 1
-"""The database's integers; anything larger names nothing."""
 
 SUBMITTING = frozenset(
     {
@@ -29,6 +27,10 @@ SUBMITTING = frozenset(
 (`Person.must_organise`)."""
 
 Id = Annotated[int, Path(ge=1, le=MAX_ID)]
+UserName = Annotated[str, Path(max_length=32, pattern=PLAIN)]
+
+REFUSED: dict[int | str, dict[str, Any]] = {401: {}, 403: {}, 404: {}, 409: {}}
+"""What the description says of most routes that change something."""
 
 
 def services(request: Request) -> Services:

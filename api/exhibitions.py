@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from api.replays import transcript_of
 from api.services import Services
 from engine.core import Fault
 from engine.scenes import Scene, scenes
-from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from league.causes import Cause
-from league.errors import BlobDamaged, BlobMissing
 from league.service.jobs.exhibitions import ExhibitionInfo, Table
 from league.states import ExhibitionState
-
-log = logging.getLogger(__name__)
 
 MAX_MOVES = 3000
 """Rows in the page's own table."""
@@ -56,17 +52,6 @@ def _failed(info: ExhibitionInfo) -> str:
     if not info.voids:
         return ""
     return f"We failed ({info.cause}), neither you nor the bot. It goes on from the beginning, with the same dice. "
-
-
-def transcript_of(shared: Services, info: ExhibitionInfo) -> Transcript | None:
-    """Its record; None where there is none, or the store has lost it, which the log then says."""
-    if info.transcript_sha256 is None:
-        return None
-    try:
-        return decode(shared.blobs.get(info.transcript_sha256, MAX_TRANSCRIPT_BYTES))
-    except (BadTranscript, BlobDamaged, BlobMissing) as error:
-        log.error("exhibition %d has no readable transcript: %s", info.id, error)
-        return None
 
 
 def moves_of(shared: Services, info: ExhibitionInfo) -> list[Scene]:

@@ -15,11 +15,11 @@ from typing import Any
 from starlette.responses import Response, StreamingResponse
 
 from api.services import Body, Services
-from engine.scenes import document
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
-from league.errors import BlobDamaged, BlobMissing
+from league.errors import BlobDamaged, BlobMissing, WrongState
 from league.records.matches import Match
-from league.verification.agreement import disagreements, verdict
+from league.service.jobs.exhibitions import ExhibitionInfo
+from league.verification.agreement import verdict
 
 log = logging.getLogger(__name__)
 
@@ -29,18 +29,29 @@ FOR_EVER = "public, max-age=31536000, immutable"
 READ_BEFORE = 4
 """Pieces of `league.blobs.CHUNK_BYTES`."""
 
+Played = Match | ExhibitionInfo
+
+JSON: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/json": {}}},
+    304: {"description": "Not modified"},
+    404: {},
+    409: {},
+}
+"""What the description says of routes that answer with `made_of`."""
+
 VERSION = 4
 """Of what is made here: part of the ETag, so that browsers ask again when it changes."""
 
 
-def transcript_of(shared: Services, match: Match) -> Transcript | None:
-    """The record of a match that is done; None where the store has lost it, which the log then says."""
-    if match.transcript_sha256 is None:
+def transcript_of(shared: Services, played: Played) -> Transcript | None:
+    """Its record; None where there is none, or the store has lost it, which the log then says."""
+    if played.transcript_sha256 is None:
         return None
     try:
-        return decode(shared.blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
+        return decode(shared.blobs.get(played.transcript_sha256, MAX_TRANSCRIPT_BYTES))
     except (BadTranscript, BlobDamaged, BlobMissing) as error:
-        log.error("match %d has no readable transcript: %s", match.id, error)
+        kind = "match" if isinstance(played, Match) else "exhibition"
+        log.error("%s %d has no readable transcript: %s", kind, played.id, error)
         return None
 
 
@@ -66,46 +77,26 @@ def stored_file(
     return StreamingResponse(chain(first, pieces), headers=kept, media_type=media_type)
 
 
-def replay_body(shared: Services, match: Match) -> Body | None:
-    """The document that the viewer draws (`engine.scenes.document`)."""
-    return _kept(shared, match, "replay", lambda transcript: document(transcript, match.names))
-
-
-def verification_body(shared: Services, match: Match) -> Body | None:
-    """``verified``, ``exchanges``, and ``problem`` where it does not replay, or (``verified`` null) cannot be."""
-
-    def check(transcript: Transcript) -> dict[str, Any]:
-        return verified(transcript, disagreements(transcript, match))
-
-    return _kept(shared, match, "verification", check)
-
-
 def verified(transcript: Transcript, wrong: Sequence[str]) -> dict[str, Any]:
-    """Whether the record replays, and is that of its match: nothing is `wrong` with it. By the rules of today nothing
-    can be said of one that was played by others.
+    """Whether the record replays, and is that of its match: nothing is `wrong` with it. Of one that was played by other
+    rules than today's ``verified`` is null; ``problem`` says why it is not true.
     """
     found, problem = verdict(transcript, wrong)
     return {"verified": found, "exchanges": len(transcript.exchanges), "problem": problem}
 
 
-def _kept(shared: Services, match: Match, what: str, make: Callable[[Transcript], Any]) -> Body | None:
-    return made_of(shared, (what, match.id), match.transcript_sha256, lambda: transcript_of(shared, match), make)
+def made_of(shared: Services, played: Played, what: str, make: Callable[[Transcript], Any]) -> Body:
+    """What is made of its transcript, as JSON; kept as `what`.
 
-
-def made_of(
-    shared: Services,
-    key: tuple[str, int],
-    sha256: str | None,
-    read: Callable[[], Transcript | None],
-    make: Callable[[Transcript], Any],
-) -> Body | None:
-    """What is made of the transcript of that name, kept under `key`; None where `read` finds none."""
-    version = (sha256, VERSION)
+    Raises:
+        WrongState: the store has lost the transcript.
+    """
+    key, version = (what, played.id), (played.transcript_sha256, VERSION)
     if (body := shared.bodies.current(key, version)) is not None:
         return body
-    transcript = read()
+    transcript = transcript_of(shared, played)
     if transcript is None:
-        return None
+        raise WrongState("lost", "The transcript cannot be read from the store; an operator has been told.")
     content = json.dumps(make(transcript), separators=(",", ":")).encode()
-    etag = f'"{key[0]}-{VERSION}-{sha256}"'
+    etag = f'"{what}-{VERSION}-{played.transcript_sha256}"'
     return shared.bodies.keep(key, Body(version, etag, content, "application/json"))

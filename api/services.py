@@ -14,9 +14,9 @@ from typing import Protocol, TypeVar
 from anyio import CapacityLimiter
 from fastapi.templating import Jinja2Templates
 from sqlalchemy.exc import SQLAlchemyError
+from sqlmodel import Session
 from starlette.types import Scope
 
-from api.boards import Boards
 from api.edge.rates import Rates
 from api.edge.uploading import TAKING_IN, Room, room_for_uploads
 from league.blobs import Blobs
@@ -24,6 +24,7 @@ from league.config import Settings
 from league.database import Database
 from league.service.ground.life import Life
 from league.service.people import access
+from league.service.rankings.standings import Leaderboard, leaderboard, newest_snapshot
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +64,9 @@ CHECK_SECONDS = 2
 """How long a readiness check waits for the broker."""
 
 CACHED_BODIES = 256
+KEPT_BOARDS = 8
+"""Seasons whose newest ranking is kept; one of 2,000 bots is about 10 MB as objects."""
+
 SHOWING = 4
 """Threads that render what everybody sees, and do nothing else: nobody who uploads or signs in can occupy them."""
 
@@ -134,10 +138,10 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-def _put_last(kept: OrderedDict[Key, Value], key: Key, value: Value) -> None:
+def _put_last(kept: OrderedDict[Key, Value], key: Key, value: Value, most: int = CACHED_BODIES) -> None:
     kept[key] = value
     kept.move_to_end(key)
-    while len(kept) > CACHED_BODIES:
+    while len(kept) > most:
         kept.popitem(last=False)
 
 
@@ -146,6 +150,24 @@ Address = tuple[str, bytes]
 
 def _address(scope: Scope) -> Address:
     return scope["path"], scope["query_string"]
+
+
+class Boards:
+    """The newest ranking of the seasons that are looked at, the least recently used dropped first: a ranking never
+    changes, and reading one of thousands takes a while.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, Leaderboard] = OrderedDict()
+
+    def newest(self, session: Session, season_id: int) -> Leaderboard:
+        """The newest ranking; of one that is kept the database is asked for its number alone. Raises NotFound."""
+        newest = newest_snapshot(session, season_id)
+        board = self._kept.get(season_id)
+        if board is None or board.snapshot_id != newest:
+            board = leaderboard(session, season_id)
+        _put_last(self._kept, season_id, board, KEPT_BOARDS)
+        return board
 
 
 @dataclass
@@ -165,8 +187,7 @@ class Services:
     showing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(SHOWING))
 
     def __post_init__(self) -> None:
-        settings = self.settings
-        self.room = room_for_uploads(settings.upload_limit_bytes)
+        self.room = room_for_uploads(self.settings.upload_limit_bytes)
 
     def note_use(self, token_id: int) -> None:
         """When a token was used is worth a note, but no failed request."""

@@ -117,42 +117,41 @@ class Rates:
             return question(self._alone)
 
 
-class WriteLimit:
+class _Limit:
+    """Refuses an address's requests over a budget."""
+
+    def __init__(self, app: ASGIApp, rates: Rates) -> None:
+        self._app = app
+        self._rates = rates
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answering = self._app
+        if scope["type"] == "http":
+            request = Request(scope)
+            try:
+                await self._count(request)
+            except OverQuota as over:
+                answering = await league_error(request, over)
+        await answering(scope, receive, send)
+
+    async def _count(self, request: Request) -> None:
+        raise NotImplementedError
+
+
+class WriteLimit(_Limit):
     """Refuses an address's changing requests over its budget before anything else looks at them."""
 
-    def __init__(self, app: ASGIApp, rates: Rates) -> None:
-        self._app = app
-        self._rates = rates
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] not in SAFE:
-            request = Request(scope)
-            try:
-                await run_in_threadpool(self._rates.write, request)
-            except OverQuota as over:
-                answer = await league_error(request, over)
-                await answer(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+    async def _count(self, request: Request) -> None:
+        if request.method not in SAFE:
+            await run_in_threadpool(self._rates.write, request)
 
 
-class ReadLimit:
+class ReadLimit(_Limit):
     """Refuses an address's reading requests over its budget; stands behind all that answers from memory."""
 
-    def __init__(self, app: ASGIApp, rates: Rates) -> None:
-        self._app = app
-        self._rates = rates
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] in SAFE and not scope["path"].startswith(FREE):
-            request = Request(scope)
-            try:
-                self._rates.read(request)
-            except OverQuota as over:
-                answer = await league_error(request, over)
-                await answer(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+    async def _count(self, request: Request) -> None:
+        if request.method in SAFE and not request.scope["path"].startswith(FREE):
+            self._rates.read(request)
 
 
 def _by_name(request: Request, name: str) -> str:

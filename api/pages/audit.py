@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query
 
 from api.cursors import read_cursor, write_cursor
 from api.deps import Shared
-from api.pages.render import page, render
+from api.pages.render import everyones, render
 from league.service.ground.audit import audit_log
 from league.service.rankings.honesty import honesty
 
@@ -20,25 +20,20 @@ RECORDS = 50
 
 
 @router.get("/audit")
-async def audit(
-    shared: Shared, request: Request, cursor: Annotated[str | None, Query(max_length=32)] = None
-) -> Response:
+@everyones
+def audit(shared: Shared, cursor: Annotated[str | None, Query(max_length=32)] = None) -> str:
     """Each season's faults and failures, and the audit log."""
     before = read_cursor(cursor)
-
-    def make() -> str:
-        with shared.db.reading() as session:
-            records = audit_log(session, before=before, limit=RECORDS)
-            seasons = [] if before else honesty(session)
-        return render(
-            shared,
-            "audit.html",
-            records=[(record, _said(record.data)) for record in records],
-            older=write_cursor(records[-1].id) if len(records) == RECORDS else None,
-            seasons=seasons,
-        )
-
-    return await page(shared, request, ("audit", before), make)
+    with shared.db.reading() as session:
+        records = audit_log(session, before=before, limit=RECORDS)
+        seasons = [] if before else honesty(session)
+    return render(
+        shared,
+        "audit.html",
+        records=[(record, _said(record.data)) for record in records],
+        older=write_cursor(records[-1].id) if len(records) == RECORDS else None,
+        seasons=seasons,
+    )
 
 
 def _said(data: str) -> list[tuple[str, Any]]:

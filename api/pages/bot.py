@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query
 from sqlmodel import Session
 
-from api.deps import MAX_ID, Id, Shared
+from api.deps import Id, Shared
 from api.pages import charts
-from api.pages.render import page, render
+from api.pages.render import everyones, render
+from api.schemas.base import RowId
 from api.services import Services
 from engine.core import Fault
 from league.beside import tally
@@ -32,37 +33,29 @@ RECENT = 20
 
 
 @router.get("/bots/{bot_id}")
-async def bot(
-    shared: Shared, request: Request, bot_id: Id, season: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None
-) -> Response:
+@everyones
+def bot(shared: Shared, bot_id: Id, season: Annotated[RowId | None, Query()] = None) -> str:
     """One bot, as it does in the season asked for, or its newest one with results."""
-    return await page(shared, request, ("bot", bot_id, season), lambda: _bot(shared, bot_id, season))
-
-
-@router.get("/authors/{name}")
-async def author(shared: Shared, request: Request, name: Annotated[str, Path(min_length=1, max_length=32)]) -> Response:
-    """An author's bots."""
-
-    def make() -> str:
-        with shared.db.reading() as session:
-            written, bots = careers.author_bots(session, name)
-            parts = {bot.id: careers.parts_of(session, bot.id) for bot in bots}
-        return render(shared, "author.html", author=written, bots=bots, parts=parts)
-
-    return await page(shared, request, ("author", name.lower()), make)
-
-
-def _bot(shared: Services, bot_id: int, season_id: int | None) -> str:
     with shared.db.reading() as session:
         info = bot_info(session, bot_id)
         parts = careers.parts_of(session, bot_id)
-        part = _chosen(parts, season_id)
+        part = _chosen(parts, season)
         versions = careers.public_versions(session, bot_id)
         matches = league_matches.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT)
         there = {} if part is None else _in_season(shared, session, bot_id, part)
     return render(
         shared, "bot.html", bot=info, parts=parts, part=part, versions=versions, matches=matches, **(NOWHERE | there)
     )
+
+
+@router.get("/authors/{name}")
+@everyones
+def author(shared: Shared, name: Annotated[str, Path(min_length=1, max_length=32)]) -> str:
+    """An author's bots."""
+    with shared.db.reading() as session:
+        written, bots = careers.author_bots(session, name)
+        parts = {bot.id: careers.parts_of(session, bot.id) for bot in bots}
+    return render(shared, "author.html", author=written, bots=bots, parts=parts)
 
 
 NOWHERE: dict[str, Any] = {

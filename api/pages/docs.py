@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter
 from markupsafe import Markup
 
 from api.deps import Shared
 from api.pages.markdown import ABOUT, rendered
-from api.pages.render import page, render
+from api.pages.render import everyones, render
 from api.services import SITE
 from league.errors import NotFound
 
@@ -24,16 +24,12 @@ TITLES = ABOUT | {"verdicts": "Verdicts and their cures"}
 
 
 @router.get("/about/{name}")
-async def about(shared: Shared, request: Request, name: str) -> Response:
+@everyones
+def about(shared: Shared, name: str) -> str:
     """A page of our own text."""
     if name not in TITLES:
         raise NotFound("page", name)
-    return await page(
-        shared,
-        request,
-        ("about", name),
-        lambda: render(shared, "text.html", title=TITLES[name], text=_text(name)),
-    )
+    return render(shared, "text.html", title=TITLES[name], text=_text(name))
 
 
 @cache

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter
 
 from api.deps import Shared
-from api.pages.render import page, render
+from api.pages.render import everyones, render
 from api.schemas import environment as schemas
 from league.service.bots import environments
 
@@ -13,13 +13,10 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/environment")
-async def environment(shared: Shared, request: Request) -> Response:
+@everyones
+def environment(shared: Shared) -> str:
     """Languages, versions, commands and limits, as the image tells them."""
-
-    def make() -> str:
-        with shared.db.reading() as session:
-            found = environments.environment(session)
-        described = None if found is None else schemas.Environment.of(found, shared.settings)
-        return render(shared, "environment.html", environment=described, image=shared.settings.image)
-
-    return await page(shared, request, "environment", make)
+    with shared.db.reading() as session:
+        found = environments.environment(session)
+    described = None if found is None else schemas.Environment.of(found, shared.settings)
+    return render(shared, "environment.html", environment=described, image=shared.settings.image)

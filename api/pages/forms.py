@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -70,6 +71,12 @@ class Complaint:
     fields: Fields = field(default_factory=dict)
     given: Fields = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class NameForm(BaseModel):
+    """Somebody."""
+
+    name: base.Name
 
 
 def present(request: Request, shared: Shared) -> Visit | None:
@@ -140,6 +147,22 @@ def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callab
             raise
         headers = {"Retry-After": str(error.retry_after_seconds)} if isinstance(error, OverQuota | TooSoon) else {}
         return again(Complaint(form, status, str(error), _marked(error), _typed(given), headers))
+
+
+def posting(form: str, again: Callable[..., Response]) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
+    """Make a route of a function that does what a form asks for: see `attempt`. `form` may name arguments of the route
+    in braces; `again` is called with the complaint and all of them.
+    """
+
+    def decorate(act: Callable[..., Response]) -> Callable[..., Response]:
+        @wraps(act)
+        def route(**given: Any) -> Response:
+            typed = given["posted"].fields if "posted" in given else given["sent"]
+            return attempt(form.format_map(given), typed, lambda: act(**given), lambda found: again(found, **given))
+
+        return route
+
+    return decorate
 
 
 def private(shared: Services, name: str, visitor: Visit | None, complaint: Complaint | None, **values: Any) -> Response:

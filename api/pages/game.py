@@ -5,16 +5,15 @@ from __future__ import annotations
 import io
 import zipfile
 from functools import cache
-from pathlib import Path
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from markupsafe import Markup
 
 from api.deps import Shared
 from api.pages.charts import bars
 from api.pages.markdown import rendered
-from api.pages.render import page, render
-from api.services import SITE, Services
+from api.pages.render import everyones, render
+from api.services import SITE
 from engine.games import GAMES
 from league.errors import NotFound
 from league.service.bots.environments import environment
@@ -35,21 +34,9 @@ RECENT = 10
 
 
 @router.get("/{name}")
-async def game(shared: Shared, request: Request, name: str) -> Response:
+@everyones
+def game(shared: Shared, name: str) -> str:
     """One game."""
-    return await page(shared, request, ("game", name), lambda: _game(shared, name))
-
-
-@router.get("/{name}/kits/{kit}.zip")
-def kit(name: str, kit: str) -> Response:
-    """A program to start from, as it could be uploaded."""
-    if name not in GAMES or kit not in kits(name):
-        raise NotFound("starter kit", kit)
-    headers = {"Content-Disposition": f'attachment; filename="{name}-{kit}.zip"'}
-    return Response(zipped(name, kit), headers=headers, media_type="application/zip")
-
-
-def _game(shared: Services, name: str) -> str:
     if name not in GAMES:
         raise NotFound("game", name)
     with shared.db.reading() as session:
@@ -60,13 +47,14 @@ def _game(shared: Services, name: str) -> str:
         counts = careers.game_counts(session, name)
         judged = environment(session)
         recent = matches(session, season_id=current.id, state=MatchState.DONE, limit=RECENT) if current else []
+    title, text = rules(name)
     top = [row for row in board.standings["rows"] if row["rank"] is not None][:TOP] if board else []
     return render(
         shared,
         "game.html",
         game=GAMES[name],
-        title=_title(name),
-        rules=rules(name),
+        title=title,
+        rules=text,
         seasons=seasons,
         current=current,
         top=list(zip(top, bars(top), strict=True)),
@@ -78,33 +66,30 @@ def _game(shared: Services, name: str) -> str:
     )
 
 
-@cache
-def _title(name: str) -> str:
-    path = _protocol(name)
-    first = path.read_text(encoding="utf-8").splitlines()[0] if path.is_file() else name
-    return first.removeprefix("# ").split(",")[0]
-
-
-def _protocol(name: str) -> Path:
-    return ROOT / "docs" / "protocols" / f"{name}.md"
+@router.get("/{name}/kits/{kit}.zip")
+def kit(name: str, kit: str) -> Response:
+    """A program to start from, as it could be uploaded."""
+    if name not in GAMES or kit not in kits(name):
+        raise NotFound("starter kit", kit)
+    headers = {"Content-Disposition": f'attachment; filename="{name}-{kit}.zip"'}
+    return Response(zipped(name, kit), headers=headers, media_type="application/zip")
 
 
 @cache
-def rules(name: str) -> Markup | None:
-    """Its page of docs/protocols; None: it has none."""
-    path = _protocol(name)
-    return rendered(path.read_text(encoding="utf-8")) if path.is_file() else None
+def rules(name: str) -> tuple[str, Markup | None]:
+    """Its title and its page of docs/protocols; its name and None: it has none."""
+    path = ROOT / "docs" / "protocols" / f"{name}.md"
+    if not path.is_file():
+        return name, None
+    text = path.read_text(encoding="utf-8")
+    return text.splitlines()[0].removeprefix("# ").split(",")[0], rendered(text)
 
 
 @cache
 def kits(name: str) -> tuple[str, ...]:
     """The programs of bots/, those that are meant to be begun with first."""
     folder = ROOT / "bots" / name
-    found = (
-        sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name[0].isalnum())
-        if folder.is_dir()
-        else []
-    )
+    found = (path.name for path in folder.glob("*") if path.is_dir() and path.name[0].isalnum())
     return tuple(sorted(found, key=lambda kit: (kit != "starter", not kit.startswith("hello"), kit)))
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query
 
-from api.deps import MAX_ID, Shared
-from api.pages.render import page, render
-from api.services import Services
+from api.deps import Shared
+from api.pages.render import everyones, render
+from api.schemas.base import RowId
 from engine.games import GAMES
 from league.service.people import announcements as league_announcements
 from league.service.seasons import seasons as league_seasons
@@ -26,14 +26,9 @@ NEWEST = 10
 
 
 @router.get("/")
-async def home(
-    shared: Shared, request: Request, before: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None
-) -> Response:
+@everyones
+def home(shared: Shared, before: Annotated[RowId | None, Query()] = None) -> str:
     """The newest seasons, or those before one."""
-    return await page(shared, request, ("home", before), lambda: _home(shared, before))
-
-
-def _home(shared: Services, before: int | None) -> str:
     with shared.db.reading() as session:
         seasons = league_seasons.seasons(session, limit=SEASONS + 1, before=before)
         announcements = league_announcements.announcements(session, limit=3)

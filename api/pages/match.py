@@ -13,7 +13,7 @@ from api.live import Telling, telling
 from api.pages.render import render
 from api.replays import transcript_of
 from api.services import Services
-from engine.scenes import Scene, scenes
+from engine.scenes import scenes
 from league.errors import WITHHELD
 from league.records.matches import Match
 from league.records.rulings import AuditRecord
@@ -39,17 +39,15 @@ def match(shared: Shared, match_id: Id) -> Response:
         detail = match_detail(session, match_id)
         info = season_info(session, detail.season_id)
         rulings = audit_log(session, subject=f"match/{match_id}", limit=MAX_RULINGS)
-    moves = _moves(shared, detail)
+    transcript = transcript_of(shared, detail)
+    moves = scenes(transcript, detail.names) if transcript else []  # the page does without where the store has lost it
     content = render(
         shared,
         "match.html",
         match=detail,
         season=info,
-        not_played=detail.not_played,
         rulings=[_ruling(entry) for entry in rulings],
         max_rulings=MAX_RULINGS,
-        attempts=detail.attempts,
-        latencies=detail.latencies,
         moves=moves[:MAX_MOVES],
         more_moves=max(0, len(moves) - MAX_MOVES),
         watched=_watched(shared, detail),
@@ -104,9 +102,3 @@ def ended(match: Match) -> str:
         return "Nobody won."
     winners = [name for name, seat in zip(match.names, match.seats, strict=True) if seat.rank == 1]
     return "A draw." if len(winners) == len(match.seats) else f"{', '.join(winners)} won."
-
-
-def _moves(shared: Services, match: Match) -> list[Scene]:
-    """The match in words; the page does without where the store has lost it."""
-    transcript = transcript_of(shared, match)
-    return [] if transcript is None else scenes(transcript, match.names)

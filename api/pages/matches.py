@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query
 
-from api.deps import MAX_ID, Id, Shared
-from api.pages.render import page, render
+from api.deps import Id, Shared
+from api.pages.render import everyones, render
+from api.schemas.base import RowId
 from api.services import Services
 from league.service.bots.bots import bot_info
 from league.service.seasons.seasons import season_info
@@ -19,41 +20,27 @@ router = APIRouter(include_in_schema=False)
 ROWS = 50
 """Matches of one page."""
 
-Number = Annotated[int | None, Query(ge=1, le=MAX_ID)]
+Number = Annotated[RowId | None, Query()]
 
 
 @router.get("/seasons/{season_id}/matches")
-async def of_season(shared: Shared, request: Request, season_id: Id, before: Number = None) -> Response:
+@everyones
+def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
     """The matches of a season, or those before one."""
-
-    def make() -> str:
-        with shared.db.reading() as session:
-            season = season_info(session, season_id)
-        return _listed(shared, f"/seasons/{season_id}", season.name, before, season_id=season_id)
-
-    return await page(shared, request, ("season-matches", season_id, before), make)
+    with shared.db.reading() as session:
+        season = season_info(session, season_id)
+    return _listed(shared, f"/seasons/{season_id}", season.name, before, season_id=season_id)
 
 
 @router.get("/bots/{bot_id}/matches")
-async def of_bot(
-    shared: Shared, request: Request, bot_id: Id, before: Number = None, opponent: Number = None
-) -> Response:
+@everyones
+def of_bot(shared: Shared, bot_id: Id, before: Number = None, opponent: Number = None) -> str:
     """The matches of a bot, of all its versions and seasons: against everybody, or against one `opponent`."""
-
-    def make() -> str:
-        with shared.db.reading() as session:
-            bot = bot_info(session, bot_id)
-            other = None if opponent is None else bot_info(session, opponent)
-        return _listed(
-            shared,
-            f"/bots/{bot_id}",
-            bot.name,
-            before,
-            bot_id=bot_id,
-            opponent=None if other is None else (other.id, other.name),
-        )
-
-    return await page(shared, request, ("bot-matches", bot_id, before, opponent), make)
+    with shared.db.reading() as session:
+        bot = bot_info(session, bot_id)
+        other = None if opponent is None else bot_info(session, opponent)
+    against = None if other is None else (other.id, other.name)
+    return _listed(shared, f"/bots/{bot_id}", bot.name, before, bot_id=bot_id, opponent=against)
 
 
 def _listed(

@@ -7,9 +7,11 @@ escaping and, where it may hold control or direction marks, the filter `shown`.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from anyio import to_thread
@@ -51,15 +53,25 @@ def templates() -> Jinja2Templates:
     return Jinja2Templates(env=environment)
 
 
-async def page(shared: Services, request: Request, key: object, make: Callable[[], str]) -> Response:
-    """A page that is the same for everyone: rendered at most once a second, 304 where the client has it."""
-    body = shared.bodies.fresh(("page", key))
-    if body is None:
-        content = (await to_thread.run_sync(make, limiter=shared.showing)).encode()
-        digest = hashlib.sha256(content).hexdigest()[:32]
-        body = shared.bodies.keep(("page", key), Body(digest, f'"{digest}"', content, "text/html"))
-    shared.bodies.remember(request.scope, ("page", key))
-    return answer(request, body)
+def everyones(make: Callable[..., str]) -> Callable[..., Awaitable[Response]]:
+    """Make a route of a function that renders what is the same for everyone: it is called at most once a second for the
+    same arguments, and the answer is 304 where the client has it.
+    """
+
+    async def route(*, shared: Services, request: Request, **chosen: Any) -> Response:
+        key = (make, *chosen.values())
+        body = shared.bodies.fresh(key)
+        if body is None:
+            content = (await to_thread.run_sync(partial(make, shared, **chosen), limiter=shared.showing)).encode()
+            digest = hashlib.sha256(content).hexdigest()[:32]
+            body = shared.bodies.keep(key, Body(digest, f'"{digest}"', content, "text/html"))
+        shared.bodies.remember(request.scope, key)
+        return answer(request, body)
+
+    own = inspect.signature(make, eval_str=True).parameters.values()
+    asked = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request)
+    route.__signature__ = inspect.Signature([*own, asked])  # type: ignore[attr-defined]
+    return route
 
 
 def render(shared: Services, name: str, **values: Any) -> str:

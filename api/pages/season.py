@@ -8,14 +8,15 @@ from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query
 from pydantic import ConfigDict
 from sqlmodel import Session
 
-from api.deps import MAX_ID, Id, Shared
+from api.deps import Id, Shared
 from api.pages.charts import Bar, bars
-from api.pages.render import page, render
+from api.pages.render import everyones, render
 from api.schemas import base
+from api.schemas.base import RowId
 from api.services import Services
 from league.beside import sentences, tally
 from league.records.seasons import Progress, Season
@@ -44,12 +45,14 @@ Row = Mapping[str, Any]
 class Chosen(base.Query):
     """What of the leaderboard is asked for: part of a bot's, an author's or a team's name, a language, a division."""
 
-    model_config = ConfigDict(extra="ignore")  # whoever passes a link on may have added something of their own
+    model_config = ConfigDict(
+        extra="ignore", frozen=True
+    )  # whoever passes a link on may have added something of their own
 
     q: Annotated[str, Query(max_length=64)] = ""
     language: Annotated[str, Query(max_length=32)] = ""
-    division: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None
-    page: Annotated[int, Query(ge=1, le=MAX_ID)] = 1
+    division: Annotated[RowId | None, Query()] = None
+    page: RowId = 1
 
     @property
     def query(self) -> str:
@@ -80,23 +83,20 @@ class Shown:
 
 
 @router.get("")
-async def season(shared: Shared, request: Request, season_id: Id, chosen: Annotated[Chosen, Query()]) -> Response:
+@everyones
+def season(shared: Shared, season_id: Id, chosen: Annotated[Chosen, Query()]) -> str:
     """The leaderboard and the newest matches."""
-    key = ("season", season_id, chosen.query, chosen.page)
-    return await page(shared, request, key, lambda: _season(shared, season_id, chosen))
+    return _season(shared, season_id, chosen)
 
 
 @router.get("/matrix")
-async def matrix(shared: Shared, request: Request, season_id: Id) -> Response:
+@everyones
+def matrix(shared: Shared, season_id: Id) -> str:
     """Who took how many points from whom, among the first."""
-
-    def make() -> str:
-        with shared.db.reading() as session:
-            info = season_info(session, season_id)
-            board = shared.boards.newest(session, season_id)
-        return render(shared, "matrix.html", season=info, board=board, pairs=points(board.standings))
-
-    return await page(shared, request, ("matrix", season_id), make)
+    with shared.db.reading() as session:
+        info = season_info(session, season_id)
+        board = shared.boards.newest(session, season_id)
+    return render(shared, "matrix.html", season=info, board=board, pairs=points(board.standings))
 
 
 def _season(shared: Services, season_id: int, chosen: Chosen) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import Field
 
-from api.deps import MAX_ID, Asker, Id, Shared
+from api.deps import Asker, Id, Shared
+from api.schemas import base
 from api.schemas import rulings as shapes
 from league.records.rulings import Announcement
 from league.service.people import announcements as league_announcements
@@ -17,9 +17,7 @@ router = APIRouter(prefix="/v1/announcements", tags=["announcements"])
 
 
 @router.get("")
-def list_announcements(
-    shared: Shared, season: Annotated[int | None, Query(), Field(ge=1, le=MAX_ID)] = None
-) -> shapes.Announcements:
+def list_announcements(shared: Shared, season: Annotated[base.RowId | None, Query()] = None) -> shapes.Announcements:
     """The newest 50; of one season together with those about the whole league."""
     with shared.db.reading() as session:
         return shapes.Announcements(items=announcements(session, season))

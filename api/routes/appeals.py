@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import Field
 
 from api.cursors import read_cursor, write_cursor
-from api.deps import MAX_ID, Asker, Id, Shared
+from api.deps import REFUSED, Asker, Id, Shared
 from api.schemas import base
 from api.schemas import rulings as shapes
 from league.records.rulings import Appeal
@@ -24,7 +23,7 @@ router = APIRouter(prefix="/v1", tags=["appeals"])
 class AppealPage(base.Query):
     """Which appeals."""
 
-    season: Annotated[int, Field(ge=1, le=MAX_ID)] | None = None
+    season: base.RowId | None = None
     state: AppealState | None = None
     cursor: base.Cursor | None = None
     limit: base.Limit = 50
@@ -52,7 +51,7 @@ def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query
     return shapes.Appeals(items=found, next=following)
 
 
-@router.post("/appeals/{appeal_id}/ruling", responses={401: {}, 403: {}, 404: {}, 409: {}})
+@router.post("/appeals/{appeal_id}/ruling", responses=REFUSED)
 def rule(shared: Shared, asker: Asker, appeal_id: Id, body: shapes.Ruling) -> Appeal:
     """Uphold (and void the match or have it played again) or reject. Organisers only."""
     with shared.db.transaction() as session:

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from api.cursors import read_cursor, write_cursor
-from api.deps import Asker, Id, Shared
+from api.deps import REFUSED, Asker, Id, Shared
 from api.schemas import base
 from api.schemas import entries as schemas
 from league.records.entries import Entry, Waiting
@@ -54,7 +54,7 @@ def enter(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas
         return league_entries.enter(session, asker, season_id, bot_id, version, _gate(body))
 
 
-@router.patch("/{bot_id}", responses={401: {}, 403: {}, 404: {}, 409: {}})
+@router.patch("/{bot_id}", responses=REFUSED)
 def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas.EntryChange) -> Entry:
     """Put an entry into another division; organisers only, and not in a frozen season."""
     with shared.db.transaction() as session:

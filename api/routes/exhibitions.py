@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -10,8 +9,8 @@ from fastapi.responses import StreamingResponse
 
 from api.deps import Id, Shared
 from api.edge.caching import answer
-from api.exhibitions import transcript_of, untimed_document
-from api.replays import FOR_EVER, made_of, record_file, verified
+from api.exhibitions import untimed_document
+from api.replays import FOR_EVER, JSON, made_of, record_file, verified
 from api.services import Services
 from engine.scenes import document
 from engine.transcript import Transcript
@@ -21,29 +20,26 @@ from league.service.jobs.exhibitions import ExhibitionInfo
 
 router = APIRouter(prefix="/v1/exhibitions", tags=["exhibitions"])
 
-JSON: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"application/json": {}}},
-    304: {"description": "Not modified"},
-    404: {},
-    409: {"description": "Not over yet"},
-}
+NOT_OVER: dict[int | str, dict[str, Any]] = {409: {"description": "Not over yet"}}
 
 
-@router.get("/{exhibition_id}/replay", response_class=Response, responses=JSON)
+@router.get("/{exhibition_id}/replay", response_class=Response, responses=JSON | NOT_OVER)
 def get_replay(shared: Shared, exhibition_id: Id, request: Request) -> Response:
     """A person's finished match against a bot as scenes: what the viewer draws."""
+    info = _done(shared, exhibition_id)
 
-    def draw(record: Transcript, info: ExhibitionInfo) -> dict[str, Any]:
+    def draw(record: Transcript) -> dict[str, Any]:
         return untimed_document(document(record, info.names), info)
 
-    return _made(shared, exhibition_id, request, "replay", draw)
+    return answer(request, made_of(shared, info, "exhibition-replay", draw))
 
 
-@router.get("/{exhibition_id}/verification", response_class=Response, responses=JSON)
+@router.get("/{exhibition_id}/verification", response_class=Response, responses=JSON | NOT_OVER)
 def verify(shared: Shared, exhibition_id: Id, request: Request) -> Response:
     """Re-simulate it here: whether rules, dice and recorded answers lead to the result."""
+    info = _done(shared, exhibition_id)
 
-    def check(record: Transcript, info: ExhibitionInfo) -> dict[str, Any]:
+    def check(record: Transcript) -> dict[str, Any]:
         wrong = []
         if record.seed.hex() != info.seed:
             wrong.append("the transcript's seed is not the match's")
@@ -51,13 +47,13 @@ def verify(shared: Shared, exhibition_id: Id, request: Request) -> Response:
             wrong.append("the transcript's result is not the one that is told")
         return verified(record, wrong)
 
-    return _made(shared, exhibition_id, request, "verification", check)
+    return answer(request, made_of(shared, info, "exhibition-verification", check))
 
 
 @router.get(
     "/{exhibition_id}/transcript",
     response_class=StreamingResponse,
-    responses={200: {"content": {"application/x-ndjson": {}}}, 404: {}, 409: JSON[409]},
+    responses={200: {"content": {"application/x-ndjson": {}}}, 404: {}, **NOT_OVER},
 )
 def get_transcript(shared: Shared, exhibition_id: Id) -> Response:
     """Its record; `deadheat verify` re-simulates it."""
@@ -65,17 +61,6 @@ def get_transcript(shared: Shared, exhibition_id: Id) -> Response:
     return record_file(
         shared, info.transcript_sha256 or "", f"exhibition-{exhibition_id}.jsonl", {"Cache-Control": FOR_EVER}
     )
-
-
-def _made(
-    shared: Services, exhibition_id: int, request: Request, what: str, make: Callable[[Transcript, ExhibitionInfo], Any]
-) -> Response:
-    info = _done(shared, exhibition_id)
-    key = (f"exhibition-{what}", exhibition_id)
-    body = made_of(shared, key, info.transcript_sha256, lambda: transcript_of(shared, info), lambda t: make(t, info))
-    if body is None:
-        raise WrongState("lost", "The transcript cannot be read from the store; an operator has been told.")
-    return answer(request, body)
 
 
 def _done(shared: Services, exhibition_id: int) -> ExhibitionInfo:

@@ -13,7 +13,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from starlette.responses import StreamingResponse
 
-from api.deps import MAX_ID, Id, Shared
+from api.deps import Id, Shared
+from api.schemas.base import MAX_ID
 from api.services import Services
 from league.service.exports.pages import Row, Scope
 from league.service.exports.tables import export_page

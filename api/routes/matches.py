@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from api.cursors import read_cursor, write_cursor
-from api.deps import MAX_ID, Asker, Id, Shared
+from api.deps import Asker, Id, Shared
 from api.edge.caching import matches as etag_matches
 from api.replays import FOR_EVER, record_file
 from api.schemas import base
@@ -21,14 +20,12 @@ from league.terms import Date
 
 router = APIRouter(prefix="/v1/matches", tags=["matches"])
 
-_Filter = Annotated[int, Field(ge=1, le=MAX_ID)]
-
 
 class MatchPage(base.Query):
     """Which matches."""
 
-    season: _Filter | None = None
-    bot: _Filter | None = None
+    season: base.RowId | None = None
+    bot: base.RowId | None = None
     state: MatchState | None = None
     finished_since: Date | None = None
     cursor: base.Cursor | None = None

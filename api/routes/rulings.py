@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from api.deps import Asker, Id, Shared
+from api.deps import REFUSED, Asker, Id, Shared
 from api.schemas import rulings as shapes
 from api.schemas.base import PAGE_LIMIT
 from api.schemas.matches import HeldMatches
 from league.records.rulings import Rejudged, RuledOn
 from league.service.rulings import held, rulings
 from league.service.seasons import absence
-from league.service.seasons.absence import take_out
 from league.service.seasons.seasons import season_info
 from league.service.views import voids
 
 router = APIRouter(prefix="/v1", tags=["rulings"])
 
-ORGANISER: dict[int | str, dict[str, object]] = {401: {}, 403: {}, 404: {}, 409: {}}
-AUTHOR: dict[int | str, dict[str, object]] = {401: {}, 403: {}, 404: {}, 409: {}}
 
-
-@router.post("/matches/{match_id}/void", responses=ORGANISER)
+@router.post("/matches/{match_id}/void", responses=REFUSED)
 def void_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> RuledOn:
     """Take a finished match out of the log of results; the ranking follows. Organisers only."""
     with shared.db.transaction() as session:
@@ -29,7 +25,7 @@ def void_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) 
     return RuledOn(match_id=match_id, changed=changed)
 
 
-@router.post("/matches/{match_id}/restore", responses=ORGANISER)
+@router.post("/matches/{match_id}/restore", responses=REFUSED)
 def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> RuledOn:
     """Take the voiding back; the ranking is then exactly the one of before. Organisers only."""
     with shared.db.transaction() as session:
@@ -37,7 +33,7 @@ def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
     return RuledOn(match_id=match_id, changed=changed)
 
 
-@router.post("/matches/{match_id}/rejudge", status_code=201, responses=ORGANISER)
+@router.post("/matches/{match_id}/rejudge", status_code=201, responses=REFUSED)
 def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> Rejudged:
     """Void a finished match, or take one that is held, and play it again: same versions and seats, other dice.
     Organisers only.
@@ -54,14 +50,14 @@ def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
         return HeldMatches(items=held.held_matches(session, asker, PAGE_LIMIT))
 
 
-@router.post("/matches/{match_id}/decide", status_code=204, responses={**ORGANISER, 422: {}})
+@router.post("/matches/{match_id}/decide", status_code=204, responses={**REFUSED, 422: {}})
 def decide_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Decision) -> None:
     """A match that is held is lost by a seat, as by a forfeit. Organisers only."""
     with shared.db.transaction() as session:
         held.decide_match(session, asker, match_id, body.seat, body.reason)
 
 
-@router.post("/matches/{match_id}/leave", status_code=204, responses=ORGANISER)
+@router.post("/matches/{match_id}/leave", status_code=204, responses=REFUSED)
 def leave_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> None:
     """A match that is held is not played. Organisers only."""
     with shared.db.transaction() as session:
@@ -76,21 +72,21 @@ def season_voids(shared: Shared, asker: Asker, season_id: Id) -> shapes.SeasonVo
         return shapes.SeasonVoids(items=voids.season_voids(session, asker, season_id))
 
 
-@router.post("/seasons/{season_id}/entries/{bot_id}/disqualify", status_code=204, responses=ORGANISER)
+@router.post("/seasons/{season_id}/entries/{bot_id}/disqualify", status_code=204, responses=REFUSED)
 def disqualify(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shapes.Reason) -> None:
     """No new matches, and none of the bot's matches counts while it lasts. Organisers only."""
     with shared.db.transaction() as session:
         absence.disqualify(session, asker, season_id, bot_id, body.reason)
 
 
-@router.post("/seasons/{season_id}/entries/{bot_id}/reinstate", status_code=204, responses=ORGANISER)
+@router.post("/seasons/{season_id}/entries/{bot_id}/reinstate", status_code=204, responses=REFUSED)
 def reinstate(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shapes.Reason) -> None:
     """Take a disqualification or withdrawal back. Organisers only."""
     with shared.db.transaction() as session:
         absence.reinstate(session, asker, season_id, bot_id, body.reason)
 
 
-@router.post("/seasons/{season_id}/entries/{bot_id}/withdraw", status_code=204, responses=AUTHOR)
+@router.post("/seasons/{season_id}/entries/{bot_id}/withdraw", status_code=204, responses=REFUSED)
 def withdraw(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shapes.Reason | None = None) -> None:
     """No new matches; those played count. Authors: their own bots, until the season is frozen; series that wait are
     played. Organisers, with a reason: any bot, at any time; series that wait are dropped.
@@ -99,10 +95,10 @@ def withdraw(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shap
         if body is None:
             absence.withdraw(session, asker, season_id, bot_id)
         else:
-            take_out(session, asker, season_id, bot_id, body.reason)
+            absence.take_out(session, asker, season_id, bot_id, body.reason)
 
 
-@router.post("/seasons/{season_id}/entries/{bot_id}/rejoin", status_code=204, responses={**AUTHOR, 429: {}})
+@router.post("/seasons/{season_id}/entries/{bot_id}/rejoin", status_code=204, responses={**REFUSED, 429: {}})
 def rejoin(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> None:
     """Take one's own withdrawal back, until the season is frozen; while it is open not at once."""
     with shared.db.transaction() as session:

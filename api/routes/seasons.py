@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from api.deps import Asker, Id, Shared
+from api.deps import Asker, Id, Shared, UserName
 from api.schemas import base
 from api.schemas import seasons as schemas
 from league.records.seasons import Season, SeasonDetail, Unfinished
@@ -21,8 +21,6 @@ from league.service.seasons.divisions import change_divisions
 from league.service.seasons.seasons import edit_season, season_info, season_progress, seasons
 
 router = APIRouter(prefix="/v1/seasons", tags=["seasons"])
-
-UserName = Annotated[str, Path(max_length=32, pattern=base.PLAIN)]
 
 
 @router.post("", status_code=201, responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
@@ -54,9 +52,10 @@ def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> sc
 def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
     """A season and how far it is."""
     with shared.db.reading() as session:
+        info = season_info(session, season_id)  # first: it knows that there is no such season
         left = season_unfinished(session, season_id)
         return SeasonDetail.model_construct(
-            **dict(season_info(session, season_id)),
+            **dict(info),
             progress=season_progress(session, season_id),
             unfinished=Unfinished(left.appeals, left.matches, left.rejudged, left.finals),
             waits_for=states.waits_for(session, season_id),

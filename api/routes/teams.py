@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from fastapi import APIRouter, Response
 
-from fastapi import APIRouter, Path, Response
-
-from api.deps import Asker, Id, Shared
-from api.schemas import base
+from api.deps import REFUSED, Asker, Id, Shared, UserName
 from api.schemas import people as schemas
 from league.records.people import Team
 from league.service.people import teams
-from league.service.people.teams import (
-    hand_over_team,
-    invite_to_team,
-    join_team,
-    leave_team,
-    team_info,
-    teams_of,
-)
+from league.service.people.teams import hand_over_team, invite_to_team, join_team, leave_team, team_info, teams_of
 
 router = APIRouter(prefix="/v1/teams", tags=["teams"])
-
-UserName = Annotated[str, Path(max_length=32, pattern=base.PLAIN)]
-
-REFUSALS: dict[int | str, dict[str, object]] = {401: {}, 403: {}, 404: {}, 409: {}}
 
 
 @router.post("", status_code=201, responses={401: {}, 409: {}})
@@ -50,14 +36,14 @@ def get_team(shared: Shared, asker: Asker, team_id: Id) -> Team:
         return team_info(session, team_id, asker)
 
 
-@router.patch("/{team_id}", responses=REFUSALS)
+@router.patch("/{team_id}", responses=REFUSED)
 def hand_over(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamChange) -> Team:
     """Make another member captain; captains only."""
     with shared.db.transaction() as session:
         return hand_over_team(session, asker, team_id, body.captain)
 
 
-@router.post("/{team_id}/invitations", responses=REFUSALS)
+@router.post("/{team_id}/invitations", responses=REFUSED)
 def invite(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamRequest) -> Team:
     """Ask somebody to join; captains only."""
     with shared.db.transaction() as session:
@@ -71,7 +57,7 @@ def join(shared: Shared, asker: Asker, team_id: Id) -> Team:
         return join_team(session, asker, team_id)
 
 
-@router.delete("/{team_id}/members/{name}", responses=REFUSALS)
+@router.delete("/{team_id}/members/{name}", responses=REFUSED)
 def leave(shared: Shared, asker: Asker, team_id: Id, name: UserName) -> Team:
     """Leave, or decline an invitation; the captain may remove anybody else. The team's bots stay with it."""
     with shared.db.transaction() as session:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, BinaryIO, cast
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from starlette.responses import StreamingResponse
 
 from api.deps import Asker, Id, Shared
@@ -31,8 +31,6 @@ from league.service.jobs.builds import BUILDS
 from league.service.people.person import Person
 
 router = APIRouter(prefix="/v1/bots/{bot_id}/versions", tags=["versions"])
-
-Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 """Of an upload's name, which somebody else has chosen; nothing more of it goes into a header."""
@@ -106,14 +104,14 @@ def list_versions(shared: Shared, asker: Asker, bot_id: Id) -> schemas.Versions:
 
 
 @router.get("/{number}", responses={401: {}, 404: {}})
-def get_version(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Version:
+def get_version(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Version:
     """One version and its state."""
     with shared.db.reading() as session:
         return version_info(session, asker, bot_id, number)
 
 
 @router.get("/{number}/log", responses={401: {}, 404: {}})
-def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> BuildLog:
+def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> BuildLog:
     """What the build and the trial match printed, and what we failed at."""
     with shared.db.reading() as session:
         return build_log(session, asker, bot_id, number)
@@ -124,7 +122,7 @@ def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> B
     response_class=StreamingResponse,
     responses={200: {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"}, 401: {}, 404: {}},
 )
-def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Response:
+def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
     """The transcript of the match against the house bot by which the version qualified, or did not."""
     with shared.db.reading() as session:
         sha256 = trial_of(session, asker, bot_id, number)
@@ -136,7 +134,7 @@ def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Respo
     response_class=StreamingResponse,
     responses={200: {"content": {"application/octet-stream": {}}, "description": "The file"}, 401: {}, 404: {}},
 )
-def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Number) -> Response:
+def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
     """What was uploaded, byte for byte."""
     with shared.db.reading() as session:
         version = version_info(session, asker, bot_id, number)

@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Self, Union, cast, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Self, Union, cast, get_args, get_origin
 
 from pydantic import (
     AwareDatetime,
@@ -42,7 +42,10 @@ PAGE_LIMIT = 100
 
 Cursor = Annotated[str, Field(json_schema_extra={"pattern": CURSOR}, description="As `next` of the page before.")]
 
-RowId = Annotated[int, Field(ge=1, le=2**31 - 1)]
+MAX_ID = 2**31 - 1
+"""The database's integers; anything larger names nothing."""
+
+RowId = Annotated[int, Field(ge=1, le=MAX_ID)]
 
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 
@@ -69,6 +72,7 @@ class Input(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid")
+    all_text: ClassVar[bool] = False
 
     @model_validator(mode="wrap")
     @classmethod
@@ -78,7 +82,7 @@ class Input(BaseModel):
         if isinstance(given, dict):
             unseen = [name for name in cls.model_fields if not _is_plain(given.get(name))]
             cls._refuse(unseen, PydanticCustomError("control_characters", UNSEEN))
-        if isinstance(given, dict) and info.context is not TEXT:
+        if isinstance(given, dict) and info.context is not TEXT and not cls.all_text:
             wrong = [name for name, field in cls.model_fields.items() if not _fits(field.annotation, given.get(name))]
             cls._refuse(wrong, PydanticCustomError("wrong_type", "This is of another type than the field."))
         return handler(given)
@@ -103,15 +107,7 @@ class Input(BaseModel):
 class Query(Input):
     """What is sent in an address, where all is text."""
 
-    @model_validator(mode="wrap")
-    @classmethod
-    def _is_of_the_type_it_says(
-        cls,
-        given: Any,
-        handler: ModelWrapValidatorHandler[Self],
-        info: ValidationInfo,  # noqa: ARG003  as above
-    ) -> Self:
-        return handler(given)
+    all_text = True
 
 
 def _is_plain(value: Any) -> bool:
@@ -163,12 +159,6 @@ def _kinds(annotation: Any) -> frozenset[type]:
     if isinstance(annotation, type) and issubclass(annotation, str):
         return frozenset({str})
     return frozenset({annotation} if isinstance(annotation, type) else ())
-
-
-class Output(BaseModel):
-    """What comes back, made from the league's plain values."""
-
-    model_config = ConfigDict(from_attributes=True)
 
 
 class Problem(BaseModel):

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from api.schemas.base import Input, Name, Output, RowId
+from api.schemas.base import Input, Name, RowId
 from engine.games import GAMES
 from league.records.bots import Bot, Version
 
@@ -49,13 +44,13 @@ class BotChange(Input):
         return self
 
 
-class Bots(Output):
+class Bots(BaseModel):
     """A list of bots."""
 
     items: list[Bot]
 
 
-class Versions(Output):
+class Versions(BaseModel):
     """The newest first."""
 
     items: list[Version]

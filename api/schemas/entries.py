@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import (
-    Field,
-)
+from pydantic import BaseModel, Field
 
-from api.schemas.base import Input, Output, RowId
+from api.schemas.base import Input, RowId
 from league.records.entries import Challenge, Entry
 from league.service.seasons.gates import GateTerms
 
@@ -38,13 +36,13 @@ class EntryChange(Input):
     division: RowId
 
 
-class Challenges(Output):
+class Challenges(BaseModel):
     """The newest first."""
 
     items: list[Challenge]
 
 
-class Entries(Output):
+class Entries(BaseModel):
     """By bot; `next` continues the list."""
 
     items: list[Entry]

@@ -5,10 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Self
 
-from pydantic import (
-    BaseModel,
-    Field,
-)
+from pydantic import BaseModel, Field
 
 from league.config import Settings
 from league.service.bots.environments import EnvironmentInfo

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from api.schemas.base import Output
+from pydantic import BaseModel
+
 from league.records.matches import EndingView, Match, MatchDetail
 
 
-class Matches(Output):
+class Matches(BaseModel):
     """The newest first; `next` continues the list."""
 
     items: list[Match]
     next: str | None
 
 
-class HeldMatches(Output):
+class HeldMatches(BaseModel):
     """Matches that wait for an organiser."""
 
     items: list[MatchDetail]
 
 
-class Endings(Output):
+class Endings(BaseModel):
     """One for each of one's own bots in the match."""
 
     items: list[EndingView]

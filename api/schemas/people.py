@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import (
-    Field,
-    StringConstraints,
-)
+from pydantic import BaseModel, Field, StringConstraints
 
-from api.schemas.base import Input, Label, Name, Output
+from api.schemas.base import Input, Label, Name
 from league.records.people import Team, Token
-from league.states import (
-    Scope,
-)
+from league.states import Scope
 
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
 
@@ -44,7 +39,7 @@ class TokenRequest(Input):
     )
 
 
-class Tokens(Output):
+class Tokens(BaseModel):
     """All of one's own."""
 
     items: list[Token]
@@ -62,7 +57,7 @@ class TeamChange(Input):
     captain: Name = Field(examples=["ada"])
 
 
-class Teams(Output):
+class Teams(BaseModel):
     """Those that one is in or invited to."""
 
     items: list[Team]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import BaseModel, Field, StringConstraints, model_validator
 
-from api.schemas.base import Input, Output, RowId
+from api.schemas.base import Input, RowId
 from league.records.rulings import Announcement, Appeal, AuditRecord, VersionVoids
 from league.words import Remedy
 
@@ -31,7 +31,7 @@ class Decision(Reason):
     seat: int = Field(ge=0, description="The loser's, from 0.")
 
 
-class SeasonVoids(Output):
+class SeasonVoids(BaseModel):
     """Of a season, the least likely first."""
 
     items: list[VersionVoids]
@@ -47,7 +47,7 @@ class AnnouncementRequest(Input):
     text: Text
 
 
-class Announcements(Output):
+class Announcements(BaseModel):
     """The newest first."""
 
     items: list[Announcement]
@@ -73,14 +73,14 @@ class Ruling(Input):
         return self
 
 
-class Appeals(Output):
+class Appeals(BaseModel):
     """A page, the newest first."""
 
     items: list[Appeal]
     next: str | None = Field(description="Cursor of the next page.")
 
 
-class AuditRecords(Output):
+class AuditRecords(BaseModel):
     """A page of the log."""
 
     items: list[AuditRecord]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from api.schemas.base import Input, Output, RowId
+from api.schemas.base import Input, RowId
 from league.records.seasons import Season
 from league.states import SeasonState
 from league.terms import Terms
@@ -61,13 +61,13 @@ class SeasonChange(Terms, Input):
     force: bool = Field(default=False, description="Close it although something in it is open.")
 
 
-class Invited(Output):
+class Invited(BaseModel):
     """Authors who may enter a season that is not for everyone."""
 
     items: list[str]
 
 
-class Seasons(Output):
+class Seasons(BaseModel):
     """The newest first."""
 
     items: list[Season]

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from cli.console import USAGE, cannot, command, err, fail, note, quoted, say
-from cli.local.bots import IGNORED
+from cli.local.bots import sources_of
 from cli.output import as_object, print_json
 from cli.server.api_client import Client
 from cli.server.client import asks
@@ -205,19 +205,15 @@ def read_bot(path: Path) -> tuple[str, bytes]:
             return path.name, path.read_bytes()
         if not path.is_dir():
             fail(f"{path} does not exist", USAGE)
-        files = [file for file in sorted(path.rglob("*")) if file.is_file() and not _ignored(file.relative_to(path))]
-        _bounded(sum(file.stat().st_size for file in files), path)
+        files = sorted(sources_of(path))
+        _bounded(sum((path / file).stat().st_size for file in files), path)
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
             for file in files:
-                archive.write(file, file.relative_to(path))
+                archive.write(path / file, file)
     except OSError as error:
         cannot(f"read {error.filename or path}", error, USAGE)
     return "bot.zip", buffer.getvalue()
-
-
-def _ignored(path: Path) -> bool:
-    return bool(set(path.parts) & set(IGNORED))
 
 
 def _bounded(size: int, path: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import zipfile
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from cli.local.recorded import NotRecorded, is_recorded, recorded
+from cli.local.recorded import RECORDED, BadBot, recorded
 from engine.core import Game
 from sandbox.archive import BadArchive, extract_program
 from sandbox.box import Program, Sandbox
@@ -22,14 +23,6 @@ IGNORED = ("__pycache__", ".git", ".venv", "node_modules")
 """Folders inside a bot's folder that are none of its sources."""
 
 
-class BadBot(Exception):
-    """The BOT cannot be made into a program; the text is one sentence, `log` what a compiler said."""
-
-    def __init__(self, reason: str, log: str = "") -> None:
-        super().__init__(reason)
-        self.log = log
-
-
 def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
     """Build what `name` stands for into the empty directory `folder`.
 
@@ -41,7 +34,7 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
     """
     folder.mkdir(parents=True)
     try:
-        if is_recorded(name):
+        if name.startswith(RECORDED):
             program = recorded(game, name, folder)
             _let_all_read(folder)
             return program
@@ -49,8 +42,6 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
         if path.is_file() and not _is_source(path):
             return _executable(path, name, folder)
         return _built(path, name, sandbox, folder)
-    except NotRecorded as error:
-        raise BadBot(str(error)) from error
     except OSError as error:  # no permission, a name that is too long, a socket in the folder, a full disk
         raise BadBot(f"{name} cannot be copied: {_why(error)}") from error
 
@@ -119,6 +110,12 @@ def _let_all_read(folder: Path) -> None:
         path.chmod(mode | (0o555 if path.is_dir() or mode & 0o100 else 0o444))
 
 
+def sources_of(folder: Path) -> Iterator[Path]:
+    """The files in a bot's folder, relative to it, without what is none of its sources."""
+    inside = (file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
+    return (file for file in inside if not set(file.parts) & set(IGNORED))
+
+
 def _copy_sources(path: Path, sources: Path) -> tuple[str, str]:
     """Copy the sources; the language they are in, and the file they start with."""
     try:
@@ -127,9 +124,7 @@ def _copy_sources(path: Path, sources: Path) -> tuple[str, str]:
             sources.mkdir()
             shutil.copy(path, sources / entry)
             return language, entry
-        inside = (file.relative_to(path) for file in path.rglob("*") if file.is_file())
-        taken = (file.as_posix() for file in inside if not set(file.parts) & set(IGNORED))
-        files = sorted(islice(taken, MAX_FILES + 1))
+        files = sorted(file.as_posix() for file in islice(sources_of(path), MAX_FILES + 1))
         if len(files) > MAX_FILES:
             raise BadBot(f"{path} has more than {MAX_FILES} files")
         manifest = path / "deadheat.toml"

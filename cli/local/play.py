@@ -23,7 +23,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from cli.console import INTERRUPTED, USAGE, cannot, command, err, fail, last_lines, make_folder, note, out, quoted
 from cli.local import report
-from cli.local.bots import BadBot, prepare
+from cli.local.bots import prepare
+from cli.local.recorded import BadBot
 from cli.local.score import Score
 from cli.local.timing import Clock
 from cli.local.transcripts import note_killed, stderr_path

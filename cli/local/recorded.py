@@ -18,34 +18,33 @@ PLAYER = Path(__file__).with_name("recorded_bot.py")
 RUN = ("/usr/bin/python3", PLAYER.name)  # the interpreter of the judge's image, as sandbox.languages has it
 
 
-class NotRecorded(Exception):
-    """There is no such seat in such a match; the text is one sentence."""
+class BadBot(Exception):
+    """The BOT cannot be made into a program; the text is one sentence, `log` what a compiler said."""
 
-
-def is_recorded(name: str) -> bool:
-    """Whether a BOT names a recorded match."""
-    return name.startswith(RECORDED)
+    def __init__(self, reason: str, log: str = "") -> None:
+        super().__init__(reason)
+        self.log = log
 
 
 def recorded(game: Game, name: str, folder: Path) -> Program:
     """Write the program for `name` into `folder`.
 
     Raises:
-        NotRecorded: with a sentence for the person who named it.
+        BadBot: with a sentence for the person who named it.
     """
     file, separator, number = name.removeprefix(RECORDED).rpartition("#")
     if not separator or not re.fullmatch("[0-9]{1,3}", number):
-        raise NotRecorded(f"{name} does not end with # and a seat, as in {RECORDED}match.jsonl#1")
+        raise BadBot(f"{name} does not end with # and a seat, as in {RECORDED}match.jsonl#1")
     try:
         transcript = read(Path(file))
     except OSError as error:
-        raise NotRecorded(f"cannot read {file}: {error.strerror}") from error
+        raise BadBot(f"cannot read {file}: {error.strerror}") from error
     except BadTranscript as error:
-        raise NotRecorded(f"{file} is not a usable transcript: {error}") from error
+        raise BadBot(f"{file} is not a usable transcript: {error}") from error
     if transcript.game != game.name:
-        raise NotRecorded(f"{file} is a match of {transcript.game}, not of {game.name}")
+        raise BadBot(f"{file} is a match of {transcript.game}, not of {game.name}")
     if not 1 <= int(number) <= transcript.seats:
-        raise NotRecorded(f"{file} has seats 1 to {transcript.seats}, but no seat {number}")
+        raise BadBot(f"{file} has seats 1 to {transcript.seats}, but no seat {number}")
     shutil.copy(PLAYER, folder / PLAYER.name)
     (folder / "script.json").write_text(json.dumps(script(transcript, int(number) - 1)), "ascii")
     return Program(folder, RUN, name)

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.console import short
-from cli.local.recorded import is_recorded
+from cli.local.recorded import RECORDED
 from cli.local.score import Estimate, Score, elo
 from cli.local.timing import BANK, EDGES, LABELS, Clock, Times
 from cli.output import Column, table
@@ -110,7 +110,7 @@ def _show_faults(console: Console, bots: Sequence[str], score: Score) -> None:
     console.print(Text("Faults", style="bold"))
     for (seat, fault, command), count in sorted(score.faults.items()):
         why = f"{count} x {fault} at {command or 'the start'}"
-        if is_recorded(bots[seat]):
+        if bots[seat].startswith(RECORDED):
             ended = fault is Fault.EXITED
             why += ": its recorded lines end there" if ended else ": its recorded lines do not fit here"
         console.print(Text.assemble(f"  seat {seat_number(seat)}  ", (why, "red")), soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -101,19 +101,15 @@ def upgrade(
     if (folder is None) != no_backup:
         fail("choose a folder to back up to first (--backup FOLDER), or pass --no-backup if you have one", USAGE)
     settings = Settings()
-    with _one_sentence():
-        database = Database(settings)
-        try:
-            before = revision(database.engine)
-            if before is not None and folder is not None:
-                with _progress() as progress:
-                    made = back_up(settings, folder, progress)
-                say(_line(made))
-                _note_lost(made, made.lost)
-            must_fit(database.engine, SchemaAge.NONE, SchemaAge.OLDER)
-            database.migrate()
-        finally:
-            database.close()
+    with _one_sentence(), closing(Database(settings)) as database:
+        before = revision(database.engine)
+        if before is not None and folder is not None:
+            with _progress() as progress:
+                made = back_up(settings, folder, progress)
+            say(_line(made))
+            _note_lost(made, made.lost)
+        must_fit(database.engine, SchemaAge.NONE, SchemaAge.OLDER)
+        database.migrate()
     after = newest_revision()
     if before == after:
         say(f"The database already has this version's schema ({after}).")
@@ -157,9 +153,9 @@ def _token_line(settings: Settings) -> str:
     from league.database import Database
     from league.service.rulings.operators import Standing
 
-    file, database = organiser_token.token_file(settings), Database(settings)
-    found = organiser_token.standing(database, file)
-    database.close()
+    file = organiser_token.token_file(settings)
+    with closing(Database(settings)) as database:
+        found = organiser_token.standing(database, file)
     if found is Standing.GOOD:
         return f"The organiser's token in {file} is still good."
     return organiser_token.taken_away(found, file) or (

@@ -12,6 +12,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -118,7 +119,7 @@ def check_database(settings: Settings) -> Iterator[Finding]:
         cure = "`deadheat serve` makes one, or `deadheat upgrade --no-backup`"
         yield Finding(about, Verdict.WRONG, "There is no league yet.", cure)
         return
-    try:
+    with closing(database):
         began_at = time.monotonic()
         with database.engine.connect() as connection:
             server = connection.dialect.name == "postgresql"
@@ -139,8 +140,6 @@ def check_database(settings: Settings) -> Iterator[Finding]:
                 yield Finding("clock", Verdict.REMARK, f"Ours and the database's are {apart:.1f} s apart.", cure)
             else:
                 yield Finding("clock", Verdict.GOOD, "Ours agrees with the database's.")
-    finally:
-        database.close()
 
 
 def check_broker(settings: Settings) -> Iterator[Finding]:
@@ -237,14 +236,13 @@ def check_running(settings: Settings) -> Iterator[Finding]:
     if database is None:
         return
     try:
-        must_fit(database.engine)
-        with database.reading() as session:
-            hosts = league_hosts.hosts(session)
-            waiting = queues(session).queues
+        with closing(database):
+            must_fit(database.engine)
+            with database.reading() as session:
+                hosts = league_hosts.hosts(session)
+                waiting = queues(session).queues
     except (SQLAlchemyError, WrongSchema):
         return  # `check_database` has told
-    finally:
-        database.close()
     judging = [host.name for host in hosts if host.judges]
     if judging:
         yield Finding("workers", Verdict.GOOD, f"{len(judging)} of {len(hosts)} machines judge: {', '.join(judging)}.")
@@ -297,7 +295,7 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
     except SandboxError as error:
         yield Finding("engine", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", CURES["engine"])
         return
-    try:
+    with closing(sandbox):
         image = sandbox.image()
         yield Finding("engine", Verdict.GOOD, f"The Docker Engine answers and has {settings.image}.")
         variant = settings.image.rpartition(":")[2]
@@ -306,8 +304,6 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
             text = f"{settings.image} was not built by this version's recipe."
             yield Finding("image", Verdict.REMARK, text, f"deploy/images/build {variant}")
         yield _shared_folder(settings, run_dir)
-    finally:
-        sandbox.close()
 
 
 def _shared_folder(settings: Settings, run_dir: Path) -> Finding:

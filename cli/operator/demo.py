@@ -22,14 +22,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from cli.author.leaderboard import standings_table
 from cli.author.submit import read_bot
-from cli.console import err, note, say
+from cli.console import ROOT, err, note, say
 from cli.output import as_object
 from cli.server.api_client import Client, Refused
 from cli.server.follow import wait_for_build
 from league.config import Settings
 from league.records.rankings import Leaderboard
 
-ROOT = Path(__file__).resolve().parents[2]
 GAME = "yacht-auction"
 PASSWORD = "only a demonstration"  # noqa: S105  of authors that exist nowhere else
 STALL_SECONDS = 180

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -205,12 +206,10 @@ def migrate() -> None:
     from league.database import Database
     from league.storage.schema import SchemaAge, WrongSchema, must_fit
 
-    database = Database(Settings())
     try:
-        must_fit(database.engine, SchemaAge.NONE, SchemaAge.OLDER)
-        database.migrate()
+        with closing(Database(Settings())) as database:
+            must_fit(database.engine, SchemaAge.NONE, SchemaAge.OLDER)
+            database.migrate()
     except WrongSchema as error:
         fail(str(error))
-    finally:
-        database.close()
     note("The database is up to date.")

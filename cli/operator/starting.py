@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from contextlib import closing
 from pathlib import Path
 
 from cli.console import fail, note
@@ -56,15 +57,13 @@ def check_schema(settings: Settings) -> None:
     from league.database import Database
     from league.storage.schema import WrongSchema, must_fit
 
-    database = Database(settings)
     try:
-        must_fit(database.engine)
+        with closing(Database(settings)) as database:
+            must_fit(database.engine)
     except WrongSchema as error:
         fail(str(error))
     except SQLAlchemyError as error:
         log.warning("the database does not answer yet: %s", error)
-    finally:
-        database.close()
 
 
 def check_sandbox(settings: Settings, waits: bool = False) -> None:
@@ -90,12 +89,11 @@ def prepare(settings: Settings) -> Path:
 
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     settings.data_dir.chmod(0o700)  # password hashes, sources and logs are nobody else's business on this host
-    database = Database(settings)
-    database.migrate()
     file = organiser_token.token_file(settings)
-    if why_not := organiser_token.keep_token(database, file):
-        note(why_not, "note:")
-    database.close()
+    with closing(Database(settings)) as database:
+        database.migrate()
+        if why_not := organiser_token.keep_token(database, file):
+            note(why_not, "note:")
     return file
 
 

@@ -6,7 +6,7 @@ The database's library is imported late: every other command would wait most of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -82,11 +82,8 @@ def _league() -> Iterator[Session]:
     """A transaction on the database that the settings name; what is wrong is said in a sentence."""
     from league.database import Database
 
-    database = Database(Settings())
     try:
-        with database.transaction() as session:
+        with closing(Database(Settings())) as database, database.transaction() as session:
             yield session
     except LeagueError as error:
         fail(str(error))
-    finally:
-        database.close()

@@ -5,19 +5,21 @@ Settings are given as NAME=VALUE, with the names of the API; `league.terms` says
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
+from rich.console import RenderableType
+from rich.text import Text
 
 from cli.author.entering import find_entry
 from cli.author.leaderboard import standings_table
-from cli.console import err, fail, out, plain
-from cli.output import AsJson, print_json, print_json_lines
-from cli.server.client import Server, Token, connect, visit
+from cli.console import USAGE, fail, harmless, note, number_in
+from cli.output import Column, Columns, Output, says, table, tabled
+from cli.server.api_client import Client
+from cli.server.client import asks, visits
 from engine.figures import counted
 from league.records.entries import Entry
 from league.records.seasons import Division, Season, SeasonDetail
@@ -33,22 +35,16 @@ Settings = Annotated[
 group = typer.Typer(no_args_is_help=True, help="Create and run seasons (for organisers).")
 
 
-def register(app: typer.Typer) -> None:
-    """Add this module's verbs to `app`."""
-    app.add_typer(group, name="season")
-
-
 @group.command()
+@asks
 def create(
+    client: Client,
     name: Annotated[str, typer.Argument(help="Its name.")],
     settings: Settings = None,
     game: Annotated[str, typer.Option(help="The game; not needed with --from.")] = "",
     previous: Annotated[int, typer.Option("--from", help="Continue this published season; 0: none.")] = 0,
     divisions: Annotated[str, typer.Option(help="Highest first, e.g. First:8,Second:8,Third")] = "",
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Output:
     """Create a season. It starts when you open it, or at its date."""
     body = {"name": name, **given(settings)}
     if game:
@@ -57,111 +53,94 @@ def create(
         body["previous_id"] = previous
     if divisions:
         body["divisions"] = [_division(text) for text in divisions.split(",")]
-    with connect(server, token) as client:
-        made = client.create_season(body)
-    if as_json:
-        print_json(made)
-    else:
-        out.print(f"Season {made.id} is {plain(made.state)}. `deadheat season open {made.id}` opens it.")
-        _show_rounded(made)
+    made = client.create_season(body)
+    said = f"Season {made.id} is {made.state}. `deadheat season open {made.id}` opens it."
+    return Output(made, [said, *_rounded(made)])
 
 
 @group.command(name="list")
-def list_seasons(server: Server = "", as_json: AsJson = False) -> None:
+@visits
+def list_seasons(client: Client) -> Output:
     """List all seasons, newest first."""
-    with visit(server) as client:
-        found = client.seasons()
-    if as_json:
-        print_json_lines(found)
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("season", "name", "game", "state", "bots", "next"):
-        table.add_column(heading, justify="right" if heading in {"season", "bots"} else "left")
-    for season in found:
-        entries = sum(division.entries for division in season.divisions)
-        cells = (season.id, season.name, season.game, _state(season), entries, _next_date(season))
-        table.add_row(*(plain(str(cell)) for cell in cells))
-    out.print(table if found else "There are no seasons yet.")
+    return tabled(client.seasons(), SEASONS, "There are no seasons yet.")
 
 
 @group.command()
-def show(season: Number, server: Server = "", as_json: AsJson = False) -> None:
+@visits
+def show(client: Client, season: Number) -> Output:
     """Show a season's state, settings and standings."""
-    with visit(server) as client:
-        found = client.season(season)
-        board = None if as_json else client.leaderboard(season)
-    if board is None:
-        print_json(found)
-        return
-    progress = found.progress
-    out.print(f"[bold]{plain(found.name)}[/], {plain(found.game)}: {plain(_state(found))}")
+    found = client.season(season)
+    return Output(found, _shown_season(client, found))
+
+
+def _shown_season(client: Client, found: SeasonDetail) -> Iterator[RenderableType]:
+    board, progress, sent = client.leaderboard(found.id), found.progress, found.said
+    yield Text.assemble(harmless(found.name, "bold"), harmless(f", {found.game}: {_state(found)}"))
     uncounted = progress.done - progress.counting
-    out.print(
+    yield (
         f"{counted(progress.entries, 'bot')}, {counted(progress.counting, 'match', 'matches')} played, "
         f"{progress.scheduled} to come, "
         + (f"{uncounted} that {'does' if uncounted == 1 else 'do'} not count, " if uncounted else "")
         + (f"{progress.held} held for an organiser, " if progress.held else "")
         + f"{progress.abandoned} abandoned"
     )
-    for line in _finals(found):
-        out.print(f"  {plain(line)}", soft_wrap=True)
-    _show_rounded(found)
+    yield from _finals(found)
+    yield from _rounded(found)
     if found.waits_for:
-        out.print(f"It is due to close but waits for {plain(' and '.join(found.waits_for))}.", soft_wrap=True)
-    for division in found.divisions if len(found.divisions) > 1 else []:
-        out.print(_division_line(division))
-    sent = found.said
+        yield f"It is due to close but waits for {' and '.join(found.waits_for)}."
+    if len(found.divisions) > 1:
+        yield from map(_division_line, found.divisions)
     for term in TERMS.values():
         if sent.get(term.name, term.default) != term.default:
-            out.print(f"  {term.name}={plain(_shown(sent[term.name]))}")
+            yield f"  {term.name}={_shown(sent[term.name])}"
     if found.log_sha256 and found.published_at:
-        out.print(f"Final standings of {_instant(found.published_at)}, log {plain(found.log_sha256)}", soft_wrap=True)
-    out.print(standings_table(board))
+        yield f"Final standings of {_instant(found.published_at)}, log {found.log_sha256}"
+    yield standings_table(board)
 
 
 @group.command()
-def settings(as_json: AsJson = False) -> None:
+@says
+def settings() -> Output:
     """List all settings with their defaults and until when you can change them."""
-    if as_json:
-        for term in TERMS.values():
-            until = term.setting.until.value
-            print_json({"name": term.name, "default": term.default, "changes_until": until, "meaning": _meaning(term)})
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("setting", "default", "changes until", ""):
-        table.add_column(heading, overflow="fold")
-    for term in TERMS.values():
-        table.add_row(term.name, _shown(term.default), term.setting.until.value, plain(_meaning(term)))
-    out.print(table)
-    out.print("Dates are ISO 8601; without a zone, this machine's time zone applies.")
+    answers = (
+        {
+            "name": term.name,
+            "default": term.default,
+            "changes_until": term.setting.until.value,
+            "meaning": _meaning(term),
+        }
+        for term in TERMS.values()
+    )
+    zone = "Dates are ISO 8601; without a zone, this machine's time zone applies."
+    return Output(answers, [table(TERMS.values(), SETTINGS), zone])
 
 
 @group.command()
+@asks
 def edit(
+    client: Client,
     season: Number,
     settings: Settings = None,
     divisions: Annotated[
         str | None, typer.Option(help="Until it opens: highest first, e.g. First:8,Second; none: a single division.")
     ] = None,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Output:
     """Change a season's settings, its divisions, or its name."""
     body = given(settings)
     if divisions is not None:
         body["divisions"] = [] if divisions == "none" else [_division(text) for text in divisions.split(",")]
     if not body:
-        fail("give NAME=VALUE or --divisions to change something", 2)
-    _change(server, token, season, body, as_json)
+        fail("give NAME=VALUE or --divisions to change something", USAGE)
+    return _change(client, season, body)
 
 
 def _add_step(state: SeasonState, step: SeasonStep) -> None:
     """Add the command that brings a season to a state."""
 
     @group.command(name=step.command, help=step.meaning)
-    def go(season: Number, server: Server = "", token: Token = "", as_json: AsJson = False) -> None:
-        _change(server, token, season, {"state": state.value}, as_json)
+    @asks
+    def go(client: Client, season: Number) -> Output:
+        return _change(client, season, {"state": state.value})
 
 
 for _reached, _by in SEASON_STEPS.items():
@@ -170,75 +149,53 @@ for _reached, _by in SEASON_STEPS.items():
 
 
 @group.command()
+@asks
 def close(
+    client: Client,
     season: Number,
     force: Annotated[bool, typer.Option("--force", help="Close despite open appeals, matches or finals.")] = False,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Output:
     """Close a season for good. Its standings are published when what runs has ended.
 
     While appeals, matches or finals are open this needs --force; the audit log then says what was cut off.
     """
-    _change(server, token, season, {"state": "closed", "force": force}, as_json)
+    return _change(client, season, {"state": "closed", "force": force})
 
 
 @group.command()
+@asks
 def invite(
+    client: Client,
     season: Number,
     authors: Annotated[list[str] | None, typer.Argument(help="Authors to invite; none: show the list.")] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove them from the list.")] = False,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Output:
     """Invite authors to a season with admission=invited, or show the list."""
-    with connect(server, token) as client:
-        for author in authors or []:
-            (client.uninvite_from_season if remove else client.invite_to_season)(season, author)
-        listed = client.invited(season)
-    if as_json:
-        print_json({"invited": listed})
-    else:
-        out.print(f"Invited to season {season}: {plain(', '.join(listed)) or 'nobody'}")
+    for author in authors or []:
+        (client.uninvite_from_season if remove else client.invite_to_season)(season, author)
+    invited = client.invited(season)
+    return Output({"invited": invited}, f"Invited to season {season}: {', '.join(invited) or 'nobody'}")
 
 
 @group.command()
-def entries(season: Number, server: Server = "", as_json: AsJson = False) -> None:
+@visits
+def entries(client: Client, season: Number) -> Output:
     """List a season's entries with their versions, and who is out and why."""
-    with visit(server) as client:
-        found = list(client.entries(season))
-    if as_json:
-        print_json_lines(found)
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("bot", "name", "author", "division", "version", ""):
-        table.add_column(heading, justify="right" if heading in {"bot", "division"} else "left", overflow="fold")
-    for entry in found:
-        author = f"{entry.author}, team {entry.team}" if entry.team else entry.author
-        cells = (entry.bot_id, entry.bot, author, entry.division, _playing(entry), _out(entry))
-        table.add_row(*(plain(str(cell)) for cell in cells))
-    out.print(table if found else f"No bot is entered in season {season}.")
+    return tabled(client.entries(season), ENTRIES, f"No bot is entered in season {season}.")
 
 
 @group.command()
+@asks
 def assign(
+    client: Client,
     season: Number,
     division: Annotated[int, typer.Argument(help="The division's number; 1 is the highest.", min=1)],
     bots: Annotated[list[str], typer.Argument(help="Bots, by name (NAME, AUTHOR/NAME) or number.")],
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[Output]:
     """Move bots to a division of a season."""
-    with connect(server, token) as client:
-        for bot in bots:
-            entry = client.assign_division(season, find_entry(client, season, bot).bot_id, division)
-            if as_json:
-                print_json(entry)
-            else:
-                out.print(f"{plain(entry.bot)} plays in division {entry.division}.")
+    for bot in bots:
+        entry = client.assign_division(season, find_entry(client, season, bot).bot_id, division)
+        yield Output(entry, f"{entry.bot} plays in division {entry.division}.")
 
 
 def _meaning(term: Term) -> str:
@@ -252,7 +209,7 @@ def given(settings: list[str] | None) -> dict[str, Any]:
     for setting in settings or []:
         name, equals, value = setting.partition("=")
         if not equals or name not in {"name", *TERMS}:
-            fail(f"{setting!r} is not a setting; `deadheat season settings` lists them", 2)
+            fail(f"{setting!r} is not a setting; `deadheat season settings` lists them", USAGE)
         body[name] = _value(name, value)
     return body
 
@@ -267,50 +224,48 @@ def _value(name: str, text: str) -> Any:
         try:
             date = datetime.fromisoformat(text)
         except ValueError:
-            fail(f"{name}: {text!r} is not a date; write for example 2026-12-01T18:00 or 2026-12-01T18:00+01:00", 2)
+            fail(f"{name}: {text!r} is not a date; write for example 2026-12-01T18:00 or 2026-12-01T18:00+01:00", USAGE)
         return (date if date.tzinfo else date.astimezone()).isoformat()
     if term.kind is list:
         return [word.strip() for word in text.split(",")]
     if text.lower() in {"true", "yes", "false", "no"}:
         return text.lower() in {"true", "yes"}
-    return int(text) if text.isascii() and text.isdigit() else text
+    return text if (number := number_in(text)) is None else number
 
 
 def _division(text: str) -> dict[str, Any]:
     name, colon, size = text.strip().partition(":")
-    if colon and not (size.isascii() and size.isdigit()):
-        fail(f"{text!r} is not a division; write for example First:8 or Last", 2)
-    return {"name": name, "size": int(size) if colon else None}
+    if colon and number_in(size) is None:
+        fail(f"{text!r} is not a division; write for example First:8 or Last", USAGE)
+    return {"name": name, "size": number_in(size)}
 
 
 def _division_line(division: Division) -> str:
     room = counted(division.entries, "bot") if division.size is None else f"{division.entries} of {division.size} bots"
-    return f"  {division.number}. {plain(division.name)}: {room}"
+    return f"  {division.number}. {division.name}: {room}"
 
 
-def _show_rounded(season: Season) -> None:
+def _rounded(season: Season) -> list[str]:
     """What is played otherwise than it is set."""
-    if season.rounded:
-        out.print(plain(season.rounded), soft_wrap=True)
+    return [season.rounded] if season.rounded else []
 
 
-def _change(server: str, token: str, season: int, body: dict[str, Any], as_json: bool) -> None:
-    with connect(server, token) as client:
-        changed = client.change_season(season, body)
-    if as_json:
-        print_json(changed)
-        return
-    out.print(f"Season {season} is {plain(changed.state)}.")
-    sent = changed.said
+def _change(client: Client, season: int, body: dict[str, Any]) -> Output:
+    changed = client.change_season(season, body)
+    return Output(changed, _changed(changed, body))
+
+
+def _changed(changed: Season, body: dict[str, Any]) -> Iterator[str]:
+    yield f"Season {changed.id} is {changed.state}."
     for name in body:
         if name not in {"state", "divisions", "force"}:
-            out.print(f"  {name}={plain(_shown(sent.get(name)))}")
+            yield f"  {name}={_shown(changed.said.get(name))}"
     if not body.keys().isdisjoint({"seats", "series_length", "games_per_pair", "finals", "finals_games"}):
-        _show_rounded(changed)
-    for division in changed.divisions if "divisions" in body else []:
-        out.print(_division_line(division))
+        yield from _rounded(changed)
+    if "divisions" in body:
+        yield from map(_division_line, changed.divisions)
     if coming := _next_date(changed):
-        err.print(f"Next by date: {coming}")
+        note(f"Next by date: {coming}")
 
 
 def _playing(entry: Entry) -> str:
@@ -336,18 +291,16 @@ def _state(season: Season) -> str:
     return season.state
 
 
-def _finals(season: SeasonDetail) -> list[str]:
+def _finals(season: SeasonDetail) -> Iterator[str]:
     """How far the finals are, a line for each division."""
     names = {division.number: division.name for division in season.divisions}
-    lines = []
     for part in season.finals_progress:
         where = f"{names[part.division]}: " if len(names) > 1 else ""
         line = f"{where}{counted(part.finalists, 'finalist')}, round {part.round} of {part.rounds}, "
         line += f"{part.finished} of {part.series} series played"
         if part.extra_games or part.extra_left:
             line += f"; {counted(part.extra_games, 'extra game')}, {part.extra_left} left"
-        lines.append(f"Finals: {line}")
-    return lines
+        yield f"  Finals: {line}"
 
 
 def _next_date(season: Season) -> str:
@@ -368,3 +321,29 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(value) if isinstance(value, list) else str(value)
+
+
+SEASONS: Columns[Season] = (
+    Column("season", lambda season: season.id, right=True),
+    Column("name", lambda season: season.name),
+    Column("game", lambda season: season.game),
+    Column("state", _state),
+    Column("bots", lambda season: sum(division.entries for division in season.divisions), right=True),
+    Column("next", _next_date),
+)
+
+ENTRIES: Columns[Entry] = (
+    Column("bot", lambda entry: entry.bot_id, right=True),
+    Column("name", lambda entry: entry.bot),
+    Column("author", lambda entry: f"{entry.author}, team {entry.team}" if entry.team else entry.author),
+    Column("division", lambda entry: entry.division, right=True),
+    Column("version", _playing),
+    Column("", _out),
+)
+
+SETTINGS: Columns[Term] = (
+    Column("setting", lambda term: term.name),
+    Column("default", lambda term: _shown(term.default)),
+    Column("changes until", lambda term: term.setting.until.value),
+    Column("", _meaning),
+)

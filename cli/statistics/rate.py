@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from sqlmodel import Session
 
     from league.ratings import Log, Rating, RatingConfig, RatingTable
-    from league.verification.comparison import Recount
-    from league.verification.fairness import DiceCheck
 
 MOST_SD_ELO = 10_000.0
 NAME_WIDTH = 28
@@ -188,7 +186,14 @@ def _checked(season_id: int, server: str | None) -> Output:
     """Whether the stored ranking is what its configuration makes of the log, and the dice are what the season had
     committed to; ends with 1 if anything is not.
     """
-    found, dice = _of_database(season_id) if server is None else _of_server(server, season_id)
+    if server is None:
+        from league.service.rankings.recount import dice_check, recount
+
+        with _reading(season_id) as session:
+            found, dice = recount(session, season_id), dice_check(session, season_id)
+    else:
+        with visit(server) as client:
+            found, dice = recount_of(client, season_id), dice_of(client, season_id)
     ranking, log = f"Ranking {found.snapshot_id} of season {season_id}", f"its log of {counted(found.games, 'game')}"
     if found.snapshot_id is None:
         lines = [f"Season {season_id} has no ranking yet."]
@@ -200,18 +205,6 @@ def _checked(season_id: int, server: str | None) -> Output:
     answer = asdict(found) | {"dice": asdict(dice)}
     wrong = not found.same or dice.differences
     return Output(answer, [*lines, *(dice.differences or (dice.sentence,))], code=1 if wrong else 0)
-
-
-def _of_database(season_id: int) -> tuple[Recount, DiceCheck]:
-    from league.service.rankings.recount import dice_check, recount
-
-    with _reading(season_id) as session:
-        return recount(session, season_id), dice_check(session, season_id)
-
-
-def _of_server(server: str, season_id: int) -> tuple[Recount, DiceCheck]:
-    with visit(server) as client:
-        return recount_of(client, season_id), dice_of(client, season_id)
 
 
 @contextmanager
@@ -233,14 +226,11 @@ def _reading(season_id: int) -> Iterator[Session]:
             "or ask a server with --check --server URL",
             USAGE,
         )
-    database = Database(settings)
     try:
-        with database.reading() as session:
+        with closing(Database(settings)) as database, database.reading() as session:
             season_info(session, season_id)
             yield session
     except NotFound as error:
         fail(str(error), USAGE)
     except DBAPIError as error:
         fail(f"the database cannot be read: {error.orig}", USAGE)
-    finally:
-        database.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -14,15 +13,16 @@ from api.pages.forms import (
     HOME,
     Complaint,
     Fields,
+    Posted,
     Present,
     Sent,
     Submitted,
     Visit,
     Visiting,
-    attempt,
     checked,
     local_path,
     onward,
+    posting,
     private,
 )
 from api.routes.tokens import checked_person
@@ -96,17 +96,21 @@ def sign_in_page(shared: Shared, visit: Present, next_path: Next = None) -> Resp
     return onward(local_path(next_path)) if visit else _door(shared, "sign-in", None, local_path(next_path))
 
 
+def _door_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any) -> Response:
+    return _door(shared, complaint.form, complaint, local_path(sent.get("next")))
+
+
+def _again(complaint: Complaint, shared: Services, posted: Posted, **_: Any) -> Response:
+    return _account(shared, posted.visit, complaint)
+
+
 @router.post("/sign-in")
+@posting("sign-in", _door_again)
 def sign_in(shared: Shared, request: Request, sent: Sent) -> Response:
     """Begin a session."""
-    back = local_path(sent.get("next"))
-
-    def act() -> Response:
-        name, password = sent.get("name", "")[:64], sent.get("password", "")[:256]
-        person = checked_person(shared, request, name, password)
-        return _begin(shared, request, person, password, back)
-
-    return attempt("sign-in", sent, act, lambda complaint: _door(shared, "sign-in", complaint, back))
+    name, password = sent.get("name", "")[:64], sent.get("password", "")[:256]
+    person = checked_person(shared, request, name, password)
+    return _begin(shared, request, person, password, local_path(sent.get("next")))
 
 
 @router.get("/sign-up")
@@ -116,18 +120,14 @@ def sign_up_page(shared: Shared, visit: Present, next_path: Next = None) -> Resp
 
 
 @router.post("/sign-up")
+@posting("sign-up", _door_again)
 def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
     """Become an author and sign in."""
-    back = local_path(sent.get("next"))
-
-    def act() -> Response:
-        body = checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
-        shared.rates.sign_up(request)
-        with shared.db.transaction() as session:
-            person = users.sign_up(session, body.name, body.password, body.code)
-        return _begin(shared, request, person, body.password, back)
-
-    return attempt("sign-up", sent, act, lambda complaint: _door(shared, "sign-up", complaint, back))
+    body = checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
+    shared.rates.sign_up(request)
+    with shared.db.transaction() as session:
+        person = users.sign_up(session, body.name, body.password, body.code)
+    return _begin(shared, request, person, body.password, local_path(sent.get("next")))
 
 
 @router.post("/sign-out")
@@ -148,29 +148,23 @@ def account(shared: Shared, visit: Visiting) -> Response:
 
 
 @router.post("/account/bots")
+@posting("bot", _again)
 def create_bot(shared: Shared, posted: Submitted) -> Response:
     """A bot, and on to its first upload."""
-
-    def act() -> Response:
-        body = checked(BotRequest, posted.fields)
-        with shared.db.transaction() as session:
-            bot = bots.create_bot(session, posted.visit.person, body.game, body.name, body.team_id)
-        return onward(f"/bots/{bot.id}/upload")
-
-    return _attempt(shared, posted.visit, "bot", posted.fields, act)
+    body = checked(BotRequest, posted.fields)
+    with shared.db.transaction() as session:
+        bot = bots.create_bot(session, posted.visit.person, body.game, body.name, body.team_id)
+    return onward(f"/bots/{bot.id}/upload")
 
 
 @router.post("/account/tokens")
+@posting("token", _again)
 def create_token(shared: Shared, posted: Submitted) -> Response:
     """A token. The answer is the page itself: its secret is shown once, and must stand in no address and no store."""
-
-    def act() -> Response:
-        body = checked(TokenForm, posted.fields)
-        with shared.db.transaction() as session:
-            issued = issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)
-        return _account(shared, posted.visit, None, issued)
-
-    return _attempt(shared, posted.visit, "token", posted.fields, act)
+    body = checked(TokenForm, posted.fields)
+    with shared.db.transaction() as session:
+        issued = issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)
+    return _account(shared, posted.visit, None, issued)
 
 
 @router.post("/account/tokens/{token_id}/revoke")
@@ -182,64 +176,52 @@ def revoke(shared: Shared, posted: Submitted, token_id: Id) -> Response:
 
 
 @router.post("/account/password")
+@posting("password", _again)
 def change_password(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Another password; every other browser is signed out, and every token ended unless they are to stay."""
     person = posted.visit.person
-
-    def act() -> Response:
-        body = checked(PasswordForm, posted.fields)
-        checked_person(shared, request, person.name, body.password)
-        with shared.db.transaction() as session:
-            access.change_password(session, person, body.new_password, body.keep_tokens)
-        return _begin(shared, request, person, body.new_password, f"{HOME}#password")
-
-    return _attempt(shared, posted.visit, "password", posted.fields, act)
+    body = checked(PasswordForm, posted.fields)
+    checked_person(shared, request, person.name, body.password)
+    with shared.db.transaction() as session:
+        access.change_password(session, person, body.new_password, body.keep_tokens)
+    return _begin(shared, request, person, body.new_password, f"{HOME}#password")
 
 
 @router.post("/account/close")
+@posting("close", _again)
 def close(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Close one's own account; the browser is signed out with all others."""
     person = posted.visit.person
-
-    def act() -> Response:
-        checked_person(shared, request, person.name, checked(CloseForm, posted.fields).password)
-        with shared.db.transaction() as session:
-            close_account(session, person)
-        return onward("/")
-
-    return _attempt(shared, posted.visit, "close", posted.fields, act)
+    checked_person(shared, request, person.name, checked(CloseForm, posted.fields).password)
+    with shared.db.transaction() as session:
+        close_account(session, person)
+    return onward("/")
 
 
 @router.post("/account/teams")
+@posting("team", _again)
 def create_team(shared: Shared, posted: Submitted) -> Response:
     """A team of one."""
-
-    def act() -> Response:
-        body = checked(schemas.TeamRequest, posted.fields)
-        with shared.db.transaction() as session:
-            teams.create_team(session, posted.visit.person, body.name)
-        return onward(f"{HOME}#teams")
-
-    return _attempt(shared, posted.visit, "team", posted.fields, act)
+    body = checked(schemas.TeamRequest, posted.fields)
+    with shared.db.transaction() as session:
+        teams.create_team(session, posted.visit.person, body.name)
+    return onward(f"{HOME}#teams")
 
 
 @router.post("/account/teams/{team_id}/{verb}")
+@posting("team-{team_id}", _again)
 def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Response:
     """Invite, join, leave or remove, hand over."""
     verbs = {"invite": invite_to_team, "leave": leave_team, "hand-over": hand_over_team}
-
-    def act() -> Response:
-        with shared.db.transaction() as session:
-            if verb == "join":
-                join_team(session, posted.visit.person, team_id)
-            else:
-                name = checked(schemas.TeamRequest, posted.fields).name
-                verbs[verb](session, posted.visit.person, team_id, name)
-        return onward(f"{HOME}#teams")
-
-    if verb != "join" and verb not in verbs:
-        return onward(HOME)
-    return _attempt(shared, posted.visit, f"team-{team_id}", posted.fields, act)
+    with shared.db.transaction() as session:
+        if verb == "join":
+            join_team(session, posted.visit.person, team_id)
+        elif verb in verbs:
+            name = checked(schemas.TeamRequest, posted.fields).name
+            verbs[verb](session, posted.visit.person, team_id, name)
+        else:
+            return onward(HOME)
+    return onward(f"{HOME}#teams")
 
 
 def _begin(shared: Services, request: Request, person: Person, password: str, path: str) -> Response:
@@ -266,18 +248,13 @@ def _door(shared: Services, name: str, complaint: Complaint | None, back: str) -
     return private(shared, f"{name}.html", None, complaint, back=back, rule=rule)
 
 
-def _attempt(shared: Services, visit: Visit, form: str, given: Fields, act: Callable[[], Response]) -> Response:
-    return attempt(form, given, act, lambda complaint: _account(shared, visit, complaint))
-
-
 def _account(shared: Services, visit: Visit, complaint: Complaint | None, issued: Issued | None = None) -> Response:
     person = visit.person
-    values: dict[str, Any]
     with shared.db.reading() as session:
         present = look_up(session, visit.secret, TokenKind.SESSION).token_id
+        own_teams = teams_of(session, person)
         values = {
             "bots": bots_of(session, person),
-            "teams": teams_of(session, person),
             "tokens": tokens(session, person.id),
             "browsers": tokens(session, person.id, TokenKind.SESSION),
             "now": now(session),
@@ -291,10 +268,8 @@ def _account(shared: Services, visit: Visit, complaint: Complaint | None, issued
         issued=issued,
         present=present,
         games=[(game, game) for game in sorted(GAMES)],
-        whose=[
-            ("", "mine"),
-            *((team.id, f"team {team.name}") for team in values["teams"] if person.name in team.members),
-        ],
+        teams=own_teams,
+        whose=[("", "mine"), *((team.id, f"team {team.name}") for team in own_teams if person.name in team.members)],
         scopes=[(scope.value, text) for scope, text in SCOPES.items()],
         days=[(count, f"in {count} days") for count in days],
         **values,

@@ -93,7 +93,6 @@ def own_match(shared: Shared, visit: Visiting, match_id: Id) -> Response:
         visit,
         None,
         match=detail,
-        not_played=detail.not_played,
         withheld=WITHHELD,
         own=own,
         last_move=len(moves) - 1 if moves else None,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from functools import partial
-from typing import Annotated, BinaryIO, cast
+from typing import Annotated, Any, BinaryIO, cast
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request, Response
@@ -15,9 +14,20 @@ from starlette.exceptions import HTTPException
 from api.deps import Id, Shared
 from api.edge import sessions
 from api.edge.multipart import receive_file
-from api.pages.forms import Complaint, Fields, Submitted, Visit, Visiting, attempt, checked, onward, private
-from api.routes.versions import Number, accept_upload
-from api.schemas import base
+from api.pages.forms import (
+    Complaint,
+    NameForm,
+    Posted,
+    Submitted,
+    Visit,
+    Visiting,
+    attempt,
+    checked,
+    onward,
+    posting,
+    private,
+)
+from api.routes.versions import accept_upload
 from api.schemas import bots as schemas
 from api.schemas.entries import EntryRequest
 from api.services import Services
@@ -30,13 +40,10 @@ from league.states import VersionState
 
 router = APIRouter(prefix="/bots/{bot_id}", include_in_schema=False)
 
-NOTHING: Fields = {}
 
-
-class BotForm(BaseModel):
+class BotForm(NameForm):
     """A bot's name and what is said of it."""
 
-    name: base.Name
     description: schemas.Description = ""
 
 
@@ -84,7 +91,7 @@ async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depen
 
 
 @router.get("/versions/{number}")
-def version(shared: Shared, visit: Visiting, bot_id: Id, number: Number) -> Response:
+def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response:
     """What became of an upload, with the build's log."""
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
@@ -96,51 +103,45 @@ def version(shared: Shared, visit: Visiting, bot_id: Id, number: Number) -> Resp
     )
 
 
+def _again(complaint: Complaint, shared: Services, posted: Posted, bot_id: int, **_: Any) -> Response:
+    return _workshop(shared, posted.visit, bot_id, complaint)
+
+
 @router.post("/seasons/{season_id}/{verb}")
+@posting("season-{season_id}", _again)
 def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb: str) -> Response:
     """Enter or choose a version, withdraw, come back."""
     person = posted.visit.person
-
-    def act() -> Response:
-        with shared.db.transaction() as session:
-            if verb == "enter":
-                body = checked(EntryRequest, posted.fields)
-                enter(session, person, season_id, bot_id, body.version)
-            elif verb == "withdraw":
-                withdraw(session, person, season_id, bot_id)
-            elif verb == "rejoin":
-                rejoin(session, person, season_id, bot_id)
-            else:
-                raise HTTPException(404)
-        return onward(f"/bots/{bot_id}/upload#seasons")
-
-    return _attempt(shared, posted.visit, bot_id, f"season-{season_id}", act)
+    with shared.db.transaction() as session:
+        if verb == "enter":
+            enter(session, person, season_id, bot_id, checked(EntryRequest, posted.fields).version)
+        elif verb == "withdraw":
+            withdraw(session, person, season_id, bot_id)
+        elif verb == "rejoin":
+            rejoin(session, person, season_id, bot_id)
+        else:
+            raise HTTPException(404)
+    return onward(f"/bots/{bot_id}/upload#seasons")
 
 
 @router.post("/change")
+@posting("bot", _again)
 def change(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
     """Another name, another description."""
-
-    def act() -> Response:
-        body = checked(BotForm, posted.fields)
-        with shared.db.transaction() as session:
-            change_bot(session, posted.visit.person, bot_id, name=body.name, description=body.description)
-        return onward(f"/bots/{bot_id}/upload#bot")
-
-    return _attempt(shared, posted.visit, bot_id, "bot", act, posted.fields)
+    body = checked(BotForm, posted.fields)
+    with shared.db.transaction() as session:
+        change_bot(session, posted.visit.person, bot_id, name=body.name, description=body.description)
+    return onward(f"/bots/{bot_id}/upload#bot")
 
 
 @router.post("/retire")
+@posting("bot", _again)
 def retire(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
     """Retire it, or bring it back."""
-
-    def act() -> Response:
-        retired = checked(RetireForm, posted.fields).retired
-        with shared.db.transaction() as session:
-            change_bot(session, posted.visit.person, bot_id, retired=retired)
-        return onward(f"/bots/{bot_id}/upload#bot")
-
-    return _attempt(shared, posted.visit, bot_id, "bot", act)
+    retired = checked(RetireForm, posted.fields).retired
+    with shared.db.transaction() as session:
+        change_bot(session, posted.visit.person, bot_id, retired=retired)
+    return onward(f"/bots/{bot_id}/upload#bot")
 
 
 @router.post("/people")
@@ -150,12 +151,6 @@ def people(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
         plays_people = posted.fields.get("plays_people") == "yes"
         change_bot(session, posted.visit.person, bot_id, plays_people=plays_people)
     return onward(f"/bots/{bot_id}/upload#people")
-
-
-def _attempt(
-    shared: Services, visit: Visit, bot_id: int, form: str, act: Callable[[], Response], given: Fields = NOTHING
-) -> Response:
-    return attempt(form, given, act, lambda complaint: _workshop(shared, visit, bot_id, complaint))
 
 
 def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint | None) -> Response:

@@ -12,36 +12,35 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
-from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
-from api.deps import MAX_ID, Id, Shared
-from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
+from api.deps import Id, Shared
+from api.pages.forms import Complaint, NameForm, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
 from api.pages.organiser import season_form
+from api.routes import announcements as api_announcements
+from api.routes import appeals as api_appeals
+from api.routes import rulings
+from api.routes import seasons as api_seasons
+from api.routes.entries import change_entry
 from api.schemas import base
 from api.schemas import rulings as shapes
 from api.schemas import seasons as schemas
+from api.schemas.base import MAX_ID
 from api.schemas.entries import EntryChange
 from api.services import Services
 from engine.games import GAMES
 from league.service.course.open_matters import season_unfinished
 from league.service.course.states import set_season_state
-from league.service.people import announcements as league_announcements
 from league.service.people.announcements import announcements
 from league.service.people.newcomers import set_newcomer_rule, welcome
 from league.service.people.person import Person
-from league.service.rulings import appeals as league_appeals
 from league.service.rulings.appeals import waiting_appeals
 from league.service.rulings.held import decide_match, held_by_game, held_matches, leave_match
-from league.service.rulings.rulings import rejudge_match, restore_match, void_match
-from league.service.seasons import divisions as league_divisions
+from league.service.rulings.rulings import rejudge_match
 from league.service.seasons import entries as league_entries
-from league.service.seasons import seasons as league_seasons
-from league.service.seasons.absence import disqualify, reinstate, take_out
-from league.service.seasons.admission import invite_to_season, invited_to_season, uninvite_from_season
-from league.service.seasons.divisions import change_divisions
+from league.service.seasons.admission import invited_to_season
 from league.service.seasons.entries import entries_named
-from league.service.seasons.seasons import edit_season, season_info, season_progress, seasons
+from league.service.seasons.seasons import season_info, season_progress, seasons
 from league.service.views.voids import LEAST_VOIDS, season_voids
 from league.states import ENTERABLE, IN_PLAY, SEASON_STEPS, FinalsFormat, NewcomerRule, SeasonState, allowed
 from league.words import Remedy
@@ -60,25 +59,18 @@ SEASONS = 200
 ENTRIES = 100
 """Of one page of a season's entries."""
 
-EntryVerb = Callable[[Session, Person, int, int, str], None]
-ENTRY_VERBS: Mapping[str, EntryVerb] = {
-    "withdraw": take_out,
-    "disqualify": disqualify,
-    "reinstate": reinstate,
-}
-
-MatchVerb = Callable[[Session, Person, int, str], object]
-MATCH_VERBS: Mapping[str, MatchVerb] = {
-    "void": void_match,
-    "restore": restore_match,
-    "rejudge": rejudge_match,
+ENTRY_VERBS = {"withdraw": rulings.withdraw, "disqualify": rulings.disqualify, "reinstate": rulings.reinstate}
+MATCH_VERBS: Mapping[str, Callable[[Services, Person, int, shapes.Reason], object]] = {
+    "void": rulings.void_match,
+    "restore": rulings.restore_match,
+    "rejudge": rulings.rejudge_match,
 }
 
 
 class MatchForm(shapes.Reason):
     """A ruling on a match."""
 
-    match: int = Field(ge=1, le=2**31 - 1)
+    match: base.RowId
     verb: str = Field(pattern=f"^({'|'.join(MATCH_VERBS)})$")
 
 
@@ -93,12 +85,6 @@ class StateForm(BaseModel):
 
     state: SeasonState
     force: bool = False
-
-
-class NameForm(BaseModel):
-    """Somebody."""
-
-    name: base.Name
 
 
 class NewcomerForm(BaseModel):
@@ -120,7 +106,7 @@ class Listed(base.Query):
     model_config = ConfigDict(extra="ignore")
 
     q: Annotated[str, Query(max_length=64)] = ""
-    page: Annotated[int, Query(ge=1, le=MAX_ID)] = 1
+    page: base.RowId = 1
 
     @property
     def query(self) -> str:
@@ -134,6 +120,7 @@ class Listed(base.Query):
 
 
 Listing = Annotated[Listed, Query()]
+FIRST = Listed()
 
 
 @router.get("")
@@ -148,116 +135,92 @@ def new_season(shared: Shared, visit: Visiting, previous: Annotated[base.RowId |
     return _new_season(shared, visit, previous, None)
 
 
-@router.post("/seasons")
-def create_season(shared: Shared, posted: Submitted) -> Response:
-    """A scheduled season."""
+def _desk_again(complaint: Complaint, shared: Services, posted: Posted, **_: Any) -> Response:
+    return _desk(shared, posted.visit, complaint)
 
-    def act() -> Response:
-        body = checked(schemas.SeasonRequest, season_form.read(posted.fields))
-        given = body.model_dump(exclude_unset=True, exclude={"divisions"})
-        divisions = [(division.name, division.size) for division in body.divisions]
-        with shared.db.transaction() as session:
-            season = league_seasons.create_season(session, posted.visit.person, divisions=divisions, **given)
-        return onward(f"/desk/seasons/{season.id}")
 
+def _season_again(
+    complaint: Complaint, shared: Services, posted: Posted, season_id: int, listed: Listed = FIRST, **_: Any
+) -> Response:
+    return _season(shared, posted.visit, season_id, complaint, listed)
+
+
+def _appeal_again(complaint: Complaint, shared: Services, posted: Posted, appeal_id: int) -> Response:
+    return _desk(shared, posted.visit, complaint, appeal_id - 1)  # so that it is among those shown
+
+
+def _new_season_again(complaint: Complaint, shared: Services, posted: Posted) -> Response:
     previous = posted.fields.get("previous_id", "")
     previous_id = int(previous) if previous.isascii() and previous.isdigit() and len(previous) < 10 else None
-    return attempt(
-        "season", posted.fields, act, lambda complaint: _new_season(shared, posted.visit, previous_id, complaint)
-    )
+    return _new_season(shared, posted.visit, previous_id, complaint)
+
+
+@router.post("/seasons")
+@posting("season", _new_season_again)
+def create_season(shared: Shared, posted: Submitted) -> Response:
+    """A scheduled season."""
+    body = checked(schemas.SeasonRequest, season_form.read(posted.fields))
+    season = api_seasons.create_season(shared, posted.visit.person, body, Response())
+    return onward(f"/desk/seasons/{season.id}")
 
 
 @router.post("/sign-up")
+@posting("sign-up", _desk_again)
 def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
     """Who may sign up from now on."""
-
-    def act() -> Response:
-        body = checked(NewcomerForm, posted.fields)
-        with shared.db.transaction() as session:
-            set_newcomer_rule(session, posted.visit.person, body.rule, body.code.strip())
-        return onward("/desk#sign-up")
-
-    return _attempt(shared, posted, "sign-up", act)
+    body = checked(NewcomerForm, posted.fields)
+    with shared.db.transaction() as session:
+        set_newcomer_rule(session, posted.visit.person, body.rule, body.code.strip())
+    return onward("/desk#sign-up")
 
 
 @router.post("/announcements")
+@posting("announce", _desk_again)
 def announce(shared: Shared, posted: Submitted) -> Response:
     """Tell everyone."""
-
-    def act() -> Response:
-        body = checked(shapes.AnnouncementRequest, posted.fields)
-        with shared.db.transaction() as session:
-            league_announcements.announce(session, posted.visit.person, body.season, body.title, body.text)
-        return onward("/desk#announcements")
-
-    return _attempt(shared, posted, "announce", act)
+    api_announcements.announce(shared, posted.visit.person, checked(shapes.AnnouncementRequest, posted.fields))
+    return onward("/desk#announcements")
 
 
 @router.post("/announcements/{announcement_id}/take-down")
+@posting("announce", _desk_again)
 def take_down(shared: Shared, posted: Submitted, announcement_id: Id) -> Response:
     """Remove an announcement."""
-
-    def act() -> Response:
-        with shared.db.transaction() as session:
-            league_announcements.take_down(session, posted.visit.person, announcement_id)
-        return onward("/desk#announcements")
-
-    return _attempt(shared, posted, "announce", act)
+    api_announcements.take_down(shared, posted.visit.person, announcement_id)
+    return onward("/desk#announcements")
 
 
 @router.post("/matches")
+@posting("match", _desk_again)
 def rule_on_match(shared: Shared, posted: Submitted) -> Response:
     """Void, restore or rejudge a match."""
-
-    def act() -> Response:
-        body = checked(MatchForm, posted.fields)
-        with shared.db.transaction() as session:
-            MATCH_VERBS[body.verb](session, posted.visit.person, body.match, body.reason)
-        return onward(f"/matches/{body.match}")
-
-    return _attempt(shared, posted, "match", act)
+    body = checked(MatchForm, posted.fields)
+    MATCH_VERBS[body.verb](shared, posted.visit.person, body.match, body)
+    return onward(f"/matches/{body.match}")
 
 
 @router.post("/held/{match_id}")
+@posting("held-{match_id}", _desk_again)
 def answer_held(shared: Shared, posted: Submitted, match_id: Id) -> Response:
     """Play a held match again, leave it, or decide it against a seat."""
-
-    def act() -> Response:
-        body = checked(HeldForm, posted.fields)
-        asker = posted.visit.person
-        with shared.db.transaction() as session:
-            if body.answer == "again":
-                rejudge_match(session, asker, match_id, body.reason)
-            elif body.answer == "leave":
-                leave_match(session, asker, match_id, body.reason)
-            else:
-                decide_match(session, asker, match_id, int(body.answer), body.reason)
-        return onward("/desk#held")
-
-    return _attempt(shared, posted, f"held-{match_id}", act)
+    body = checked(HeldForm, posted.fields)
+    asker = posted.visit.person
+    with shared.db.transaction() as session:
+        if body.answer == "again":
+            rejudge_match(session, asker, match_id, body.reason)
+        elif body.answer == "leave":
+            leave_match(session, asker, match_id, body.reason)
+        else:
+            decide_match(session, asker, match_id, int(body.answer), body.reason)
+    return onward("/desk#held")
 
 
 @router.post("/appeals/{appeal_id}")
+@posting("appeal-{appeal_id}", _appeal_again)
 def rule_on_appeal(shared: Shared, posted: Submitted, appeal_id: Id) -> Response:
     """Reject an appeal, or uphold it with a remedy."""
-
-    def act() -> Response:
-        body = checked(shapes.Ruling, posted.fields)
-        with shared.db.transaction() as session:
-            league_appeals.rule(
-                session,
-                posted.visit.person,
-                appeal_id,
-                uphold=body.uphold,
-                ruling=body.ruling,
-                remedy=body.remedy,
-            )
-        return onward("/desk#appeals")
-
-    def again(complaint: Complaint) -> Response:
-        return _desk(shared, posted.visit, complaint, appeal_id - 1)  # so that it is among those shown
-
-    return attempt(f"appeal-{appeal_id}", posted.fields, act, again)
+    api_appeals.rule(shared, posted.visit.person, appeal_id, checked(shapes.Ruling, posted.fields))
+    return onward("/desk#appeals")
 
 
 @router.get("/seasons/{season_id}")
@@ -267,106 +230,59 @@ def season(shared: Shared, visit: Visiting, season_id: Id, listed: Listing) -> R
 
 
 @router.post("/seasons/{season_id}/state")
+@posting("state", _season_again)
 def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Open, freeze, begin the finals, close."""
-
-    def act() -> Response:
-        body = checked(StateForm, posted.fields)
-        with shared.db.transaction() as session:
-            set_season_state(session, posted.visit.person, season_id, body.state, force=body.force)
-        return onward(f"/desk/seasons/{season_id}")
-
-    return _attempt_in(shared, posted, season_id, "state", act)
+    body = checked(StateForm, posted.fields)
+    with shared.db.transaction() as session:
+        set_season_state(session, posted.visit.person, season_id, body.state, force=body.force)
+    return onward(f"/desk/seasons/{season_id}")
 
 
 @router.post("/seasons/{season_id}/settings")
+@posting("settings", _season_again)
 def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Change settings: what is left empty is taken away, where nothing is a choice."""
-
-    def act() -> Response:
-        body = checked(schemas.SeasonChange, season_form.read(posted.fields))
-        given = body.model_dump(exclude_unset=True, exclude={"state", "divisions", "force"})
-        with shared.db.transaction() as session:
-            if body.divisions is not None:
-                wanted = [(division.name, division.size) for division in body.divisions]
-                change_divisions(session, posted.visit.person, season_id, wanted)
-            edit_season(session, posted.visit.person, season_id, **given)
-        return onward(f"/desk/seasons/{season_id}")
-
-    return _attempt_in(shared, posted, season_id, "settings", act)
+    change = checked(schemas.SeasonChange, season_form.read(posted.fields))
+    api_seasons.change_season(shared, posted.visit.person, season_id, change)
+    return onward(f"/desk/seasons/{season_id}")
 
 
 @router.post("/seasons/{season_id}/invitations")
+@posting("invite", _season_again)
 def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Put an author on the season's list, or (with `remove`) take them off."""
-
-    def act() -> Response:
-        change = uninvite_from_season if "remove" in posted.fields else invite_to_season
-        name = checked(NameForm, posted.fields).name
-        with shared.db.transaction() as session:
-            change(session, posted.visit.person, season_id, name)
-        return onward(f"/desk/seasons/{season_id}#invitations")
-
-    return _attempt_in(shared, posted, season_id, "invite", act)
+    change = api_seasons.uninvite if "remove" in posted.fields else api_seasons.invite
+    change(shared, posted.visit.person, season_id, checked(NameForm, posted.fields).name)
+    return onward(f"/desk/seasons/{season_id}#invitations")
 
 
 @router.post("/seasons/{season_id}/entries")
+@posting("enter", _season_again)
 def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Enter anybody's bot; it is shown then."""
-
-    def act() -> Response:
-        bot_id = checked(BotForm, posted.fields).bot
-        with shared.db.transaction() as session:
-            entry = league_entries.let_in(session, posted.visit.person, season_id, bot_id)
-        return onward(f"/desk/seasons/{season_id}{Listed(q=entry.bot).address}#entries")
-
-    return _attempt_in(shared, posted, season_id, "enter", act)
+    bot_id = checked(BotForm, posted.fields).bot
+    with shared.db.transaction() as session:
+        entry = league_entries.let_in(session, posted.visit.person, season_id, bot_id)
+    return onward(f"/desk/seasons/{season_id}{Listed(q=entry.bot).address}#entries")
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/division")
+@posting("entry-{bot_id}", _season_again)
 def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, listed: Listing) -> Response:
     """Put an entry into another division."""
-
-    def act() -> Response:
-        number = checked(EntryChange, posted.fields).division
-        with shared.db.transaction() as session:
-            league_divisions.assign_division(session, posted.visit.person, season_id, bot_id, number)
-        return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
-
-    return _attempt_in(shared, posted, season_id, f"entry-{bot_id}", act, listed)
+    change_entry(shared, posted.visit.person, season_id, bot_id, checked(EntryChange, posted.fields))
+    return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/{verb}")
+@posting("entry-{bot_id}", _season_again)
 def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing) -> Response:
     """Withdraw, disqualify or reinstate."""
     if verb not in ENTRY_VERBS:
         raise HTTPException(404)
-
-    def act() -> Response:
-        reason = checked(shapes.Reason, posted.fields).reason
-        with shared.db.transaction() as session:
-            ENTRY_VERBS[verb](session, posted.visit.person, season_id, bot_id, reason)
-        return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
-
-    return _attempt_in(shared, posted, season_id, f"entry-{bot_id}", act, listed)
-
-
-def _attempt(shared: Services, posted: Submitted, form: str, act: Callable[[], Response]) -> Response:
-    return attempt(form, posted.fields, act, lambda complaint: _desk(shared, posted.visit, complaint))
-
-
-def _attempt_in(
-    shared: Services,
-    posted: Submitted,
-    season_id: int,
-    form: str,
-    act: Callable[[], Response],
-    listed: Listed | None = None,
-) -> Response:
-    def again(complaint: Complaint) -> Response:
-        return _season(shared, posted.visit, season_id, complaint, listed or Listed())
-
-    return attempt(form, posted.fields, act, again)
+    ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(shapes.Reason, posted.fields))
+    return onward(f"/desk/seasons/{season_id}{listed.address}#entries")
 
 
 def _desk(shared: Services, visit: Visit, complaint: Complaint | None, after: int = 0) -> Response:

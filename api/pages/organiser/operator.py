@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel
 
 from api.deps import Shared
-from api.pages.forms import Complaint, Submitted, Visit, Visiting, attempt, checked, onward, private
-from api.schemas import base
+from api.pages.forms import Complaint, NameForm, Posted, Submitted, Visit, Visiting, checked, onward, posting, private
 from api.schemas import rulings as shapes
 from api.services import Services
 from league.database import now
@@ -69,16 +67,8 @@ def operator(shared: Shared, request: Request, visit: Visiting) -> Response:
     )
 
 
-class BanForm(shapes.Reason):
+class BanForm(shapes.Reason, NameForm):
     """Whose account is to end, and why."""
-
-    name: base.Name
-
-
-class NameForm(BaseModel):
-    """Somebody."""
-
-    name: base.Name
 
 
 @router.get("/operator/accounts")
@@ -87,20 +77,21 @@ def accounts(shared: Shared, visit: Visiting) -> Response:
     return _accounts(shared, visit, None)
 
 
+def _accounts_again(complaint: Complaint, shared: Services, posted: Posted, **_: Any) -> Response:
+    return _accounts(shared, posted.visit, complaint)
+
+
 @router.post("/operator/accounts/{verb}")
+@posting("{verb}", _accounts_again)
 def change_account(shared: Shared, posted: Submitted, verb: Literal["ban", "reopen"]) -> Response:
     """End somebody's account, or open it again."""
-
-    def act() -> Response:
-        with shared.db.transaction() as session:
-            if verb == "ban":
-                body = checked(BanForm, posted.fields)
-                ban(session, posted.visit.person, body.name, body.reason)
-            else:
-                reopen(session, posted.visit.person, checked(NameForm, posted.fields).name)
-        return onward("/operator/accounts")
-
-    return attempt(verb, posted.fields, act, lambda complaint: _accounts(shared, posted.visit, complaint))
+    with shared.db.transaction() as session:
+        if verb == "ban":
+            body = checked(BanForm, posted.fields)
+            ban(session, posted.visit.person, body.name, body.reason)
+        else:
+            reopen(session, posted.visit.person, checked(NameForm, posted.fields).name)
+    return onward("/operator/accounts")
 
 
 def _accounts(shared: Services, visit: Visit, complaint: Complaint | None) -> Response:

@@ -21,10 +21,22 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from api.deps import MAX_ID, Id, Shared
+from api.deps import Id, Shared
 from api.exhibitions import moves_of, told_of, told_table, untimed, untimed_document
-from api.pages.forms import Complaint, Present, Submitted, Visit, Visiting, attempt, onward, private, sign_in_first
+from api.pages.forms import (
+    Complaint,
+    Posted,
+    Present,
+    Submitted,
+    Visit,
+    Visiting,
+    onward,
+    posting,
+    private,
+    sign_in_first,
+)
 from api.pages.player.turns import seats_differ, turn_of
+from api.schemas.base import RowId
 from api.services import Services
 from api.streams import Streams
 from engine.figures import counted
@@ -56,26 +68,25 @@ WAIT_SECONDS = 1.0
 
 
 @router.get("/play")
-def choose(shared: Shared, visit: Visiting, bot: Annotated[int | None, Query(ge=1, le=MAX_ID)] = None) -> Response:
+def choose(shared: Shared, visit: Visiting, bot: Annotated[RowId | None, Query()] = None) -> Response:
     """Bots to play against, and the form to take a seat."""
     return _choose(shared, visit, bot, None)
 
 
+def _choose_again(complaint: Complaint, shared: Services, posted: Posted) -> Response:
+    return _choose(shared, posted.visit, _bot(posted), complaint)
+
+
 @router.post("/play")
+@posting("sit", _choose_again)
 def sit(shared: Shared, posted: Submitted) -> Response:
     """Take a seat."""
-    bot = posted.fields.get("bot", "")
-    bot_id = int(bot) if bot.isdecimal() and len(bot) < 10 else 0
     copies, _, place = posted.fields.get("table", "").partition("-")
     opponents, seat = _count(copies), None if place == ANY else _count(place) - 1
-
-    def act() -> Response:
-        with shared.db.transaction() as session:
-            exhibition_id = exhibitions.take_seat(session, posted.visit.person, bot_id, opponents, seat)
-        shared.nudge(EXHIBITIONS, exhibition_id)
-        return onward(f"/play/{exhibition_id}")
-
-    return attempt("sit", posted.fields, act, lambda complaint: _choose(shared, posted.visit, bot_id, complaint))
+    with shared.db.transaction() as session:
+        exhibition_id = exhibitions.take_seat(session, posted.visit.person, _bot(posted), opponents, seat)
+    shared.nudge(EXHIBITIONS, exhibition_id)
+    return onward(f"/play/{exhibition_id}")
 
 
 @router.get("/play/{exhibition_id}")
@@ -88,28 +99,26 @@ def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: 
     return _page(shared, visit, exhibition_id, None)
 
 
+def _page_again(complaint: Complaint, shared: Services, posted: Posted, exhibition_id: int) -> Response:
+    # A move that the rules refuse is no error of the page's.
+    return _page(shared, posted.visit, exhibition_id, replace(complaint, status=200))
+
+
 @router.post("/play/{exhibition_id}")
+@posting("move", _page_again)
 def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
     """Make a move."""
     number, visit = posted.fields.get("turn", ""), posted.visit
-
-    def act() -> Response:
-        with shared.db.transaction() as session:
-            table = exhibitions.table(session, visit.person, exhibition_id)
-            match = table.match
-            prompt = None if match is None else match.prompt(table.info.seat)
-            if match is not None and prompt is not None and str(table.turn) == number:
-                state = scenes_so_far(GAMES[table.info.game], match, table.info.names)[-1].state
-                line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
-                exhibitions.answer(session, visit.person, exhibition_id, table.turn, line)
-        _wait_for_the_bot(shared, visit, exhibition_id)
-        return onward(f"/play/{exhibition_id}")  # a form that was out of date: the page shows what is asked now
-
-    def again(complaint: Complaint) -> Response:
-        # A move that the rules refuse is no error of the page's.
-        return _page(shared, visit, exhibition_id, replace(complaint, status=200))
-
-    return attempt("move", posted.fields, act, again)
+    with shared.db.transaction() as session:
+        table = exhibitions.table(session, visit.person, exhibition_id)
+        match = table.match
+        prompt = None if match is None else match.prompt(table.info.seat)
+        if match is not None and prompt is not None and str(table.turn) == number:
+            state = scenes_so_far(GAMES[table.info.game], match, table.info.names)[-1].state
+            line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
+            exhibitions.answer(session, visit.person, exhibition_id, table.turn, line)
+    _wait_for_the_bot(shared, visit, exhibition_id)
+    return onward(f"/play/{exhibition_id}")  # a form that was out of date: the page shows what is asked now
 
 
 @router.post("/play/{exhibition_id}/resign")
@@ -190,6 +199,11 @@ def tables(game: str) -> list[tuple[str, str]]:
         found.append((f"{seats - 1}-{ANY}", f"{copies}any seat"))
         found += [(f"{seats - 1}-{seat}", f"{copies}seat {seat}") for seat in range(1, seats + 1)]
     return found
+
+
+def _bot(posted: Posted) -> int:
+    bot = posted.fields.get("bot", "")
+    return int(bot) if bot.isdecimal() and len(bot) < 10 else 0
 
 
 def _count(word: str) -> int:
