@@ -26,7 +26,7 @@ from datetime import datetime, timedelta
 
 from sqlmodel import Session, col, select, update
 
-from league.causes import BLAMELESS, Cause
+from league.causes import BLAMELESS, Cause, Trait
 from league.database import now, settings_of
 from league.jobs import Failure, Host, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from league.service.ground.audit import SYSTEM, record
@@ -92,9 +92,11 @@ def finish_series(
             Failure(Cause.HOST_UNFIT, " ".join(reasons)),
             [out for out in outcomes if out.result is None],
         )
-    for failed in (failure, *(attempt for out in outcomes for attempt in out.attempts)):
-        if failed is not None:
-            blame_host(session, job.host, failed.cause, failed.detail)
+    if failure is not None:
+        blame_host(session, job.host, failure.cause, failure.detail)
+    for attempt in (attempt for out in outcomes for attempt in out.attempts):
+        if Trait.CONDEMNS in Cause(attempt.cause).traits:  # other voids were followed by another try there
+            blame_host(session, job.host, attempt.cause, attempt.detail)
     held = [out.match_id for out in outcomes if out.result is None and _must_be_seen(session, out)]
     left = wanted - {out.match_id for out in outcomes if out.result is not None} - set(held)
     failure = failure if left else None
