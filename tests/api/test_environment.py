@@ -22,8 +22,7 @@ CORE = Environment(
 
 
 def describe(site: Site, found: Environment = CORE) -> None:
-    with site.world.db.transaction() as session:
-        record_environment(session, "f1", found.image.name, asdict(found), "w1")
+    site.world.write(record_environment, "f1", found.image.name, asdict(found), "w1")
 
 
 def test_before_any_worker_has_looked_that_is_what_is_said(site: Site) -> None:

@@ -15,10 +15,7 @@ READY = {0: Reply("OK", 5), 1: Reply("OK", 6)}
 
 def running(site: Site) -> SeriesJob:
     site.world.season()
-    series_id, *_ = site.world.tick()
-    job = site.world.claim(series_id)
-    assert job is not None
-    return job
+    return site.world.claimed(site.world.tick()[0])
 
 
 def a_second_passes(site: Site) -> None:
@@ -28,8 +25,7 @@ def a_second_passes(site: Site) -> None:
 
 
 def show(site: Site, job: SeriesJob, *replies: dict[int, Reply]) -> None:
-    with site.world.db.transaction() as session:
-        assert live.show(session, job, job.matches[0].match_id, replies)
+    assert site.world.write(live.show, job, job.matches[0].match_id, replies)
     a_second_passes(site)
 
 

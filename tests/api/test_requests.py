@@ -251,9 +251,7 @@ def test_our_own_failure_tells_nothing_inner(site: Site, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("away", [OperationalError, InternalError, InterfaceError])
-def test_a_database_that_is_away_is_told_as_what_passes(
-    site: Site, monkeypatch: pytest.MonkeyPatch, away: type[OperationalError]
-) -> None:
+def test_a_database_that_is_away_is_told_as_what_passes(site: Site, monkeypatch, away: type[OperationalError]) -> None:
     def refused(*_: object, **__: object) -> None:
         raise away("SELECT secret", {}, ConnectionError("no route to host"))
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache
 from hashlib import sha256 as sha256_of
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlmodel import Session
 
@@ -24,6 +24,7 @@ from league.config import Settings
 from league.database import Database
 from league.jobs import (
     AttemptRecord,
+    BuildJob,
     BuildOutcome,
     FaultRecord,
     Host,
@@ -38,6 +39,8 @@ from league.service.course.states import set_season_state
 from league.service.jobs.builds import claim_build, finish_build
 from league.service.people.person import Person
 from league.service.people.users import sign_up
+from league.service.rankings.publishing import publish, seasons_to_publish
+from league.service.rankings.standings import refit, seasons_to_refit
 from league.service.rulings.held import leave_match
 from league.service.rulings.operators import ensure_organiser
 from league.service.seasons.entries import enter
@@ -51,6 +54,9 @@ GAME = "yacht-auction"
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SHA = "a" * 64
 HOST = Host("machine", "boot")
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Clock:
@@ -118,6 +124,21 @@ class World:
         for database in self._connected:
             database.close()
 
+    def write(self, act: Callable[Concatenate[Session, P], R], *arguments: P.args, **named: P.kwargs) -> R:
+        """What a use case returns, in a transaction of its own."""
+        with self.db.transaction() as session:
+            return act(session, *arguments, **named)
+
+    def read(self, look: Callable[Concatenate[Session, P], R], *arguments: P.args, **named: P.kwargs) -> R:
+        """What a question returns, at one instant."""
+        with self.db.reading() as session:
+            return look(session, *arguments, **named)
+
+    def row(self, table: type[R], number: int) -> R:
+        """A row as it is now."""
+        with self.db.reading() as session:
+            return session.get_one(table, number)
+
     def author(self, name: str = "") -> Person:
         with self.db.transaction() as session:
             return sign_up(session, name or f"author{next(self._numbers)}", "a long enough password")
@@ -128,14 +149,17 @@ class World:
         with self.db.transaction() as session:
             return add_version(session, owner, bot_id, Upload("bot.py", 10, sha256, "python", "main.py")).id
 
+    def building(self, version_id: int, worker: str = "builder") -> BuildJob:
+        """The build of a version, taken by a worker."""
+        job = self.write(claim_build, version_id, worker)
+        assert job is not None
+        return job
+
     def build(self, version_id: int, reason: str = "", program: str = "") -> None:
         """`program`: what it becomes; no two builds are equal to the last byte unless they are said to be."""
-        with self.db.transaction() as session:
-            job = claim_build(session, version_id, "builder")
-            assert job is not None
-            sha256 = sha256_of((program or f"built {version_id}").encode()).hexdigest()
-            outcome = BuildOutcome(None, reason, "log") if reason else BuildOutcome(sha256, "", "log")
-            assert finish_build(session, job, outcome)
+        sha256 = sha256_of((program or f"built {version_id}").encode()).hexdigest()
+        outcome = BuildOutcome(None, reason, "log") if reason else BuildOutcome(sha256, "", "log")
+        assert self.write(finish_build, self.building(version_id), outcome)
 
     def bot(self, name: str = "", game: str = GAME, owner: Person | None = None) -> tuple[Person, int]:
         """A bot with one version that is ready."""
@@ -183,6 +207,14 @@ class World:
         with (db or self.db).transaction() as session:
             return claim_series(session, series_id, worker, self.host)
 
+    def claimed(self, series_id: int | None = None, worker: str = "w1", db: Database | None = None) -> SeriesJob:
+        """That series, or the only one that is planned now, taken by a worker."""
+        if series_id is None:
+            (series_id,) = self.tick()
+        job = self.claim(series_id, worker, db)
+        assert job is not None
+        return job
+
     def finish(
         self,
         job: SeriesJob,
@@ -216,13 +248,21 @@ class World:
                 wait([running], timeout=0.5)
             running.result()
 
+    def settle(self) -> None:
+        """What scheduler, workers and rankings do at their next turns."""
+        self.play_all()
+        self.clock.turn(self.settings.refit_seconds)
+        for season_id in self.write(seasons_to_refit):
+            self.write(refit, season_id)
+        for season_id in self.write(seasons_to_publish):
+            self.write(publish, season_id)
+
     def play_all(self) -> int:
         """Play until nothing is planned any more, the first seat winning; the number of matches."""
         played = 0
         while series_ids := self.tick():
             for series_id in series_ids:
-                job = self.claim(series_id)
-                assert job is not None
+                job = self.claimed(series_id)
                 assert self.finish(job)
                 played += len(job.matches)
         return played

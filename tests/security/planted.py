@@ -181,8 +181,7 @@ class PlantedLeague:
         self.named["announcement_id"] = told["id"]
         series, *_ = site.world.tick()
         self._failure_of_ours(series)
-        job = site.world.claim(series)
-        assert job is not None
+        job = site.world.claimed(series)
         site.world.tick()
         outcomes = [dataclasses.replace(won(match), exits=exits(job, match)) for match in job.matches]
         outcomes[0] = dataclasses.replace(outcomes[0], transcript_sha256=site.blobs.put(transcript(job)))
@@ -204,8 +203,7 @@ class PlantedLeague:
         for secret in ("words", "machine"):
             self.secrets[f"{secret} of a failure"] = planted(secret, "a failure")
         worker = f"{planted('machine', 'a failure')}:17"
-        job = world.claim(series_id, worker)
-        assert job is not None
+        job = world.claimed(series_id, worker)
         with world.db.transaction() as session:
             said = f'connection to server at "10.20.30.40" failed: {planted("words", "a failure")}'
             unfit: dict[str, object] = {Cause.HOST_UNFIT: [f"{NOT_CHECKED}: {said}", "The clock counts in ticks."]}
@@ -214,10 +212,8 @@ class PlantedLeague:
             release_series(session, job, worker, Failure("OperationalError", said), tried)
         assert world.claim(series_id, worker) is not None
         world.clock.turn(world.settings.lease_seconds + 1)
-        with world.db.transaction() as session:
-            sweep(session)
-        with world.db.transaction() as session:
-            host_seen(session, world.host)
+        world.write(sweep)
+        world.write(host_seen, world.host)
 
     def _appeals(self) -> None:
         for who in ("ada", "bob"):
@@ -235,10 +231,8 @@ class PlantedLeague:
         for owner in (*owners, world.author("dave")):
             _, bot_id = world.bot(f"dice-of-{owner.name}", game, owner)
             self.named[f"dice of {owner.name}"] = bot_id
-            with world.db.transaction() as session:
-                enter(session, owner, season_id, bot_id)
-        with world.db.transaction() as session:
-            planned = go_on(session, season_id)
+            world.write(enter, owner, season_id, bot_id)
+        planned = world.write(go_on, season_id)
         first, second, third = (world.claim(series_id) for series_id in planned)
         assert first is not None and second is not None and third is not None
         (match,) = first.matches
@@ -256,8 +250,7 @@ class PlantedLeague:
         )
         assert world.finish(first, [outcome])
         self.named |= {"season of deals": season_id, "held": match.match_id}
-        with world.db.transaction() as session:
-            refit(session, season_id)
+        world.write(refit, season_id)
 
     def _numbers(self, *names: str) -> dict[str, int]:
         with self.site.world.db.reading() as session:

@@ -36,6 +36,7 @@ from sandbox.languages import LANGUAGES
 
 def create_season(
     session: Session,
+    /,
     organiser: Person,
     *,
     name: str,
@@ -86,6 +87,7 @@ def create_season(
 
 def edit_season(
     session: Session,
+    /,
     organiser: Person,
     season_id: int,
     *,
