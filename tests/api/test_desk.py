@@ -33,20 +33,6 @@ HOSTILE = "<script>alert(1)</script>\u202e"
 
 
 @pytest.fixture
-def played(site: Site) -> Played:
-    return Played(site)
-
-
-@pytest.fixture
-def boss(site: Site) -> Iterator[Browser]:
-    """An administrator, hence an organiser, in a browser."""
-    browser = Browser(site).sign_up("chief")
-    site.world.write(set_role, "chief", Role.ADMIN)
-    yield browser
-    browser.close()
-
-
-@pytest.fixture
 def ada(site: Site, played: Played) -> Iterator[Browser]:
     browser = Browser(site).sign_in("ada")
     yield browser

@@ -61,6 +61,7 @@ def test_a_move_is_posted_and_heard(site: Site) -> None:
     ada, job = seated(site)
     path = f"/play/{job.exhibition_id}"
     assert "as soon as a worker is free" not in ada.get(path).text
+    assert "share the address" not in ada.page.text
     assert "greedy is at work" in ada.page.text
     ask(site, job, READY)
     assert "It is your move." in ada.get(path).text

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from league.jobs import MatchOutcome
 from league.service.rankings.standings import refit
-from league.service.rulings.operators import set_role
 from league.service.series.carrying_out import finish_series
-from league.states import Role
 from tests.api.browser import Browser
 from tests.api.served import served
 from tests.api.site import Site
@@ -33,14 +30,6 @@ def hold(site: Site, matches: int = 1) -> list[int]:
             outcomes = [*voids, *(won(match) for match in job.matches[matches:] if last)]
             assert finish_series(session, job, f"{site.world.host.name}:7", outcomes)
     return [outcome.match_id for outcome in voids]
-
-
-@pytest.fixture
-def boss(site: Site) -> Iterator[Browser]:
-    browser = Browser(site).sign_up("chief")
-    site.world.write(set_role, "chief", Role.ADMIN)
-    yield browser
-    browser.close()
 
 
 def state(site: Site, match_id: int) -> str:
@@ -130,8 +119,3 @@ def test_the_audit_page_counts_those_that_wait(site: Site, ranked: bool) -> None
     (season,) = re.findall(r"<tr>\s*<th scope=\"row\">.*?</tr>", site.client.get("/audit").text, re.DOTALL)
     cells = re.findall(r"<td class=\"number\"[^>]*>([^<]*)", season)
     assert cells[-2:] == (["0", "3"] if ranked else ["\u2013", "3"])
-
-
-def test_a_held_match_says_what_it_waits_for(site: Site) -> None:
-    (match_id,) = hold(site)
-    assert "until an organiser decides" in site.client.get(f"/matches/{match_id}").text

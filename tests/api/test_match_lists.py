@@ -87,7 +87,7 @@ def detail(site: Site, number: int) -> Match:
 
 
 def test_a_list_that_did_not_change_is_304(site_of_three: Site) -> None:
-    for path in ("/seasons/1/matches", "/bots/2/matches?opponent=3"):
+    for path in ("/", "/seasons/1", "/seasons/1/matches", "/bots/2/matches?opponent=3"):
         etag = site_of_three.client.get(path, headers=HTML).headers["etag"]
         again = site_of_three.client.get(path, headers=HTML | {"If-None-Match": etag})
         assert (again.status_code, again.content) == (304, b"")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import obstore
-import pytest
 import zstandard
 
 from engine.chance import commitment
@@ -55,11 +54,6 @@ class Played:
         ]
         assert site.world.finish(job, outcomes)
         self.ids = [match.match_id for match in job.matches]
-
-
-@pytest.fixture
-def played(site: Site) -> Played:
-    return Played(site)
 
 
 def test_a_match_tells_how_it_ended(played: Played) -> None:

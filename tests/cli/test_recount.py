@@ -95,9 +95,7 @@ def test_deals_at_tables_of_three_and_divisions_are_made_again(kept: Served) -> 
 
 
 def test_a_ranking_that_does_not_follow_is_told(kept: Served) -> None:
-    season_id = kept.world.season(3, series_length=2, games_per_pair=2)
-    kept.world.play_all()
-    kept.refit(season_id)
+    season_id = kept.world.ranked(3, series_length=2, games_per_pair=2)
     with kept.world.db.transaction() as session:
         snapshot = session.exec(select(RatingSnapshot)).one()
         first, *others = snapshot.standings["rows"]
@@ -108,9 +106,7 @@ def test_a_ranking_that_does_not_follow_is_told(kept: Served) -> None:
 
 
 def test_a_log_that_has_changed_since_is_told(kept: Served) -> None:
-    season_id = kept.world.season(3, series_length=2, games_per_pair=2)
-    kept.world.play_all()
-    kept.refit(season_id)
+    season_id = kept.world.ranked(3, series_length=2, games_per_pair=2)
     kept.world.write(void_match, kept.world.boss, 1, "a test")
     code, said = kept.check(season_id)
     assert code == 1

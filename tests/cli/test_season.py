@@ -201,8 +201,3 @@ def test_a_team_and_its_bot(desk: Desk) -> None:
     assert "People cannot play against swift." in desk.says("ada", "people", "swift", "--off")
     assert desk.json("ada", "people", "swift", "--on")["plays_people"]
     assert_one_sentence(desk.run("ada", "team", "join", "lovelace"), "neither in a team", 1)
-
-
-def test_organisers_verbs_are_theirs(desk: Desk) -> None:
-    desk.author("ada")
-    assert_one_sentence(desk.run("ada", "season", "create", "Mine", "--game", GAME), "Only an organiser", 1)

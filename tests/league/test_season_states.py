@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,21 +12,21 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, select
 
 from league import errors
+from league.jobs import BuildOutcome
 from league.records.seasons import Season as SeasonInfo
 from league.service.course.states import set_season_state
 from league.service.ground.audit import audit_log
+from league.service.jobs.builds import finish_build
 from league.service.jobs.sweep import sweep
 from league.service.rankings import publishing, standings
 from league.service.rankings.publishing import seasons_to_publish
 from league.service.rankings.standings import leaderboard, seasons_to_refit
-from league.service.rulings.rulings import void_match
 from league.service.seasons.entries import enter, entries, entry_info
 from league.service.seasons.seasons import (
     create_season,
     edit_season,
     season_info,
 )
-from league.service.views.matches import matches
 from league.states import Admission, FinalsFormat, Ranks, SeasonState
 from league.tables import RatingSnapshot
 from tests.league.world import GAME, START, World, tick
@@ -233,12 +231,6 @@ def test_what_is_set_to_what_it_is_already_is_no_change(world: World) -> None:
     assert world.read(audit_log)[0].action == "season-closed"
 
 
-def test_only_an_organiser_edits(world: World) -> None:
-    season_id = create(world).id
-    with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
-        edit_season(session, world.author(), season_id, games_per_pair=1)
-
-
 def test_edits_are_noted(world: World) -> None:
     season_id = create(world).id
     edit(world, season_id, name="Spring", closes_at=hours(1)[0])
@@ -267,20 +259,11 @@ def test_a_version_that_becomes_ready_while_its_season_freezes_stays_out(world: 
     owner, bot_id = world.bot()
     world.write(enter, owner, season_id, bot_id)
     version_id = world.upload(owner, bot_id)
-    freezing = threading.Event()
-
-    def freeze() -> None:
-        database = world.connect()
-        with database.transaction() as session:
-            set_season_state(session, world.boss, season_id, S.FROZEN)
-            freezing.set()
-            time.sleep(0.3)
-
-    thread = threading.Thread(target=freeze)
-    thread.start()
-    freezing.wait()
-    world.build(version_id)
-    thread.join()
+    job = world.building(version_id)
+    world.at_once(
+        lambda session: set_season_state(session, world.boss, season_id, S.FROZEN),
+        lambda session: finish_build(session, job, BuildOutcome("e" * 64, "", "log")),
+    )
     assert world.read(entry_info, season_id, bot_id).version == 1
 
 
@@ -362,10 +345,3 @@ def test_nothing_is_ranked_after_the_standings_were_published(world: World) -> N
     with world.db.transaction() as session:
         assert not standings.refit(session, season_id)
         assert session.exec(select(RatingSnapshot.final)).all() == [True]
-
-
-def test_no_ruling_reaches_a_closed_season(world: World) -> None:
-    season_id = played_and_closed(world)
-    match_id = world.read(matches, season_id=season_id)[0].id
-    with pytest.raises(errors.WrongState), world.db.transaction() as session:
-        void_match(session, world.boss, match_id, "too late")

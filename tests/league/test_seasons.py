@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from datetime import timedelta
 
 import pytest
 from sqlmodel import col, select
@@ -14,7 +13,6 @@ from league import errors
 from league.jobs import Host
 from league.service.bots.bots import create_bot
 from league.service.course.states import set_season_state
-from league.service.ground.audit import first_broken
 from league.service.people.person import Person
 from league.service.seasons import entries
 from league.service.seasons.seasons import create_season, season_info
@@ -22,8 +20,8 @@ from league.service.series.hosts import host_arrives, record_check
 from league.service.views import matches as league_matches
 from league.service.views.queues import queues
 from league.states import MatchState, SeasonState, SeriesState
-from league.tables import Attempt, BotVersion, Entry, Match, Pair, Participant, Season, Series
-from tests.league.world import GAME, START, World, tick
+from league.tables import Attempt, BotVersion, Entry, Match, Pair, Participant, Series
+from tests.league.world import GAME, World, tick
 
 
 def seats(world: World) -> list[tuple[int, ...]]:
@@ -174,25 +172,6 @@ def test_nothing_is_planned_where_fewer_than_two_can_play(world: World) -> None:
     assert world.tick() == []
 
 
-def test_seasons_open_and_close_by_their_dates(world: World) -> None:
-    season_id = world.write(
-        create_season,
-        world.boss,
-        game=GAME,
-        name="dated",
-        series_length=1,
-        games_per_pair=None,
-        opens_at=START + timedelta(hours=1),
-        closes_at=START + timedelta(hours=2),
-    ).id
-    states = []
-    for _ in range(3):
-        world.tick()
-        states.append(world.row(Season, season_id).state)
-        world.clock.turn(3600)
-    assert states == [SeasonState.SCHEDULED, SeasonState.OPEN, SeasonState.CLOSED]
-
-
 def test_closing_drops_what_waits_and_counts_what_runs(world: World) -> None:
     season_id = world.season(3, games_per_pair=2)
     first, *others = world.tick()
@@ -221,14 +200,6 @@ def test_a_closed_season_stays_closed(world: World) -> None:
         set_state(world, season_id, SeasonState.OPEN)
 
 
-def test_only_organisers_run_seasons(world: World) -> None:
-    author, season_id = world.author(), world.season(0)
-    with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
-        set_season_state(session, author, season_id, SeasonState.CLOSED)
-    with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
-        create_season(session, author, game=GAME, name="mine", series_length=1, games_per_pair=None)
-
-
 def test_two_seasons_have_two_names(world: World) -> None:
     for name, expected in (("Winter", None), ("WINTER", errors.NameTaken)):
         if expected is None:
@@ -240,11 +211,6 @@ def test_two_seasons_have_two_names(world: World) -> None:
 
 def create(world: World, name: str, game: str = GAME) -> None:
     world.write(create_season, world.boss, game=game, name=name, series_length=1, games_per_pair=None)
-
-
-def test_a_season_of_an_unknown_game_cannot_be_made(world: World) -> None:
-    with pytest.raises(errors.UnknownGame):
-        create(world, "odd", "go")
 
 
 def test_a_new_version_takes_over_once_it_is_ready(world: World) -> None:
@@ -305,9 +271,3 @@ def test_a_bot_that_is_not_built_cannot_enter(world: World) -> None:
     world.build(world.upload(owner, bot_id), "broken")
     with pytest.raises(errors.NotReady, match="the newest is broken"):
         enter(world, owner, season_id, bot_id)
-
-
-def test_the_ledger_of_decisions_is_a_chain(world: World) -> None:
-    season_id = world.season(2)
-    set_state(world, season_id, SeasonState.CLOSED)
-    assert world.read(first_broken) is None

@@ -199,6 +199,13 @@ class World:
                 enter(session, owner, season_id, bot_id)
         return season_id
 
+    def ranked(self, bots: int, **chosen: Any) -> int:
+        """As `season`, played to its end and ranked."""
+        season_id = self.season(bots, **chosen)
+        self.play_all()
+        assert self.write(refit, season_id)
+        return season_id
+
     def tick(self) -> list[int]:
         with self.db.transaction() as session:
             return tick(session)

@@ -158,12 +158,6 @@ def lost_ids(world: PlayingWorld) -> list[int]:
     return list(world.write(sweep)[SERIES])
 
 
-def test_a_message_that_was_lost_is_found_by_the_sweeper(world: PlayingWorld) -> None:
-    series_id = queued(world)
-    world.clock.turn(world.settings.requeue_seconds + 1)
-    assert lost_ids(world) == [series_id]
-
-
 def test_a_worker_that_was_given_up_changes_nothing_when_it_comes_back(world: PlayingWorld, monkeypatch) -> None:
     series_id = queued(world)
     store = play.store

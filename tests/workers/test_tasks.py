@@ -28,7 +28,6 @@ from league.states import SeriesState
 from league.tables import Exhibition, Series
 from tests.workers.conftest import PlayingWorld
 from workers import metrics, tasks
-from workers.play import play_series
 from workers.queue import task_name
 
 
@@ -250,13 +249,3 @@ def test_what_was_played_is_what_more_is_asked_of(world: PlayingWorld, sent: lis
     monkeypatch.setattr(tasks, "ask_for_more", found.append)
     tasks.play(sent[-1])
     assert found == [sent[0]]
-
-
-def test_matches_of_a_series_that_always_fails_are_held(world: PlayingWorld, monkeypatch, sent: list[int]) -> None:
-    world.season(series_length=3, games_per_pair=3)
-    (series_id,) = world.tick()
-    monkeypatch.setattr("workers.play.fetch_program", lambda *_: 1 / 0)
-    for _ in range(world.settings.series_attempts):
-        assert held(world) == 0
-        play_series(world.context, series_id)
-    assert held(world) == 3
