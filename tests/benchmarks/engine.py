@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib.util
 import random
 import statistics
 import subprocess
@@ -35,6 +34,7 @@ from engine.memory import MemoryTransport, Player
 from engine.referee import run_match
 from tests.benchmarks import textarena_moves
 from tests.benchmarks.textarena_moves import Claim, next_bid
+from tests.bots.loading import bot_class
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENVIRONMENT = ROOT / "data" / "textarena"
