@@ -54,9 +54,10 @@ def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> sc
 def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
     """A season and how far it is."""
     with shared.db.reading() as session:
+        season = season_info(session, season_id)  # which says so where there is none
         left = season_unfinished(session, season_id)
         return SeasonDetail.model_construct(
-            **dict(season_info(session, season_id)),
+            **dict(season),
             progress=season_progress(session, season_id),
             unfinished=Unfinished(left.appeals, left.matches, left.rejudged, left.finals),
             waits_for=states.waits_for(session, season_id),
