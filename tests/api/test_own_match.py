@@ -76,19 +76,6 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
     site.close()
 
 
-def test_each_owner_sees_the_own_stderr_and_no_other(watched: Watched) -> None:
-    for seat, name in enumerate(("ada", "bob")):
-        told = watched.mine(name)
-        assert f"stderr of seat {seat}" in told
-        assert f"stderr of seat {1 - seat}" not in told
-        own, others = (f"/matches/{watched.ids[0]}/mine/{number}/stderr" for number in (seat, 1 - seat))
-        client = watched.browsers[name].client
-        assert client.get(own).text == f"stderr of seat {seat}"
-        assert "attachment" in client.get(own).headers["content-disposition"]
-        assert client.get(others).status_code == 404
-        assert client.get(f"/matches/{watched.ids[0]}/mine/256/stderr").status_code == 404
-
-
 def test_who_shares_a_bot_sees_it_too_and_nobody_afterwards(watched: Watched) -> None:
     site = watched.site
     eve = site.author("eve")

@@ -389,13 +389,6 @@ def challenge_series(world: World) -> list[int]:
         return list(session.exec(found).all())
 
 
-def test_only_the_author_and_organisers_see_a_challenge(entrant: Entrant) -> None:
-    entrant.upload()
-    assert len(entrant.world.read(gates.challenges, entrant.world.boss, entrant.season_id, entrant.bot_id)) == 1
-    with pytest.raises(errors.NotFound), entrant.world.db.reading() as session:
-        gates.challenges(session, Person(99, "eve", entrant.owner.role), entrant.season_id, entrant.bot_id)
-
-
 @pytest.mark.parametrize(
     "terms", [GateTerms(elo0=5, elo1=5), GateTerms(alpha=0.6), GateTerms(games=1001), GateTerms(elo1=float("nan"))]
 )

@@ -20,7 +20,7 @@ from league.service.people.teams import create_team, invite_to_team, join_team
 from league.service.rankings.standings import leaderboard, refit
 from league.service.seasons import entries as league_entries
 from league.service.seasons.absence import withdraw
-from league.service.seasons.admission import invite_to_season, invited_to_season, uninvite_from_season
+from league.service.seasons.admission import invite_to_season, uninvite_from_season
 from league.service.seasons.bot_changes import change_bot
 from league.service.seasons.entries import entries_named, entry_info, let_in
 from league.service.seasons.gates import GateTerms
@@ -154,17 +154,6 @@ def test_only_who_is_on_the_list_enters_an_invitational(world: World) -> None:
     enter(world, owner, season_id, bot_id)
     assert world.write(uninvite_from_season, world.boss, season_id, "ada") == []
     enter(world, owner, season_id, bot_id, 1)  # who is in, stays in
-
-
-def test_the_list_is_the_organisers(world: World) -> None:
-    season_id = world.season(0)
-    ada = world.author("ada")
-    with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
-        invite_to_season(session, ada, season_id, "ada")
-    with pytest.raises(errors.NotAllowed), world.db.reading() as session:
-        invited_to_season(session, ada, season_id)
-    with pytest.raises(errors.NotFound):
-        invite(world, season_id, "nobody")
 
 
 def test_organisers_enter_whom_they_like(world: World) -> None:

@@ -116,17 +116,6 @@ def test_an_answer_is_taken_once_and_only_where_it_is_asked(world: World) -> Non
     assert heard is not None and heard.answer is None
 
 
-def test_nobody_plays_for_somebody_else(world: World) -> None:
-    _, job = begun(world)
-    stranger = world.author()
-    with pytest.raises(NotFound):
-        look(world, stranger, job.exhibition_id)
-    with pytest.raises(NotFound):
-        answer(world, stranger, job.exhibition_id, 1, "BID A 1")
-    with pytest.raises(NotFound), world.db.transaction() as session:
-        exhibitions.resign(session, stranger, job.exhibition_id)
-
-
 def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to_them(world: World) -> None:
     owner, bot_id = world.bot()
     season_id = world.season(1)

@@ -11,7 +11,6 @@ from sqlmodel import col, select
 from league import errors
 from league.ratings import RatingConfig
 from league.service.rankings import recount as league_recount
-from league.service.rulings.rulings import restore_match, void_match
 from league.service.seasons.seasons import edit_season
 from league.states import FinalsLog
 from league.tables import Match, Participant, RatingSnapshot
@@ -97,17 +96,6 @@ def test_a_setting_that_ranks_otherwise_makes_another_ranking_due(world: World, 
     assert refit(world, season_id)
     found = recount(world, season_id)
     assert (found.same, found.refit_due) == (True, False)
-
-
-def test_voiding_and_restoring_a_match_is_the_identity(world: World, season_id: int) -> None:
-    before = stored(world)
-    with world.db.reading() as session:
-        match_id = session.exec(select(Match.id).limit(1)).one()
-    world.write(void_match, world.boss, match_id, "a test")
-    assert not recount(world, season_id).same
-    world.write(restore_match, world.boss, match_id, "a test")
-    assert recount(world, season_id).same
-    assert stored(world) == before
 
 
 def test_other_names_are_no_difference(world: World, season_id: int) -> None:

@@ -55,20 +55,6 @@ def test_who_is_invited_joins_and_may_leave(world: World) -> None:
         assert teams_of(session, bob) == []
 
 
-def test_invitations_are_not_told_to_strangers(world: World) -> None:
-    ada, bob, eve = world.author("ada"), world.author("bob"), world.author("eve")
-    team_id = team(world, ada)
-    world.write(invite_to_team, ada, team_id, bob.name)
-    assert shown(world, team_id, eve).invited == shown(world, team_id).invited == ()
-
-
-def test_nobody_joins_uninvited(world: World) -> None:
-    ada, bob = world.author("ada"), world.author("bob")
-    team_id = team(world, ada)
-    with pytest.raises(errors.NotFound, match="Nobody has invited you"), world.db.transaction() as session:
-        join_team(session, bob, team_id)
-
-
 def test_a_team_holds_only_so_many(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = team(world, ada)
