@@ -242,7 +242,7 @@ def finals_tables(world: World) -> list[frozenset[int]]:
     return [frozenset(table) for table in tables.values()]
 
 
-@pytest.mark.parametrize("seed", range(scaled(15, 5)))
+@pytest.mark.parametrize("seed", range(scaled(15, 3)))
 def test_a_season_comes_to_its_end_whatever_happens(tmp_path: Path, seed: int) -> None:
     world = World(settings(tmp_path, series_attempts=3))
     chaos = Chaos(world, seed)

@@ -179,7 +179,12 @@ def over(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("game", "move", "copies"), [("yacht-auction", auction, 1), ("betris-large", blocks, 1), ("liars-dice", lies, 2)]
+    ("game", "move", "copies"),
+    [
+        pytest.param("yacht-auction", auction, 1, marks=pytest.mark.all),
+        ("betris-large", blocks, 1),
+        pytest.param("liars-dice", lies, 2, marks=pytest.mark.all),
+    ],
 )
 def test_a_person_plays_to_the_end(
     visit: Open, league: League, worker: Worker, game: str, move: Callable[[Page], None], copies: int
