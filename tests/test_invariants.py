@@ -51,10 +51,8 @@ def kept(tmp_path: Path) -> Iterator[Kept]:
 def test_a_build_that_was_given_back_and_went_well_at_last_is_in_order(kept: Kept) -> None:
     version_id = kept.upload(kept.owner, kept.bot_id)
     for cause in ("engine", Cause.WORKER_STOPPED):
-        with kept.db.transaction() as session:
-            job = claim_build(session, version_id, "w1:1")
-            assert job is not None
-            give_back_build(session, job.version_id, job.attempt, "w1", Failure(cause, ""))
+        job = kept.building(version_id, "w1:1")
+        kept.write(give_back_build, job.version_id, job.attempt, "w1", Failure(cause, ""))
         assert kept.left() == [f"version {version_id} is uploaded at attempt {job.attempt}"]
     kept.build(version_id)
     kept.blobs.put(b"built 2")

@@ -1,15 +1,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from league.service.rulings.operators import set_role
+from league.states import Role
+from tests.api.browser import Browser
 from tests.api.site import Site
+from tests.api.test_matches import Played
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path)
-    yield made
-    made.close()
+    with closing(Site(tmp_path)) as made:
+        yield made
+
+
+@pytest.fixture
+def played(site: Site) -> Played:
+    return Played(site)
+
+
+@pytest.fixture
+def boss(site: Site) -> Iterator[Browser]:
+    """An administrator, hence an organiser, in a browser."""
+    with closing(Browser(site).sign_up("chief")) as browser:
+        site.world.write(set_role, "chief", Role.ADMIN)
+        yield browser

@@ -86,8 +86,7 @@ class Site:
         return bearer(self.ok(201, answer)["token"])
 
     def organiser(self) -> dict[str, str]:
-        with self.world.db.transaction() as session:
-            return bearer(ensure_organiser(session, "boss"))
+        return bearer(self.world.write(ensure_organiser, "boss"))
 
     def bot(self, headers: Mapping[str, str], name: str = "greedy") -> int:
         body = {"game": "yacht-auction", "name": name}
@@ -112,6 +111,11 @@ class Site:
         assert {"type", "title", "detail", "instance", "code"} <= body.keys()
         assert not code or body["code"] == code, body
         return body
+
+
+def token_in(headers: Mapping[str, str]) -> str:
+    """What `bearer` made them of."""
+    return headers["Authorization"].removeprefix("Bearer ")
 
 
 def bearer(token: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from urllib.parse import urlencode
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from league.service.rulings.operators import reset_password, set_role
 from league.states import Role
 from tests.api.browser import OURS, Browser
-from tests.api.site import PASSWORD, Site, bearer
+from tests.api.site import PASSWORD, Site, bearer, token_in
 
 NEW_PASSWORD = "another long enough password"
 
@@ -32,6 +33,11 @@ def browser(site: Site) -> Iterator[Callable[[], Browser]]:
 @pytest.fixture
 def ada(browser: Callable[[], Browser]) -> Browser:
     return browser().sign_up("ada")
+
+
+def strict(site: Site, **settings: object) -> closing[Site]:
+    """Another league, of those settings."""
+    return closing(Site(site.world.settings.data_dir / "slow", **settings))
 
 
 def test_signing_up_leads_to_ones_account(ada: Browser) -> None:
@@ -169,7 +175,7 @@ def test_a_session_expires(ada: Browser, site: Site) -> None:
 def test_a_session_is_no_token_and_a_token_no_session(ada: Browser, site: Site) -> None:
     secret = ada.client.cookies["deadheat"]
     site.problem(401, site.client.get("/v1/users/me", headers=bearer(secret)), "bad-token")
-    token = site.sign_in("ada")["Authorization"].removeprefix("Bearer ")
+    token = token_in(site.sign_in("ada"))
     ada.client.cookies.set("deadheat", token)
     ada.get("/account")
     assert ada.answer.url.path == "/sign-in"
@@ -261,8 +267,7 @@ def test_a_token_does_what_its_scope_allows(site: Site, scope: str, reads: int, 
 
 def test_an_organisers_narrow_token_does_not_organise(site: Site) -> None:
     site.author("ada")
-    with site.world.db.transaction() as session:
-        set_role(session, "ada", Role.ORGANISER)
+    site.world.write(set_role, "ada", Role.ORGANISER)
     for scope, status, code in (("author", 403, "narrow-token"), ("full", 201, "")):
         body = {"name": "ada", "password": PASSWORD, "scope": scope}
         token = bearer(site.ok(201, site.client.post("/v1/tokens", json=body))["token"])
@@ -289,14 +294,11 @@ def test_a_new_password_ends_every_other_session_and_tokens_that_are_not_to_stay
     site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
 
 
-def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(
-    ada: Browser, site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(ada: Browser, site: Site, caplog) -> None:
     with caplog.at_level("INFO", "league.service.people.access"):
         ada.get("/account")
         ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD, keep_tokens="true")
-        with site.world.db.transaction() as session:
-            reset_password(session, "ada", PASSWORD)
+        site.world.write(reset_password, "ada", PASSWORD)
     assert "password" not in site.client.get("/v1/audit").text
     assert [record.message.partition(" has ")[2] for record in caplog.records] == [
         "another password; all sessions are ended",
@@ -327,8 +329,7 @@ def browser_at_sign_up(browser: Browser) -> Browser:
 
 def test_an_administrator_bans_and_lets_in_again(ada: Browser, browser: Callable[[], Browser], site: Site) -> None:
     root = browser().sign_up("root")
-    with site.world.db.transaction() as session:
-        set_role(session, "root", Role.ADMIN)
+    site.world.write(set_role, "root", Role.ADMIN)
     root.get("/operator/accounts")
     assert "no user" in root.submit("/operator/accounts/ban", 404, name="nobody", reason="r").text.lower()
     assert "insults" in root.submit("/operator/accounts/ban", name="ada", reason="wrote <b>insults</b>").text
@@ -344,8 +345,7 @@ def test_an_administrator_bans_and_lets_in_again(ada: Browser, browser: Callable
 
 def test_an_organiser_gives_out_a_code_or_closes_the_door(browser: Callable[[], Browser], site: Site) -> None:
     boss, guest = browser().sign_up("chief"), browser()
-    with site.world.db.transaction() as session:
-        set_role(session, "chief", Role.ORGANISER)
+    site.world.write(set_role, "chief", Role.ORGANISER)
     boss.get("/desk")
     boss.submit("/desk/sign-up", 422, rule="code")
     boss.submit("/desk/sign-up", rule="code", code=" tea ")
@@ -378,12 +378,9 @@ def test_a_team_is_made_joined_handed_over_and_left(ada: Browser, browser: Calla
 
 
 @pytest.mark.parametrize("count", [3])
-def test_guessing_a_password_is_slowed_down_and_keeps_nobody_else_out(
-    site: Site, monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
+def test_guessing_a_password_is_slowed_down_and_keeps_nobody_else_out(site: Site, monkeypatch, count: int) -> None:
     monkeypatch.setattr("api.edge.rates.TRIES_PER_NAME", count)
-    slow = Site(site.world.settings.data_dir / "slow", trusted_proxies="127.0.0.1")
-    try:
+    with strict(site, trusted_proxies="127.0.0.1") as slow:
         slow.author("ada")
         for _ in range(count):
             slow.problem(401, slow.client.post("/v1/tokens", json={"name": "ada", "password": "guess"}))
@@ -396,69 +393,52 @@ def test_guessing_a_password_is_slowed_down_and_keeps_nobody_else_out(
         slow.author("bob")
         elsewhere = {"X-Forwarded-For": "192.0.2.7"}
         slow.ok(201, slow.client.post("/v1/tokens", json={"name": "ada", "password": PASSWORD}, headers=elsewhere))
-    finally:
-        slow.close()
 
 
 def test_a_right_password_clears_the_count(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("api.edge.rates.TRIES_PER_NAME", 3)
-    slow = Site(site.world.settings.data_dir / "slow")
-    try:
+    with strict(site) as slow:
         slow.author("ada")
         for _ in range(4):
             slow.problem(401, slow.client.post("/v1/tokens", json={"name": "ada", "password": "guess"}))
             slow.sign_in("ada")
-    finally:
-        slow.close()
 
 
 @pytest.mark.parametrize(
     ("setting", "path"), [("sign_ups_per_hour", "/v1/users"), ("sign_ins_per_minute", "/v1/tokens")]
 )
 def test_one_address_opens_only_so_many_accounts_and_tries_so_many(site: Site, setting: str, path: str) -> None:
-    slow = Site(site.world.settings.data_dir / "slow", **{setting: 2})
-    try:
+    with strict(site, **{setting: 2}) as slow:
         answers = [
             slow.client.post(path, json={"name": f"n{number}", "password": PASSWORD}).status_code for number in range(3)
         ]
         assert answers[2] == 429
         assert 429 not in answers[:2]
-    finally:
-        slow.close()
 
 
 def test_one_address_changes_only_so_much_and_reads_on(site: Site) -> None:
-    slow = Site(site.world.settings.data_dir / "slow", writes_per_minute=3)
-    try:
+    with strict(site, writes_per_minute=3) as slow:
         for _ in range(3):
             slow.problem(401, slow.client.post("/v1/bots", json={}))
         answer = slow.client.post("/v1/bots", json={})
         slow.problem(429, answer, "over-quota")
         assert "retry-after" in answer.headers
         slow.ok(200, slow.client.get("/v1/seasons"))
-    finally:
-        slow.close()
 
 
 def test_one_user_changes_only_so_much_from_however_many_addresses(site: Site) -> None:
-    slow = Site(site.world.settings.data_dir / "slow", writes_per_minute=5, trusted_proxies="127.0.0.1")
-    try:
+    with strict(site, writes_per_minute=5, trusted_proxies="127.0.0.1") as slow:
         ada, bob = slow.author("ada"), slow.author("bob")
         answers = [
             slow.client.post("/v1/bots", json={}, headers={**who, "X-Forwarded-For": f"192.0.2.{number}"})
             for number, who in enumerate([*[ada] * 6, bob])
         ]
         assert [answer.status_code for answer in answers] == [*[422] * 5, 429, 422]
-    finally:
-        slow.close()
 
 
-def test_one_address_has_only_so_much_worked_out_and_what_is_in_memory_is_free(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_address_has_only_so_much_worked_out_and_what_is_in_memory_is_free(site: Site, monkeypatch) -> None:
     monkeypatch.setattr("api.services.FRESH_SECONDS", 3600)
-    slow = Site(site.world.settings.data_dir / "slow", reads_per_minute=3)
-    try:
+    with strict(site, reads_per_minute=3) as slow:
         for _ in range(5):
             assert slow.client.get("/").status_code == 200
             assert slow.client.get("/static/site.css").status_code == 200
@@ -469,17 +449,14 @@ def test_one_address_has_only_so_much_worked_out_and_what_is_in_memory_is_free(
         slow.problem(429, answer, "over-quota")
         assert int(answer.headers["retry-after"]) >= 1
         assert slow.client.get("/").status_code == 200
-    finally:
-        slow.close()
 
 
 def test_without_its_redis_a_process_counts_alone(site: Site) -> None:
-    slow = Site(site.world.settings.data_dir / "slow", writes_per_minute=2, broker_url="redis://127.0.0.1:1/0")
-    try:
+    with closing(
+        Site(site.world.settings.data_dir / "slow", writes_per_minute=2, broker_url="redis://127.0.0.1:1/0")
+    ) as slow:
         answers = [slow.client.post("/v1/bots", json={}).status_code for _ in range(3)]
         assert answers == [401, 401, 429]
-    finally:
-        slow.close()
 
 
 def test_only_a_trusted_proxy_says_who_asks(site: Site) -> None:

@@ -25,8 +25,7 @@ CORE = {
 
 
 def describe(site: Site, found: Mapping[str, Any] = CORE) -> None:
-    with site.world.db.transaction() as session:
-        record_environment(session, "f1", IMAGE.name, found, "w1")
+    site.world.write(record_environment, "f1", IMAGE.name, found, "w1")
 
 
 def test_before_any_worker_has_looked_that_is_what_is_said(site: Site) -> None:

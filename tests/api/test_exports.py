@@ -69,8 +69,7 @@ class Furnished:
 
     def play(self, *, first: bool = False) -> None:
         for series_id in self.world.tick():
-            job = self.world.claim(series_id, f"{self.world.host.name}:{series_id}")
-            assert job is not None
+            job = self.world.claimed(series_id, f"{self.world.host.name}:{series_id}")
             outcomes = [won(match) for match in job.matches]
             if first:
                 outcomes[0], outcomes[1] = forfeited(job.matches[0], 0), won(job.matches[1])
@@ -130,8 +129,7 @@ def plain(value: Any) -> Any:
 @pytest.mark.parametrize("table", KEPT)
 def test_an_export_is_what_the_database_holds(furnished: Furnished, table: Exported) -> None:
     row_type, names = KEPT[table]
-    with furnished.world.db.reading() as session:
-        rows = stored(session, row_type, furnished.season)
+    rows = furnished.world.read(stored, row_type, furnished.season)
     lines = furnished.lines(table)
     assert len(lines) == len(rows) >= 1
     for line, row in zip(lines, rows, strict=True):
@@ -169,8 +167,7 @@ def test_reasons_of_an_unfit_machine_are_exported_without_an_engines_words(furni
 
 
 def test_standings_are_the_newest_ranking_with_its_intervals(furnished: Furnished) -> None:
-    with furnished.world.db.reading() as session:
-        board = leaderboard(session, furnished.season)
+    board = furnished.world.read(leaderboard, furnished.season)
     lines = furnished.lines(Exported.STANDINGS)
     every = board.standings["rows"] + board.standings["unranked"]
     assert len(lines) == len(every) >= 4

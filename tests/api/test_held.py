@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from league.jobs import MatchOutcome
 from league.service.rankings.standings import refit
-from league.service.rulings.operators import set_role
 from league.service.series.carrying_out import finish_series
-from league.states import Role
 from tests.api.browser import Browser
 from tests.api.served import served
 from tests.api.site import Site
-from tests.cli.command import invoke
+from tests.cli.command import Typing
 from tests.league.world import void, won
 
 WHY = {"reason": "its children fill the machine"}
@@ -28,22 +24,12 @@ def hold(site: Site, matches: int = 1) -> list[int]:
     (series_id,) = site.world.tick()
     voids: list[MatchOutcome] = []
     for last in (False, True):
-        job = site.world.claim(series_id, f"{site.world.host.name}:7")
-        assert job is not None
+        job = site.world.claimed(series_id, f"{site.world.host.name}:7")
         voids = [void(match, seat=1, peak_bytes=5) for match in job.matches[:matches]]
         with site.world.db.transaction() as session:
             outcomes = [*voids, *(won(match) for match in job.matches[matches:] if last)]
             assert finish_series(session, job, f"{site.world.host.name}:7", outcomes)
     return [outcome.match_id for outcome in voids]
-
-
-@pytest.fixture
-def boss(site: Site) -> Iterator[Browser]:
-    browser = Browser(site).sign_up("chief")
-    with site.world.db.transaction() as session:
-        set_role(session, "chief", Role.ADMIN)
-    yield browser
-    browser.close()
 
 
 def state(site: Site, match_id: int) -> str:
@@ -112,37 +98,24 @@ def test_the_desk_shows_versions_that_fail_too_often(site: Site, boss: Browser) 
     assert "Versions with too many void attempts" not in boss.get("/desk").text, "there is no field to compare it with"
 
 
-def test_the_command_lists_decides_and_leaves(tmp_path: Path) -> None:
-    site = Site(tmp_path)
+def test_the_command_lists_decides_and_leaves(site: Site) -> None:
     first, second = hold(site, 2)
-    token = site.organiser()["Authorization"].removeprefix("Bearer ")
     with served(site.app) as server:
-
-        def says(*words: object) -> str:
-            done = invoke("organise", *map(str, words), "--server", server, "--token", token)
-            assert done.returncode == 0, done.stderr
-            return done.stdout
-
-        told = says("held")
+        boss = Typing(site, server)
+        told = boss.says("boss", "organise", "held")
         assert f"Match {first} of season 1" in told
         assert "host-memory (seed 1, seat 2 was to answer, machine 1)" in told
-        assert f"Seat 2 loses match {first}." in says("decide", first, "--seat", 2, "--reason", "its own doing")
-        assert f"Match {second} stays unplayed." in says("leave", second, "--reason", "nobody can tell")
-        assert "No match." in says("held")
-    site.close()
+        why = ("--reason", "its own doing")
+        assert f"Seat 2 loses match {first}." in boss.says("boss", "organise", "decide", first, "--seat", 2, *why)
+        assert f"Match {second} stays unplayed." in boss.says("boss", "organise", "leave", second, *why)
+        assert "No match." in boss.says("boss", "organise", "held")
 
 
 @pytest.mark.parametrize("ranked", [False, True])
 def test_the_audit_page_counts_those_that_wait(site: Site, ranked: bool) -> None:
     hold(site, 3)
     if ranked:
-        with site.world.db.transaction() as session:
-            assert refit(session, 1)
+        assert site.world.write(refit, 1)
     (season,) = re.findall(r"<tr>\s*<th scope=\"row\">.*?</tr>", site.client.get("/audit").text, re.DOTALL)
     cells = re.findall(r"<td class=\"number\"[^>]*>([^<]*)", season)
     assert cells[-2:] == (["0", "3"] if ranked else ["\u2013", "3"])
-
-
-def test_a_held_match_says_what_it_waits_for(site: Site) -> None:
-    (match_id,) = hold(site)
-    assert "until an organiser decides" in site.client.get(f"/matches/{match_id}").text

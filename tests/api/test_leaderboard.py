@@ -23,8 +23,7 @@ def season_id(site: Site) -> int:
 
 
 def refit(site: Site, season: int) -> None:
-    with site.world.db.transaction() as session:
-        assert standings.refit(session, season)
+    assert site.world.write(standings.refit, season)
 
 
 def expire(site: Site) -> None:
@@ -66,8 +65,7 @@ def test_a_new_ranking_has_a_new_etag(site: Site, season_id: int) -> None:
     path = f"/v1/seasons/{season_id}/leaderboard"
     before = site.client.get(path)
     owner, bot_id = site.world.bot()
-    with site.world.db.transaction() as session:
-        enter(session, owner, season_id, bot_id)
+    site.world.write(enter, owner, season_id, bot_id)
     refit(site, season_id)
     expire(site)
     after = site.client.get(path, headers={"If-None-Match": before.headers["etag"]})

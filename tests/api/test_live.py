@@ -25,13 +25,9 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 def ranked(site: Site, season: int) -> None:
     """Another series is played, and the season ranked."""
     world = site.world
-    [series_id, *_] = world.tick()
-    job = world.claim(series_id)
-    assert job is not None
-    assert world.finish(job)
+    assert world.finish(world.claimed(world.tick()[0]))
     world.clock.turn(10)
-    with world.db.transaction() as session:
-        assert refit(session, season)
+    assert world.write(refit, season)
 
 
 def asker(host: str) -> Request:

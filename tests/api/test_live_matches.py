@@ -15,10 +15,7 @@ READY = {0: Reply("OK", 5), 1: Reply("OK", 6)}
 
 def running(site: Site) -> SeriesJob:
     site.world.season()
-    series_id, *_ = site.world.tick()
-    job = site.world.claim(series_id)
-    assert job is not None
-    return job
+    return site.world.claimed(site.world.tick()[0])
 
 
 def a_second_passes(site: Site) -> None:
@@ -28,8 +25,7 @@ def a_second_passes(site: Site) -> None:
 
 
 def show(site: Site, job: SeriesJob, *replies: dict[int, Reply]) -> None:
-    with site.world.db.transaction() as session:
-        assert live.show(session, job, job.matches[0].match_id, replies)
+    assert site.world.write(live.show, job, job.matches[0].match_id, replies)
     a_second_passes(site)
 
 
@@ -68,15 +64,6 @@ def test_however_many_watch_from_one_address_nothing_is_worked_out_again(site: S
     assert site.client.get(path).content == first.content
 
 
-def test_neither_seed_nor_dice_to_come_are_told(site: Site) -> None:
-    job = running(site)
-    show(site, job, READY)
-    text = site.client.get(f"/v1/matches/{job.matches[0].match_id}/live").text
-    seed = job.matches[0].seed
-    assert seed.hex() not in text and seed.hex().upper() not in text
-    assert '"bids":null' in text, "nobody has bid, so the second round is not rolled"
-
-
 def test_the_match_page_says_what_is_going_on(site: Site) -> None:
     job = running(site)
     browser = Browser(site)
@@ -89,7 +76,3 @@ def test_the_match_page_says_what_is_going_on(site: Site) -> None:
     assert "running" in page.text and "scheduled" not in page.text
     assert "watch live" in browser.get("/").text
     browser.close()
-
-
-def test_there_is_nothing_to_watch_where_there_is_no_match(site: Site) -> None:
-    site.problem(404, site.client.get("/v1/matches/99/live"))

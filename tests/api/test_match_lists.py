@@ -45,12 +45,9 @@ def test_every_match_of_a_season_is_reached_page_by_page(site_of_three: Site, mo
     assert walked(site_of_three, "/seasons/1/matches") == list(range(12, 0, -1))
 
 
-def test_a_bots_matches_are_listed_against_all_and_against_one(
-    site_of_three: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bots_matches_are_listed_against_all_and_against_one(site_of_three: Site, monkeypatch) -> None:
     monkeypatch.setattr(matches, "ROWS", 3)
-    with site_of_three.world.db.reading() as session:
-        mine = league_matches.matches(session, bot_id=2)
+    mine = site_of_three.world.read(league_matches.matches, bot_id=2)
     assert "/bots/2/matches" in page(site_of_three, "/bots/2").links
     assert walked(site_of_three, "/bots/2/matches") == [one.id for one in mine]
     against = [one.id for one in mine if 3 in {seat.bot_id for seat in one.seats}]
@@ -86,12 +83,11 @@ def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch
 
 
 def detail(site: Site, number: int) -> Match:
-    with site.world.db.reading() as session:
-        return match_detail(session, number)
+    return site.world.read(match_detail, number)
 
 
 def test_a_list_that_did_not_change_is_304(site_of_three: Site) -> None:
-    for path in ("/seasons/1/matches", "/bots/2/matches?opponent=3"):
+    for path in ("/", "/seasons/1", "/seasons/1/matches", "/bots/2/matches?opponent=3"):
         etag = site_of_three.client.get(path, headers=HTML).headers["etag"]
         again = site_of_three.client.get(path, headers=HTML | {"If-None-Match": etag})
         assert (again.status_code, again.content) == (304, b"")
@@ -116,8 +112,7 @@ def test_points_are_decimals(value: int | Fraction | str, text: str) -> None:
 def test_points_are_decimals_on_every_page(site: Site) -> None:
     world = site.world
     world.season(2, games_per_pair=2)
-    job = world.claim(world.tick()[0])
-    assert job is not None
+    job = world.claimed(world.tick()[0])
     halves = Result((1, 2), (Fraction(91, 2), Fraction(85, 2)), {})
     assert world.finish(job, [dataclasses.replace(won(match), result=halves) for match in job.matches])
     assert "45.5 : 42.5" in page(site, "/").text

@@ -39,9 +39,7 @@ def test_a_server_that_answers_is_alive(site: Site) -> None:
     assert site.client.get("/healthz").text == "ok\n"
 
 
-def test_a_healthy_server_closes_its_database_when_it_ends_and_warns_of_nothing(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_healthy_server_closes_its_database_when_it_ends_and_warns_of_nothing(site: Site, caplog) -> None:
     caplog.set_level(logging.INFO)
     with served(site.app, guarded(site.world.settings)) as server:
         assert httpx.get(f"{server}/readyz").status_code == 200
@@ -108,8 +106,7 @@ def test_the_queues_are_measured(site: Site) -> None:
     assert round(metric(site, 'deadheat_queue_oldest_seconds{queue="play"}'), 3) == 12
     assert (metric(site, "deadheat_slots"), metric(site, "deadheat_slots_idle")) == (1, 0)
     assert metric(site, 'deadheat_queue_rows{queue="build",state="uploaded"}') == 0
-    with site.world.db.transaction() as session:
-        refit(session, season)
+    site.world.write(refit, season)
     site.world.clock.turn(5)
     assert metric(site, f'deadheat_ratings_age_seconds{{season="{season}"}}') == 5
 
@@ -120,8 +117,7 @@ def test_peoples_matches_are_measured_while_they_wait_and_by_how_they_ended(site
 
     def sit() -> tuple[Person, int]:
         person = world.author()
-        with world.db.transaction() as session:
-            return person, exhibitions.take_seat(session, person, bot_id, seat=1)
+        return person, world.write(exhibitions.take_seat, person, bot_id, seat=1)
 
     def end(fault: Fault | None) -> None:
         _, exhibition_id = sit()
@@ -134,16 +130,14 @@ def test_peoples_matches_are_measured_while_they_wait_and_by_how_they_ended(site
     for fault in (None, Fault.EXITED, None, Fault.TIMEOUT):
         end(fault)
     person, exhibition_id = sit()
-    with world.db.transaction() as session:
-        exhibitions.resign(session, person, exhibition_id)
+    world.write(exhibitions.resign, person, exhibition_id)
     sit()
     world.clock.turn(12)
     assert metric(site, 'deadheat_queue_rows{queue="exhibition",state="queued"}') == 1
     assert metric(site, 'deadheat_queue_oldest_seconds{queue="exhibition"}') == 12
     assert ended(site) == {"played": 2, "resigned": 1, "late": 1, "left": 1, "no-worker": 0}
     world.clock.turn(exhibiting.QUEUE_SECONDS)
-    with world.db.transaction() as session:
-        sweep(session)
+    world.write(sweep)
     assert ended(site) == {"played": 2, "resigned": 1, "late": 1, "left": 1, "no-worker": 1}
     world.clock.turn(86_401)
     assert set(ended(site).values()) == {0}
@@ -159,16 +153,13 @@ def test_rankings_are_watched_until_their_season_closes(site: Site) -> None:
     season = site.world.season(2, games_per_pair=2, finals=FinalsFormat.ROUND_ROBIN)
     age, behind = (f'deadheat_ratings_{what}{{season="{season}"}}' for what in ("age_seconds", "behind"))
     site.world.play_all()
-    with site.world.db.transaction() as session:
-        refit(session, season)
+    site.world.write(refit, season)
     for state, changed in ((SeasonState.OPEN, 0), (SeasonState.FROZEN, 0), (SeasonState.FINALS, 1)):
-        with site.world.db.transaction() as session:
-            set_season_state(session, site.world.boss, season, state)
+        site.world.write(set_season_state, site.world.boss, season, state)
         site.world.clock.turn(5)
         assert metric(site, behind) == changed
         assert metric(site, age) > 0
-    with site.world.db.transaction() as session:
-        set_season_state(session, site.world.boss, season, SeasonState.CLOSED, force=True)
+    site.world.write(set_season_state, site.world.boss, season, SeasonState.CLOSED, force=True)
     assert behind not in site.client.get("/metrics").text
 
 

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-
 import pytest
 
 from league.records.rulings import AuditRecord
 from league.verification.chain import GENESIS, record_sha256
-from tests.api.site import Site, bearer
 from tests.api.test_matches import Played
 
 WHY = {"reason": "the host was overloaded"}
-
-
-@pytest.fixture
-def played(site: Site) -> Played:
-    return Played(site)
 
 
 def organiser(played: Played) -> dict[str, str]:
@@ -69,11 +59,9 @@ def page_of(played: Played, match_id: int) -> str:
 
 
 @pytest.mark.parametrize("verb", ["void", "restore", "rejudge"])
-def test_who_may_not_rule(played: Played, verb: str) -> None:
+def test_a_ruling_needs_a_reason_and_a_match(played: Played, verb: str) -> None:
     site = played.site
     path = f"/v1/matches/{played.ids[0]}/{verb}"
-    site.problem(401, site.client.post(path, json=WHY))
-    site.problem(403, site.client.post(path, json=WHY, headers=played.ada), "not-allowed")
     site.problem(422, site.client.post(path, json={"reason": "  "}, headers=organiser(played)))
     site.problem(404, site.client.post(f"/v1/matches/999/{verb}", json=WHY, headers=organiser(played)))
 
@@ -170,29 +158,3 @@ def test_the_audit_log_can_be_checked_by_anyone(played: Played) -> None:
         assert record["prev_sha256"] == previous
         assert record["sha256"] == record_sha256(AuditRecord(**record))
         previous = record["sha256"]
-
-
-@pytest.mark.parametrize("table", ["matches", "participants", "latencies", "attempts", "entries"])
-def test_a_season_is_exported_as_lines_and_as_csv(played: Played, table: str) -> None:
-    site = played.site
-    address = f"/v1/seasons/{played.season}/export/{table}"
-    lines = [json.loads(line) for line in site.client.get(f"{address}.jsonl").text.splitlines()]
-    rows = list(csv.DictReader(io.StringIO(site.client.get(f"{address}.csv").text)))
-    assert len(lines) == len(rows) >= 1
-    for line, row in zip(lines, rows, strict=True):
-        assert row == {key: "" if value is None else str(value) for key, value in line.items()}
-    site.problem(404, site.client.get(f"/v1/seasons/999/export/{table}.csv"))
-    site.problem(422, site.client.get(f"{address}.xlsx"))
-
-
-def test_an_export_hides_the_seed_of_a_match_that_is_not_done(played: Played) -> None:
-    site = played.site
-    address = f"/v1/seasons/{played.season}/export/matches.jsonl"
-    lines = [json.loads(line) for line in site.client.get(address).text.splitlines()]
-    assert {line["state"]: line["seed"] is not None for line in lines} == {"done": True, "abandoned": False}
-
-
-def test_a_token_of_nobody_does_not_rule(played: Played) -> None:
-    site = played.site
-    answer = site.client.post(f"/v1/matches/{played.ids[0]}/void", json=WHY, headers=bearer("dh_wrong"))
-    site.problem(401, answer, "bad-token")

@@ -10,7 +10,7 @@ import pytest
 
 from league.jobs import BuildOutcome
 from league.service.course.states import set_season_state
-from league.service.jobs.builds import claim_build, finish_build
+from league.service.jobs.builds import finish_build
 from league.service.rankings.publishing import publish
 from league.service.rankings.standings import refit
 from league.states import FinalsFormat, SeasonState
@@ -111,8 +111,7 @@ def test_final_standings_are_told_apart_from_others(site: Site) -> None:
     path = f"/v1/seasons/{season_id}"
     site.ok(200, site.client.put(f"{path}/entries/{ready_bot(site, ada)}", headers=ada))
     site.ok(200, site.client.patch(path, json={"state": "closed"}, headers=boss))
-    with site.world.db.transaction() as session:
-        assert publish(session, season_id)
+    assert site.world.write(publish, season_id)
     board = site.ok(200, site.client.get(f"{path}/leaderboard"))
     season = site.ok(200, site.client.get(path))
     assert board["final"]
@@ -142,10 +141,8 @@ def test_a_season_in_which_something_is_open_is_closed_only_by_force(site: Site)
 def test_the_page_of_a_season_tells_how_far_its_finals_are(site: Site) -> None:
     season_id = site.world.season(3, games_per_pair=2, finals=FinalsFormat.ROUND_ROBIN, finals_extra_games=7)
     site.world.play_all()
-    with site.world.db.transaction() as session:
-        set_season_state(session, site.world.boss, season_id, SeasonState.FINALS)
-    with site.world.db.transaction() as session:
-        refit(session, season_id)
+    site.world.write(set_season_state, site.world.boss, season_id, SeasonState.FINALS)
+    site.world.write(refit, season_id)
     site.world.tick()
     (told,) = site.ok(200, site.client.get(f"/v1/seasons/{season_id}"))["finals_progress"]
     assert (told["finalists"], told["finished"], told["series"], told["extra_left"]) == (3, 0, 3, 7)
@@ -252,10 +249,8 @@ def test_the_transcript_of_a_qualification_is_its_authors(site: Site) -> None:
     path = f"/v1/bots/{bot_id}/versions/1/trial"
     site.problem(404, site.client.get(path, headers=ada), "not-found")
     transcript = b'{"a": 1}\n'
-    with site.world.db.transaction() as session:
-        job = claim_build(session, version_id, "builder")
-        assert job is not None
-        assert finish_build(session, job, BuildOutcome(None, "slow", "", site.blobs.put(transcript)))
+    job = site.world.building(version_id)
+    assert site.world.write(finish_build, job, BuildOutcome(None, "slow", "", site.blobs.put(transcript)))
     answer = site.client.get(path, headers=ada)
     assert (answer.status_code, answer.content) == (200, transcript)
     assert answer.headers["content-type"] == "application/x-ndjson"

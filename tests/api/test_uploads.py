@@ -77,8 +77,7 @@ def test_a_broker_that_is_away_loses_no_upload(site: Site) -> None:
     site.world.clock.turn(site.world.settings.requeue_seconds)
     from league.service.jobs.sweep import sweep
 
-    with site.world.db.transaction() as session:
-        assert sweep(session)[BUILDS] == [made["id"]]
+    assert site.world.write(sweep)[BUILDS] == [made["id"]]
 
 
 @pytest.mark.parametrize(
@@ -246,34 +245,16 @@ def test_an_upload_that_breaks_off_leaves_nothing(site: Site) -> None:
     assert versions(site) == 0
 
 
-def test_builds_and_logs_are_their_authors_alone(site: Site) -> None:
-    ada, bob = site.author("ada"), site.author("bob")
-    bot_id = site.bot(ada)
-    made = site.ok(202, site.upload(ada, bot_id, b"print()"))
-    site.world.build(made["id"], "line 1: syntax error")
-    version = f"/v1/bots/{bot_id}/versions/1"
-    assert site.ok(200, site.client.get(version, headers=ada))["reason"] == "line 1: syntax error"
-    assert site.ok(200, site.client.get(f"{version}/log", headers=ada)) == {"log": "log", "tries": []}
-    for headers in (bob, site.organiser()):
-        for path in (version, f"{version}/log", f"/v1/bots/{bot_id}/versions"):
-            site.problem(404, site.client.get(path, headers=headers), "not-found")
-        site.problem(404, site.upload(headers, bot_id, b"print()"), "not-found")
-    for path in (version, f"{version}/log", f"/v1/bots/{bot_id}/versions"):
-        site.problem(401, site.client.get(path), "bad-token")
-
-
 def test_a_build_that_we_failed_is_told_to_its_author(site: Site) -> None:
-    from league.service.jobs.builds import claim_build, give_back_build
+    from league.service.jobs.builds import give_back_build
 
     ada = site.author()
     bot_id = site.bot(ada)
     made = site.ok(202, site.upload(ada, bot_id, b"print()"))
-    with site.world.db.transaction() as session:
-        job = claim_build(session, made["id"], "w1")
-        assert job is not None
-        give_back_build(
-            session, job.version_id, job.attempt, "w1", Failure("no-engine", "no answer at /run/docker.sock")
-        )
+    job = site.world.building(made["id"], "w1")
+    site.world.write(
+        give_back_build, job.version_id, job.attempt, "w1", Failure("no-engine", "no answer at /run/docker.sock")
+    )
     log = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1/log", headers=ada))
     assert [(attempt["cause"], attempt["detail"]) for attempt in log["tries"]] == [
         ("no-engine", "A machine's container engine did not answer.")

@@ -81,20 +81,6 @@ def test_the_module_uploads_to_the_api(ada: Browser, site: Site) -> None:
     assert site.ok(202, answer)["number"] == 1
 
 
-def test_a_stranger_finds_no_workshop(ada: Browser, site: Site) -> None:
-    upload(ada)
-    eve = Browser(site).sign_up("eve")
-    try:
-        for path in ("/bots/1/upload", "/bots/1/versions/1"):
-            eve.get(path, 404)
-        assert upload(eve) == "404"
-        for verb in ("enter", "withdraw", "rejoin"):
-            answer = eve.client.post(f"/bots/1/seasons/1/{verb}", data={"csrf": eve.page.token}, headers=OURS)
-            assert answer.status_code == 404 if eve.page.token else 403
-    finally:
-        eve.close()
-
-
 def test_hostile_names_and_logs_stay_text(ada: Browser, site: Site) -> None:
     upload(ada, name="<script>x\u202egnp.txt")
     assert "<script>x" not in ada.answer.text
@@ -113,8 +99,7 @@ def test_hostile_names_and_logs_stay_text(ada: Browser, site: Site) -> None:
 
 def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site) -> None:
     world = site.world
-    with world.db.transaction() as session:
-        season = create_season(session, world.boss, name="S", game=GAME).id
+    season = world.write(create_season, world.boss, name="S", game=GAME).id
     ada.get("/bots/1/upload")
     page = ada.submit(f"/bots/1/seasons/{season}/enter", 409)
     assert "no ready version" in page.text
@@ -127,16 +112,14 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
     assert "Version 1 plays." in ada.submit(f"/bots/1/seasons/{season}/enter", version="1").text
     assert "withdrawn" in ada.submit(f"/bots/1/seasons/{season}/withdraw").text
     assert "withdrawn" not in ada.submit(f"/bots/1/seasons/{season}/rejoin").text
-    with world.db.transaction() as session:
-        disqualify(session, world.boss, season, 1, "<b>cheats</b>")
+    world.write(disqualify, world.boss, season, 1, "<b>cheats</b>")
     page = ada.get("/bots/1/upload")
     assert "disqualified" in page.text
     assert "<b>cheats</b>" in page.text
     assert "b" not in page.tags
     assert f"/bots/1/seasons/{season}/rejoin" not in [form.action for form in page.forms]
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season, SeasonState.OPEN)
-        set_season_state(session, world.boss, season, SeasonState.CLOSED)
+    world.write(set_season_state, world.boss, season, SeasonState.OPEN)
+    world.write(set_season_state, world.boss, season, SeasonState.CLOSED)
     assert [form.action for form in ada.get("/bots/1/upload").forms if "seasons" in form.action] == []
 
 
@@ -156,8 +139,7 @@ def test_nothing_is_offered_where_a_seasons_rules_keep_the_bot_out(
     assert f"Not entered. The season does not admit this bot: {why}." in ada.get("/bots/1/upload").text
     assert form not in [found.action for found in ada.page.forms]
     site.world.build(site.world.upload(Person(2, "ada", Role.AUTHOR), 1))
-    with site.world.db.transaction() as session:
-        let_in(session, site.world.boss, season, 1)
+    site.world.write(let_in, site.world.boss, season, 1)
     ada.get("/bots/1/upload")
     ada.submit(form, version="1")
     assert "Version 1 plays." in ada.page.text, "whoever entered it, its author chooses"
@@ -165,13 +147,11 @@ def test_nothing_is_offered_where_a_seasons_rules_keep_the_bot_out(
 
 def test_the_workshop_tells_how_a_version_fares_at_its_gate(ada: Browser, site: Site) -> None:
     world = site.world
-    with world.db.transaction() as session:
-        season = create_season(session, world.boss, name="S", game=GAME).id
+    season = world.write(create_season, world.boss, name="S", game=GAME).id
     owner = Person(2, "ada", Role.AUTHOR)
     for program in ("one", "two"):
         world.build(world.upload(owner, 1), program=program)
-        with world.db.transaction() as session:
-            enter(session, owner, season, 1, gate=GateTerms())
+        world.write(enter, owner, season, 1, gate=GateTerms())
     assert "Version 2 against 1 at the promotion gate: running 0 won" in " ".join(
         ada.get("/bots/1/upload").text.split()
     )

@@ -197,21 +197,17 @@ def _make_room(world: World, _: int) -> None:
     with world.db.reading() as session:
         waiting = session.exec(select(Series.id).where(Series.season_id == 2, Series.state == SeriesState.QUEUED)).all()
     for series_id in waiting:
-        job = world.claim(series_id)
-        assert job is not None
-        assert world.finish(job)
+        assert world.finish(world.claimed(series_id))
     with world.db.transaction() as session:
         session.execute(text("DELETE FROM pair"))  # nobody has met, so there is something to plan again
 
 
 def _claim(world: World, number: int) -> None:
-    with world.db.transaction() as session:
-        assert claim_next_series(session, FIRST + 7 * number, "w1", world.host) is not None
+    assert world.write(claim_next_series, FIRST + 7 * number, "w1", world.host) is not None
 
 
 def _sweep(world: World, due: int) -> None:
-    with world.db.transaction() as session:
-        assert len(sweep(session)[SERIES]) == due
+    assert len(world.write(sweep)[SERIES]) == due
 
 
 def _make_due(world: World, number: int) -> None:
@@ -230,8 +226,7 @@ def _dates() -> dict[str, object]:
 
 
 def _look(world: World, _: int) -> None:
-    with world.db.reading() as session:
-        queues(session)
+    world.read(queues)
 
 
 def _nothing(world: World, _: int) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib.util
 import random
 import statistics
 import subprocess
@@ -35,6 +34,7 @@ from engine.memory import MemoryTransport, Player
 from engine.referee import run_match
 from tests.benchmarks import textarena_moves
 from tests.benchmarks.textarena_moves import Claim, next_bid
+from tests.bots.loading import bot_class
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENVIRONMENT = ROOT / "data" / "textarena"
@@ -83,7 +83,7 @@ class Bot(Protocol):
 def all_games(matches: int, rounds: int) -> int:
     """Print matches a second of every game with as many seats as possible and as few; how many targets are missed."""
     tables = sorted({(name, seats) for name, game in GAMES.items() for seats in (game.seats[0], game.seats[-1])})
-    bots = {name: random_bot(name) for name in GAMES}
+    bots = {name: bot_class(ROOT / "bots" / name / "random") for name in GAMES}
     spent_ms: dict[tuple[str, int], list[float]] = {table: [] for table in tables}
     for number in range(rounds + 1):
         for name, seats in tables:
@@ -100,17 +100,6 @@ def all_games(matches: int, rounds: int) -> int:
     yacht_ms = statistics.median(spent_ms["yacht-auction", 2])
     print(f"Target: a match of yacht-auction below {YACHT_TARGET_MS} ms; it is {yacht_ms:.3f} ms.\n")
     return int(yacht_ms >= YACHT_TARGET_MS)
-
-
-def random_bot(name: str) -> Callable[[int], Bot]:
-    """The class of a game's random bot."""
-    spec = importlib.util.spec_from_file_location(f"random_{name}", ROOT / "bots" / name / "random" / "main.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    new_bot: Callable[[int], Bot] = module.Bot
-    return new_bot
 
 
 def play_match(name: str, seats: int, new_bot: Callable[[int], Bot], number: int) -> None:

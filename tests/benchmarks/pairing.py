@@ -378,10 +378,8 @@ def tick_ms(bots: int, pairs: int, rounds: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         world = World(settings(Path(folder)))
         season_id = world.season(0, games_per_pair=None, series_length=10)
-        with world.db.transaction() as session:
-            fill(session, season_id, bots, pairs)
-        with world.db.transaction() as session:
-            refit(session, season_id)
+        world.write(fill, season_id, bots, pairs)
+        world.write(refit, season_id)
         spent_ms = []
         for _ in range(rounds + 1):
             started_ns = time.process_time_ns()
@@ -389,9 +387,7 @@ def tick_ms(bots: int, pairs: int, rounds: int) -> float:
             spent_ms.append((time.process_time_ns() - started_ns) / 1e6)
             assert len(planned) == world.settings.open_series_limit
             for series_id in planned:
-                job = world.claim(series_id)
-                assert job is not None
-                assert world.finish(job)
+                assert world.finish(world.claimed(series_id))
         world.close()
     return statistics.median(spent_ms[1:])
 

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from cli.main import app
 from engine.core import Fault, Reply
 from engine.transcript import Exchange, Transcript, decode
+from tests.api.site import Site, token_in
 from workers.context import BOTS
 
 ROOT = BOTS.parent
@@ -40,6 +41,22 @@ def invoke(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]
     done = CliRunner().invoke(app, list(arguments), input=stdin)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+
+class Typing:
+    """People who type commands for one server, each with a token (`headers` by name)."""
+
+    def __init__(self, site: Site, server: str) -> None:
+        self.site, self.server = site, server
+        self.headers = {"boss": site.organiser()}
+
+    def run(self, who: str, *words: object) -> subprocess.CompletedProcess[str]:
+        return invoke(*map(str, words), "--server", self.server, "--token", token_in(self.headers[who]))
+
+    def says(self, who: str, *words: object) -> str:
+        done = self.run(who, *words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
 
 def play(*bots: str, game: str = GAME, options: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:

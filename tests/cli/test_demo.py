@@ -59,9 +59,7 @@ def test_a_slow_server_is_waited_for_and_its_last_word_is_told(
     assert 10 < len(told) < 20
 
 
-def test_a_server_that_ends_is_not_waited_for(
-    server: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_ends_is_not_waited_for(server: subprocess.Popen[bytes], tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(Unready, "answers_at", 1_000_000)
     server.kill()
     server.wait()

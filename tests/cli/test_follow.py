@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +16,6 @@ from league.jobs import SeriesJob
 from league.records.matches import SeatView
 from league.service.views.matches import match_detail, matches
 from league.tables import Match
-from tests.api.served import served
 from tests.api.site import Site
 
 SERIES = 60
@@ -35,8 +33,7 @@ class Followed:
         assert len(self.jobs) == 3
 
     def seats(self, job: SeriesJob) -> tuple[SeatView, ...]:
-        with self.world.db.reading() as session:
-            return match_detail(session, job.matches[0].match_id).seats
+        return self.world.read(match_detail, job.matches[0].match_id).seats
 
     def news(self, bot_id: int = 0) -> News:
         made = News(self.client, bot_id, 0, newest_end(self.client))
@@ -49,11 +46,9 @@ class Followed:
 
 
 @pytest.fixture
-def followed(tmp_path: Path) -> Iterator[Followed]:
-    site = Site(tmp_path)
-    with served(site.app) as server, Client(server, "") as client:
+def followed(site: Site, server: str) -> Iterator[Followed]:
+    with Client(server, "") as client:
         yield Followed(site, client)
-    site.close()
 
 
 def numbers(*jobs: SeriesJob) -> list[int]:
@@ -93,9 +88,7 @@ def test_a_result_that_is_seen_late_is_told_and_nothing_is_told_again(followed: 
     assert news.look() == []
 
 
-def test_who_reads_more_pages_waits_longer_for_the_next_look(
-    followed: Followed, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_reads_more_pages_waits_longer_for_the_next_look(followed: Followed, monkeypatch) -> None:
     asked: list[str] = []
     slept: list[float] = []
     call = followed.client.call
@@ -118,8 +111,7 @@ def test_who_reads_more_pages_waits_longer_for_the_next_look(
 
 
 def test_of_one_bot_only_its_own_matches_are_told(followed: Followed) -> None:
-    with followed.world.db.reading() as session:
-        bot_id = matches(session, season_id=followed.season, limit=1)[0].seats[0].bot_id
+    bot_id = followed.world.read(matches, season_id=followed.season, limit=1)[0].seats[0].bot_id
     mine = [job for job in followed.jobs if any(seat.bot_id == bot_id for seat in followed.seats(job))]
     news = followed.news(bot_id)
     for job in followed.jobs:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import stat
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,21 +14,8 @@ from cli.server.client import private
 from league.service.people.newcomers import set_newcomer_rule
 from league.states import NewcomerRule
 from tests.api.served import served
-from tests.api.site import PASSWORD, Site
+from tests.api.site import PASSWORD, Site, token_in
 from tests.cli.command import assert_one_sentence, deadheat, invoke
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path / "league")
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def server(site: Site) -> Iterator[str]:
-    with served(site.app) as address:
-        yield address
 
 
 @pytest.fixture(autouse=True)
@@ -67,8 +53,7 @@ def test_from_nothing_to_known_and_out_again(server: str, settings: Path) -> Non
 
 
 def test_an_invitation_code_opens_the_door(site: Site, server: str) -> None:
-    with site.world.db.transaction() as session:
-        set_newcomer_rule(session, site.world.boss, NewcomerRule.CODE, "tea")
+    site.world.write(set_newcomer_rule, site.world.boss, NewcomerRule.CODE, "tea")
     assert_one_sentence(login("ada", server, "--sign-up"), "need a valid invitation code", 1)
     assert "You are ada" in login("ada", server, "--sign-up", "--code", "tea").stdout
 
@@ -92,7 +77,7 @@ def test_several_logins_are_kept_apart(server: str) -> None:
 
 
 def test_a_token_made_elsewhere_is_remembered_and_not_revoked(site: Site, server: str) -> None:
-    token = site.author()["Authorization"].removeprefix("Bearer ")
+    token = token_in(site.author())
     assert "You are ada" in told("login", "--server", server, "--token", token)
     assert "ada" in told("whoami")
     told("logout")
@@ -129,7 +114,7 @@ def test_a_damaged_file_is_named(server: str, settings: Path) -> None:
 
 
 def test_in_ci_the_environment_is_enough_and_nothing_is_written(site: Site, server: str, tmp_path: Path) -> None:
-    token = site.author()["Authorization"].removeprefix("Bearer ")
+    token = token_in(site.author())
     done = deadheat("whoami", DEADHEAT_SERVER=server, DEADHEAT_TOKEN=token, HOME=str(tmp_path / "nowhere"))
     assert (done.returncode, done.stdout) == (0, f"ada (author) at {server}\n"), done.stderr
     assert not (tmp_path / "nowhere").exists()

@@ -43,9 +43,7 @@ def test_every_starter_is_of_a_language_that_is_built() -> None:
     assert set(STARTERS) == set(Language) <= set(LANGUAGES)
 
 
-def test_the_commands_to_type_next_are_told_and_begin_with_an_account(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_to_type_next_are_told_and_begin_with_an_account(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)

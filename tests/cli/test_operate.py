@@ -32,9 +32,7 @@ def test_the_api_listens_where_it_is_told(started: list[Settings]) -> None:
     assert Settings().port == 4711, "the processes that it starts look there"
 
 
-def test_a_second_teller_of_the_same_metrics_warns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_teller_of_the_same_metrics_warns(tmp_path: Path, monkeypatch, capsys) -> None:
     starting.tell_metrics(tmp_path)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(measured, "told_alone", lambda _: False)
@@ -42,9 +40,7 @@ def test_a_second_teller_of_the_same_metrics_warns(
     assert "counts everything twice" in capsys.readouterr().err
 
 
-def test_so_does_a_second_api_of_several_processes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_so_does_a_second_api_of_several_processes(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(deployment, "Tree", MagicMock())
     for warns in (False, True):  # the first one's lock is held until this process ends
         deployment._share_port(Settings(metrics_dir=tmp_path, port=0), 2)

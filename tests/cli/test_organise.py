@@ -12,36 +12,23 @@ from pathlib import Path
 import pytest
 
 from cli.server.api_client import Refused
-from tests.api.served import served
 from tests.api.site import Site
 from tests.api.test_matches import Played
-from tests.cli.command import ROOT, assert_one_sentence, invoke
+from tests.cli.command import ROOT, Typing, assert_one_sentence, invoke
 
 
-class Desk:
-    """A league with a finished series, and people's tokens."""
+class Desk(Typing):
+    """A league with a finished series."""
 
-    def __init__(self, played: Played, server: str) -> None:
-        self.played, self.server = played, server
-        self.tokens = {"ada": played.ada, "bob": played.bob, "boss": played.site.organiser()}
-
-    def run(self, who: str, *words: object) -> subprocess.CompletedProcess[str]:
-        token = self.tokens[who]["Authorization"].removeprefix("Bearer ")
-        return invoke(*map(str, words), "--server", self.server, "--token", token)
-
-    def says(self, who: str, *words: object) -> str:
-        done = self.run(who, *words)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    def __init__(self, site: Site, server: str) -> None:
+        super().__init__(site, server)
+        self.played = Played(site)
+        self.headers |= {"ada": self.played.ada, "bob": self.played.bob}
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    site = Site(tmp_path)
-    played = Played(site)
-    with served(site.app) as server:
-        yield Desk(played, server)
-    site.close()
+def desk(site: Site, server: str) -> Desk:
+    return Desk(site, server)
 
 
 def test_results_and_entries_are_ruled_on(desk: Desk) -> None:
@@ -146,9 +133,7 @@ def test_an_export_whose_reader_has_seen_enough_ends_without_a_word(desk: Desk) 
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_an_export_that_breaks_off_leaves_no_file_that_looks_whole(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_that_breaks_off_leaves_no_file_that_looks_whole(desk: Desk, tmp_path: Path, monkeypatch) -> None:
     def breaks_off(*_: object) -> Iterator[bytes]:
         yield b"one\n"
         yield b"two\n"

@@ -73,9 +73,7 @@ def sat(tmp_path: Path, found: Played | None) -> tuple[Run, list[int]]:
     return run, arena.attempts
 
 
-def test_a_match_is_given_up_after_as_many_voids_as_in_a_league(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_match_is_given_up_after_as_many_voids_as_in_a_league(tmp_path: Path, capsys) -> None:
     run, attempts = sat(tmp_path, None)
     assert attempts == list(range(1, MATCH_ATTEMPTS + 1))
     assert (run.score.abandoned, run.score.void_attempts) == (1, MATCH_ATTEMPTS)
@@ -85,9 +83,7 @@ def test_a_match_is_given_up_after_as_many_voids_as_in_a_league(
     assert told.err.count("void: match 0: host-memory") == MATCH_ATTEMPTS
 
 
-def test_who_was_killed_after_finish_is_told_by_play_and_explain(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_was_killed_after_finish_is_told_by_play_and_explain(tmp_path: Path, capsys) -> None:
     example = read(ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl")
     ends = {0: Exit(0, None, False, b""), 1: Exit(None, None, True, b"")}
     for exits, seats in ((ends, [1]), ({0: ends[0], 1: ends[0]}, [])):

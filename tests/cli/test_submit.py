@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -34,34 +34,26 @@ from league.service.seasons.seasons import create_season
 from league.states import MatchState
 from sandbox.box import Exit
 from tests.api.served import served
-from tests.api.site import Site
+from tests.api.site import Site, bearer, token_in
 from tests.api.test_matches import transcript
-from tests.cli.command import ROOT, assert_one_sentence, invoke
+from tests.cli.command import ROOT, Typing, assert_one_sentence, invoke
 from tests.league.world import GAME, forfeited, won
 
 HOSTILE = "\x1b[2J\x1b]0;mine\x07 \u202e\u061cevil\u200b [red]text[/red]"
 
 
-class League:
+class League(Typing):
     """A server whose builder and players work whenever the command pauses."""
 
     def __init__(self, site: Site, server: str, folder: Path) -> None:
-        self.site, self.server = site, server
-        self.tokens = {name: site.author(name)["Authorization"].removeprefix("Bearer ") for name in ("ada", "bob")}
+        super().__init__(site, server)
+        self.headers |= {name: site.author(name) for name in ("ada", "bob")}
         self.reason = ""
         self.faulty = False  # whether the newest version is
         self.stages: list[str] = []  # what a build's log says before it ends, a stage a pause
         self.building: list[BuildJob] = []
         self.bot = folder / "bot.py"
         self.bot.write_text("print()")
-
-    def run(self, who: str, *words: object) -> subprocess.CompletedProcess[str]:
-        return invoke(*map(str, words), "--server", self.server, "--token", self.tokens[who])
-
-    def says(self, who: str, *words: object) -> str:
-        done = self.run(who, *words)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
     def submit(self, who: str, *words: object) -> subprocess.CompletedProcess[str]:
         """Another version each time: the same file would be refused."""
@@ -86,9 +78,8 @@ class League:
         world = self.site.world
         self.build()
         for series_id in world.tick():
-            job_ = world.claim(series_id)
-            assert job_ is not None
-            assert world.finish(job_, self.outcomes(job_))
+            job = world.claimed(series_id)
+            assert world.finish(job, self.outcomes(job))
 
     def outcomes(self, job: SeriesJob) -> Sequence[MatchOutcome]:
         if self.faulty:
@@ -102,14 +93,11 @@ class League:
 
 
 @pytest.fixture
-def league(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[League]:
+def league(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> League:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    site = Site(tmp_path / "league")
-    with served(site.app) as server:
-        made = League(site, server, tmp_path)
-        monkeypatch.setattr(follow, "time", SimpleNamespace(sleep=made.work, monotonic=time.monotonic))
-        yield made
-    site.close()
+    made = League(site, server, tmp_path)
+    monkeypatch.setattr(follow, "time", SimpleNamespace(sleep=made.work, monotonic=time.monotonic))
+    return made
 
 
 def test_submit_waits_until_the_version_is_ready(league: League) -> None:
@@ -171,9 +159,7 @@ def test_wait_says_when_nobody_else_is_there(league: League) -> None:
     assert "Nobody else" not in done.stdout and done.returncode == 0
 
 
-def test_wait_says_the_place_in_the_queue_and_ends_where_nothing_more_comes(
-    league: League, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wait_says_the_place_in_the_queue_and_ends_where_nothing_more_comes(league: League, monkeypatch) -> None:
     season = league.site.world.season(4, games_per_pair=100, series_length=1)
     league.site.world.tick()
     ahead = league.says("ada", "matches", "--season", season, "--state", "scheduled", "--limit", 100, "--json")
@@ -204,15 +190,13 @@ def test_a_ranking_names_who_has_left(league: League) -> None:
     league.submit("ada", "--season", season)
     for _ in range(3):
         league.work(0)
-    with league.site.world.db.transaction() as session:
-        refit(session, season)
+    league.site.world.write(refit, season)
     assert "adas v1" in shown("--season", season) and "Withdrawn" not in shown("--season", season)
     two = invoke("leaderboard", str(season), "--season", "99", "--server", league.server)
     assert_one_sentence(two, "give one season, not two", 2)
     league.says("ada", "withdraw", "adas", "--season", season)
     league.site.world.clock.turn(60)
-    with league.site.world.db.transaction() as session:
-        refit(session, season)
+    league.site.world.write(refit, season)
     league.site.app.state.services.bodies._kept.clear()  # an answer is kept for a second
     assert shown(season).splitlines()[-1] == "Withdrawn: adas."
     page = league.site.client.get(f"/seasons/{season}", headers={"Accept": "text/html"}).text
@@ -243,9 +227,7 @@ def test_one_sees_what_one_has_submitted_and_explain_knows_ones_seat(league: Lea
     assert_one_sentence(nobody, "match 1: you are not logged in; choose a seat with --seat", 2)
 
 
-def test_a_bot_is_fetched_renamed_described_and_retired(
-    league: League, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bot_is_fetched_renamed_described_and_retired(league: League, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     league.submit("ada")
     assert league.says("ada", "bot", "source", "adas", 1) == "Written to adas-1.py\n"
@@ -277,16 +259,14 @@ def test_a_ranking_is_of_ones_own_newest_season_with_results_else_of_the_newest(
         for series_id in series:
             job_ = world.claim(series_id)
             assert job_ is not None and world.finish(job_)
-    with world.db.transaction() as session:
-        refit(session, others)
-        create_season(session, world.boss, game=GAME, name="next year")
+    world.write(refit, others)
+    world.write(create_season, world.boss, game=GAME, name="next year")
     assert (season_shown("ada"), season_shown("bob")) == (own, others)
-    league.tokens["bob"] = "dh_forgotten"
+    league.headers["bob"] = bearer("dh_forgotten")
     assert season_shown("bob") == others, "everybody may see it, whatever became of the login"
     for bot, season in ((1, own), (2, own), (3, others)):
-        with world.db.transaction() as session:
-            newest = create_season(session, world.boss, game=GAME, name=f"later {bot}").id
-            let_in(session, world.boss, newest, bot)
+        newest = world.write(create_season, world.boss, game=GAME, name=f"later {bot}").id
+        world.write(let_in, world.boss, newest, bot)
         page = league.site.client.get(f"/bots/{bot}", headers={"Accept": "text/html"}).text
         assert f'In <a href="/seasons/{season}">' in page
     game = league.site.client.get(f"/games/{GAME}", headers={"Accept": "text/html"}).text
@@ -472,9 +452,7 @@ def test_transcripts_are_saved_once_and_compared(played: League, tmp_path: Path)
     assert_one_sentence(played.run("ada", "download", 99), "no match 99", 1)
 
 
-def test_a_transcript_that_is_not_the_published_one_is_not_saved(
-    played: League, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_transcript_that_is_not_the_published_one_is_not_saved(played: League, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("cli.server.api_client.Client.transcript", lambda *_: b"another")
     done = played.run("ada", "download", 1, "--folder", tmp_path)
     assert_one_sentence(done, "is not the published one", 1)
@@ -523,8 +501,9 @@ def test_ctrl_c_ends_a_watch_without_a_word_too_many(league: League, tmp_path: P
             asked.set()  # it is in its loop now; a signal while Python starts would end it otherwise
 
     with served(cast(FastAPI, noting)) as server:
+        token = token_in(league.headers["ada"])
         command = [sys.executable, "-m", "cli.main", "watch", "adas", "--server", server]
-        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DEADHEAT_TOKEN": league.tokens["ada"]}
+        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DEADHEAT_TOKEN": token}
         child = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

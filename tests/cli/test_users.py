@@ -28,14 +28,12 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def test_somebody_is_made_an_organiser_and_an_author_again(world: World) -> None:
-    with world.db.transaction() as session:
-        token = issue_token(session, 2, "laptop").secret
+    token = world.write(issue_token, 2, "laptop").secret
     for role in (Role.ORGANISER, Role.ADMIN, Role.AUTHOR):
         result = CliRunner().invoke(app, ["user", "role", "ADA", role.value])
         assert result.exit_code == 0, result.output
         assert f"ada is {role.value}" in result.output
-        with world.db.reading() as session:
-            assert look_up(session, token, TokenKind.TOKEN).person.role is role
+        assert world.read(look_up, token, TokenKind.TOKEN).person.role is role
 
 
 def test_nobody_is_made_anything_who_is_not_there(world: World) -> None:
@@ -46,8 +44,7 @@ def test_nobody_is_made_anything_who_is_not_there(world: World) -> None:
 
 
 def test_a_new_password_ends_what_the_old_one_opened(world: World) -> None:
-    with world.db.transaction() as session:
-        token = issue_token(session, 2, "laptop").secret
+    token = world.write(issue_token, 2, "laptop").secret
     short = CliRunner().invoke(app, ["user", "password", "ada"], input="short\nshort\n")
     assert short.exit_code != 0
     result = CliRunner().invoke(app, ["user", "password", "ada"], input=f"{PASSWORD}\n{PASSWORD}\n")
@@ -62,8 +59,7 @@ def test_a_new_password_ends_what_the_old_one_opened(world: World) -> None:
 
 
 def test_somebody_is_banned_and_let_in_again(world: World) -> None:
-    with world.db.transaction() as session:
-        token = issue_token(session, 2, "laptop").secret
+    token = world.write(issue_token, 2, "laptop").secret
     assert CliRunner().invoke(app, ["user", "ban", "ada"]).exit_code != 0, "a ban has a reason"
     result = CliRunner().invoke(app, ["user", "ban", "ADA", "--reason", "wrote insults"])
     assert "ada is banned" in result.output

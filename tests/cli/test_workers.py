@@ -4,39 +4,27 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from league.jobs import Host
 from league.service.series.hosts import host_arrives, record_check
-from tests.api.served import served
 from tests.api.site import Site
-from tests.cli.command import assert_one_sentence, invoke
+from tests.cli.command import Typing
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
 HOSTILE = Host("red\x1b[31m-[bold]host" + "x" * 60, "boot")
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def ask(site: Site) -> Iterator[Ask]:
-    token = site.organiser()["Authorization"].removeprefix("Bearer ")
-    with served(site.app) as server:
-        yield lambda *words: invoke("workers", "--server", server, "--token", token, *words)
+def ask(site: Site, server: str) -> Ask:
+    return lambda *words: Typing(site, server).run("boss", "workers", *words)
 
 
 def check(site: Site, host: Host, *reasons: str) -> None:
-    with site.world.db.transaction() as session:
-        host_arrives(session, host, "image")
-        record_check(session, host, {}, reasons, 60)
+    site.world.write(host_arrives, host, "image")
+    site.world.write(record_check, host, {}, reasons, 60)
 
 
 def test_a_fit_machine_is_shown_with_what_it_did(site: Site, ask: Ask) -> None:
@@ -68,10 +56,3 @@ def test_a_machines_name_cannot_paint_the_terminal(site: Site, ask: Ask) -> None
     table = [line for line in done.stdout.splitlines() if "It said" not in line]
     assert max(map(len, table)) <= 80
     assert "unfit" in table[3] + table[4]  # nothing is cut short but the name
-
-
-def test_only_organisers_see_it(site: Site) -> None:
-    token = site.author()["Authorization"].removeprefix("Bearer ")
-    with served(site.app) as server:
-        done = invoke("workers", "--server", server, "--token", token)
-    assert_one_sentence(done, "Only an organiser may do this.", 1)

@@ -16,6 +16,7 @@ import docker
 import pytest
 
 from sandbox.docker import LABEL
+from tests.lanes import scaled
 from workers.context import BOTS
 
 pytestmark = pytest.mark.containers
@@ -44,19 +45,20 @@ def finished_matches(folder: Path) -> dict[int, int]:
 
 
 def test_the_demonstration_runs_twice_and_loses_nothing(tmp_path: Path) -> None:
-    first = demo(tmp_path, 81)  # of 10 pairs, who play one series of 10 each
+    asked, played = scaled(81, 20), scaled(100, 20)  # of 10 pairs, who play one series of 10, or of 2, each
+    first = demo(tmp_path, asked)
     assert set(first) == {"matches", "voids", "leaderboard", "url", "seconds"}
-    assert first["matches"] == 100
+    assert first["matches"] == played
     order = [row["bot"] for row in first["leaderboard"]]
-    assert order[:3] == ["expert", "counter", "greedy"]
-    # No innocent is convicted, however busy this machine is; abandoned matches would be missing from the 100 above.
+    assert order[:3] == ["expert", "counter", "greedy"] or played < 100
+    # No innocent is convicted, however busy this machine is; abandoned matches would be missing from those above.
     assert sum(row["timeouts"] + row["other_faults"] for row in first["leaderboard"]) == 0
-    assert sum(row["games"] for row in first["leaderboard"]) == 200
+    assert sum(row["games"] for row in first["leaderboard"]) == 2 * played
 
     second = demo(tmp_path, 20)
     assert second["url"].endswith("/seasons/2")
     assert [row["version"] for row in second["leaderboard"]] == [1] * 5  # nothing was uploaded again
-    assert finished_matches(tmp_path) == {1: 100, 2: 20}
+    assert finished_matches(tmp_path) == {1: played, 2: 20}
     client = docker.APIClient(version="auto")
     ours = [c for c in client.containers(all=True) if str(tmp_path) in c["Labels"].get(LABEL, "")]
     assert ours == []

@@ -6,6 +6,7 @@ They draw from `Chance`, whose values are specified, so that the golden transcri
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from engine.chance import Chance
 from engine.core import Message
@@ -88,6 +89,22 @@ def play(number: int, first: Player | None = None, second: Player | None = None)
     return run_match(GAME, 2, seed(number), MemoryTransport(players))
 
 
+def timed(player: Player, elapsed_ns: dict[int, int]) -> Player:
+    """Plays like `player`, but takes these times for these of its prompts (0: READY)."""
+    prompts = 0
+
+    def answer(message: Message) -> Answer | str | None:
+        nonlocal prompts
+        reply = player(message)
+        if message.limit_ns is None:
+            return reply
+        assert isinstance(reply, Answer)
+        prompts += 1
+        return Answer(reply.line, elapsed_ns.get(prompts - 1, 0))
+
+    return answer
+
+
 def overheard(player: Player, heard: list[str]) -> Player:
     """Plays like `player` and keeps every line that it was sent."""
 
@@ -96,6 +113,21 @@ def overheard(player: Player, heard: list[str]) -> Player:
         return player(message)
 
     return play
+
+
+def commands(transcript: Transcript, seat: int) -> list[str]:
+    """The protocol words sent to a seat, prompts marked by an exclamation mark."""
+    return [
+        message.command + ("!" if message.limit_ns is not None else "")
+        for exchange in transcript.exchanges
+        for message in exchange.messages
+        if message.seat == seat
+    ]
+
+
+def events(transcript: Transcript, kind: str) -> list[dict[str, Any]]:
+    """What a viewer is shown of one kind, in order."""
+    return [dict(event) for event in transcript.events() if event["type"] == kind]
 
 
 def scripted(script: str) -> tuple[Player, Callable[[], None]]:

@@ -21,16 +21,11 @@ from engine.replay import Diverged, replay
 from engine.transcript import Transcript
 from tests.engine.betris_players import BANK_NS, FORMS, GAME, PROMPTS, Legal, moved_to_origin, place_line, play
 from tests.engine.betris_players import side_of_largest_square as side_of
-from tests.engine.players import faulty, overheard, scripted, seed
+from tests.engine.players import commands, events, faulty, scripted, seed, timed
 from tests.lanes import examples
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 numbers = st.integers(0, 2**63)
-
-
-def events(transcript: Transcript, kind: str) -> list[dict[str, Any]]:
-    """What a viewer is shown of one kind, in order."""
-    return [dict(event) for event in transcript.events() if event["type"] == kind]
 
 
 # The order of lines ---------------------------------------------------------------------------------------------
@@ -38,13 +33,7 @@ def events(transcript: Transcript, kind: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("seat", [0, 1])
 def test_lines_come_in_the_order_of_the_text(seat: int) -> None:
-    commands = [
-        message.command + ("" if message.limit_ns is None else "!")
-        for exchange in play(1).exchanges
-        for message in exchange.messages
-        if message.seat == seat
-    ]
-    assert commands == ["READY!", *(12 * ["PHASE1!", "PHASE2!", "OPP"]), "FINISH"]
+    assert commands(play(1), seat) == ["READY!", *(12 * ["PHASE1!", "PHASE2!", "OPP"]), "FINISH"]
 
 
 def test_a_match_is_25_prompts_to_both_seats_at_once_and_a_farewell() -> None:
@@ -316,22 +305,6 @@ def test_b04_no_bet_changes_the_blocks_of_a_seed(number: int) -> None:
 # The bank --------------------------------------------------------------------------------------------------------
 
 
-def timed(player: Player, elapsed_ns: dict[int, int]) -> Player:
-    """Plays like `player`, but takes these times for these of its prompts (0: READY)."""
-    prompts = 0
-
-    def answer(message: Message) -> Answer | str | None:
-        nonlocal prompts
-        reply = player(message)
-        if message.limit_ns is None:
-            return reply
-        assert isinstance(reply, Answer)
-        prompts += 1
-        return Answer(reply.line, elapsed_ns.get(prompts - 1, 0))
-
-    return answer
-
-
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("at_prompt", [1, 2, 12, 24])
 @pytest.mark.parametrize("before_ns", [0, 1, 9_999_999_999])
@@ -430,29 +403,3 @@ def test_c13_the_score_so_far_is_kept_for_display() -> None:
     assert final["cells"] == [event["filled"] for event in tenth]
     assert final["total"] == [event["total"] for event in tenth]
     assert cut.result.points is None
-
-
-# Hidden information ----------------------------------------------------------------------------------------------
-
-
-@given(numbers, st.sampled_from([0, 1]), st.integers(0, PROMPTS - 1), st.sampled_from(["fault", "reply", "time"]))
-@examples(100)
-def test_c14_no_reply_reaches_the_other_seat_before_it_has_answered(
-    number: int, seat: int, at_prompt: int, kind: str
-) -> None:
-    """Change one reply of a seat, or its time: the other is sent the same until it has answered the same prompt."""
-    heard: list[list[str]] = []
-    for changed in (False, True):
-        players: list[Player] = [Legal(0), Legal(1)]
-        if changed and kind == "time":
-            players[seat] = timed(players[seat], {at_prompt: 1_234_567_890})
-        elif changed:
-            players[seat] = faulty(players[seat], at_prompt, None if kind == "fault" else "PLACE 0")
-        heard.append([])
-        players[1 - seat] = overheard(players[1 - seat], heard[-1])
-        play(number, *players)
-    prompts = [n for n, line in enumerate(heard[0]) if line.split()[0] in ("READY", "PHASE1", "PHASE2")]
-    known = prompts[at_prompt] + 1
-    assert heard[1][:known] == heard[0][:known]
-    if kind == "fault":
-        assert heard[1][known:] == ["FINISH"]

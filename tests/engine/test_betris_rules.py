@@ -14,6 +14,7 @@ from engine.games.betris import Bet, Place, Player, acquire, offer, payment, rea
 from engine.games.parsing import Refused
 from engine.games.polyominoes import NAMES, PLACEMENTS, SHAPES, SIZES, bit, forms, largest_square
 from tests.engine.betris_players import FORMS, legal_places, moved_to_origin, place_line, side_of_largest_square
+from tests.lanes import scaled
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "protocols" / "betris-large.md"
 
@@ -404,7 +405,7 @@ PIECES = [
 
 def test_a_hundred_thousand_hostile_lines_get_nothing_but_faults() -> None:
     chance, taken = Chance(b"hostile lines"), set()
-    for _ in range(100_000):
+    for _ in range(scaled(100_000, 10_000)):
         glue = chance.pick(["", " ", " ", " "])
         line = glue.join(chance.pick(PIECES) for _ in range(chance.below(7)))
         if len(refusals(line)) < 2:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import re
 from collections.abc import Callable, Generator, Mapping
@@ -17,19 +16,14 @@ from engine.check import Bot, NotConforming, check_game
 from engine.core import FOUND_BY_RULES, Event, Fault, Message, Reply, Result, Seat, Step
 from engine.games import GAMES, liars_dice
 from engine.games.parsing import Refused, expect, illegal, line_of, number
+from tests.bots.loading import bot_class
 
 ROOT = Path(__file__).parent.parent.parent
 
 
 def random_bot(game: str) -> Callable[[int], Bot]:
     """The class of the house's random bot, which every game must have."""
-    path = ROOT / "bots" / game / "random" / "main.py"
-    spec = importlib.util.spec_from_file_location(f"random_{game.replace('-', '_')}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    new_bot: Callable[[int], Bot] = module.Bot
+    new_bot: Callable[[int], Bot] = bot_class(ROOT / "bots" / game / "random")
     return new_bot
 
 

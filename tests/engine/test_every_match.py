@@ -18,8 +18,8 @@ from engine.transcript import Transcript, decode, encode
 from tests.engine import betris_players as betris
 from tests.engine import liars_players as liars
 from tests.engine import players as yacht
-from tests.engine.players import FAULTY_AT, faulty
-from tests.engine.test_betris_match import example, timed
+from tests.engine.players import FAULTY_AT, faulty, overheard, timed
+from tests.engine.test_betris_match import example
 from tests.lanes import examples
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
@@ -157,6 +157,38 @@ def test_c01_two_faults_in_one_exchange_are_both_kept_and_nobody_wins(
         assert (transcript.result.ranks, transcript.result.points) == ((1, 1), None)
         assert not transcript.result.rated
         assert [event["type"] for event in transcript.exchanges[-1].events] == ["fault", "fault", "final"]
+
+
+# Hidden information ----------------------------------------------------------------------------------------------
+
+
+def other_bid(at_prompt: int) -> str:
+    """A reply that no legal player of Yacht Auction gives, where one is possible."""
+    return "BID B 77777" if at_prompt == 1 or (at_prompt % 2 == 0 and at_prompt < 24) else "PUT"
+
+
+@pytest.mark.parametrize(("players", "other"), [(yacht, other_bid), (betris, lambda _: "PLACE 0")])
+@given(numbers, st.sampled_from([0, 1]), st.integers(0, PROMPTS - 1), st.sampled_from(["fault", "reply", "time"]))
+@examples(100)
+def test_c14_no_reply_reaches_the_other_seat_before_it_has_answered(
+    players: Any, other: Callable[[int], str], number: int, seat: int, at_prompt: int, kind: str
+) -> None:
+    """Change one reply of a seat, or its time: the other is sent the same until it has answered the same prompt."""
+    heard: list[list[str]] = []
+    for changed in (False, True):
+        seated: list[Player] = [players.Legal(0), players.Legal(1)]
+        if changed and kind == "time":
+            seated[seat] = timed(seated[seat], {at_prompt: 123_456_789})
+        elif changed:
+            seated[seat] = faulty(seated[seat], at_prompt, None if kind == "fault" else other(at_prompt))
+        heard.append([])
+        seated[1 - seat] = overheard(seated[1 - seat], heard[-1])
+        players.play(number, *seated)
+    asked = ("READY", "ROLL", "SCORE", "PHASE1", "PHASE2")
+    known = [n for n, line in enumerate(heard[0]) if line.split()[0] in asked][at_prompt] + 1
+    assert heard[1][:known] == heard[0][:known]
+    if kind == "fault":
+        assert heard[1][known:] == ["FINISH"]
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from engine.games.liars_dice import BIDS
 from engine.memory import Answer, Player
 from engine.transcript import Transcript
 from tests.engine.liars_players import GAME, Legal, may_follow, play, play_table
-from tests.engine.players import faulty, overheard, seed
+from tests.engine.players import events, faulty, overheard, seed
 from tests.lanes import examples
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
@@ -28,11 +28,6 @@ tables = st.integers(2, 6)
 def claim(player: str, quantity: int, face: int) -> dict[str, Any]:
     """A bid as views and events spell it."""
     return {"playerId": player, "quantity": quantity, "faceValue": face}
-
-
-def events(transcript: Transcript, kind: str) -> list[dict[str, Any]]:
-    """What a viewer is shown of one kind, in order."""
-    return [dict(event) for event in transcript.events() if event["type"] == kind]
 
 
 # The view --------------------------------------------------------------------------------------------------------

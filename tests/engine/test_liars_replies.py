@@ -15,6 +15,7 @@ from engine.games.liars_dice import Bid, Move, check_action, read_action
 from engine.games.parsing import MAX_NESTING, MAX_NUMBER_CHARACTERS, Refused, integer, json_object
 from tests.engine.liars_players import Legal, play
 from tests.engine.players import faulty
+from tests.lanes import scaled
 
 CURRENT = Bid(3, 4)
 
@@ -258,7 +259,7 @@ PIECES = [
 
 def test_a_hundred_thousand_hostile_lines_get_nothing_but_faults() -> None:
     chance = Chance(b"hostile JSON")
-    for _ in range(100_000):
+    for _ in range(scaled(100_000, 10_000)):
         line = "".join(chance.pick(PIECES) for _ in range(chance.below(8)))
         if fault_of(line) not in (Fault.MALFORMED, Fault.ILLEGAL):
             assert line.lstrip().startswith('{"type":') and line.rstrip().endswith("}"), line

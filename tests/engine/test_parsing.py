@@ -12,6 +12,7 @@ from engine.chance import Chance
 from engine.core import FOUND_BY_RULES, Fault, Reply
 from engine.games.parsing import Refused, expect, line_of, number, words
 from engine.games.yacht_auction import Player, read_bid, read_put
+from tests.lanes import scaled
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ PIECES = [
 
 def test_a_hundred_thousand_hostile_lines_get_nothing_but_faults() -> None:
     chance = Chance(b"hostile lines")
-    for _ in range(100_000):
+    for _ in range(scaled(100_000, 10_000)):
         glue = chance.pick(["", " ", " "])
         line = glue.join(chance.pick(PIECES) for _ in range(chance.below(5)))
         assert fault_of(line) in (Fault.MALFORMED, Fault.ILLEGAL)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,32 +11,17 @@ from hypothesis import strategies as st
 
 from engine.chance import Chance
 from engine.core import Fault, Message
-from engine.memory import Answer, MemoryTransport, Player
+from engine.memory import MemoryTransport, Player
 from engine.referee import run_match
 from engine.transcript import Transcript
-from tests.engine.players import GAME, Legal, faulty, overheard, play, scripted, seed
+from tests.engine.players import GAME, Legal, commands, events, faulty, play, scripted, seed, timed
 from tests.lanes import examples
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 numbers = st.integers(0, 2**63)
 
 
-def events(transcript: Transcript, kind: str) -> list[dict[str, Any]]:
-    """What a viewer is shown of one kind, in order."""
-    return [dict(event) for event in transcript.events() if event["type"] == kind]
-
-
 # The order of lines ---------------------------------------------------------------------------------------------
-
-
-def commands(transcript: Transcript, seat: int) -> list[str]:
-    """The protocol words sent to a seat, prompts marked by an exclamation mark."""
-    return [
-        message.command + ("!" if message.limit_ns is not None else "")
-        for exchange in transcript.exchanges
-        for message in exchange.messages
-        if message.seat == seat
-    ]
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -271,59 +255,9 @@ def test_c03_a_reply_at_the_limit_is_in_time_and_a_nanosecond_later_is_not(
 ) -> None:
     for late_ns in (0, 1):
         players: list[Player] = [Legal(0), Legal(1)]
-        players[seat] = delayed(players[seat], at_prompt, limit_ns + late_ns)
+        players[seat] = timed(players[seat], {at_prompt: limit_ns + late_ns})
         faults = play(7, *players).result.faults
         assert faults == ({seat: Fault.TIMEOUT} if late_ns else {})
-
-
-def delayed(player: Player, at_prompt: int, elapsed_ns: int) -> Player:
-    """Plays like `player`, but takes this long for one of its prompts."""
-    prompts = 0
-
-    def answer(message: Message) -> Answer | str | None:
-        nonlocal prompts
-        reply = player(message)
-        if message.limit_ns is None:
-            return reply
-        prompts += 1
-        assert isinstance(reply, Answer)
-        return Answer(reply.line, elapsed_ns) if prompts - 1 == at_prompt else reply
-
-    return answer
-
-
-# Hidden information ----------------------------------------------------------------------------------------------
-
-
-@given(numbers, st.sampled_from([0, 1]), st.integers(0, PROMPTS - 1), st.sampled_from(["fault", "other reply"]))
-@examples(100)
-def test_c14_no_reply_reaches_the_other_seat_before_it_has_answered(
-    number: int, seat: int, at_prompt: int, kind: str
-) -> None:
-    """Change one reply of a seat: the other is sent the same lines until it has answered the same prompt."""
-    heard: list[list[str]] = []
-    for changed in (False, True):
-        players: list[Player] = [Legal(0), Legal(1)]
-        if changed:
-            players[seat] = faulty(players[seat], at_prompt, None if kind == "fault" else other_reply(at_prompt))
-        heard.append([])
-        players[1 - seat] = overheard(players[1 - seat], heard[-1])
-        play(number, *players)
-    known = lines_up_to_prompt(heard[0], at_prompt)
-    assert heard[1][:known] == heard[0][:known]
-    if kind == "fault":
-        assert heard[1][known:] == ["FINISH"]
-
-
-def other_reply(at_prompt: int) -> str:
-    """A reply that no legal player of ours gives, where one is possible."""
-    return "BID B 77777" if at_prompt == 1 or (at_prompt % 2 == 0 and at_prompt < 24) else "PUT"
-
-
-def lines_up_to_prompt(heard: list[str], at_prompt: int) -> int:
-    """How many lines a seat has heard when it is to answer its prompt of that number."""
-    prompts = [n for n, line in enumerate(heard) if line.split()[0] in ("READY", "ROLL", "SCORE")]
-    return prompts[at_prompt] + 1
 
 
 def test_the_chance_of_a_match_is_the_seed_alone() -> None:

@@ -113,9 +113,7 @@ def test_an_upload_is_refused(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.containers
 @pytest.mark.parametrize("name", of_kind("build"))
-def test_a_build(
-    zoo: Zoo, clean: None, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_build(zoo: Zoo, clean: None, tmp_path_factory: pytest.TempPathFactory, monkeypatch, name: str) -> None:
     case = load(name, zoo.settings.runtime)
     assert isinstance(case, BuildCase)
     if case.seconds is not None:

@@ -60,9 +60,7 @@ def test_who_withdraws_still_plays_what_was_drawn(ranked: Ranked) -> None:
     waiting = ranked.world.tick()
     ranked.rule(withdraw, ranked.season, bot_id, who=newcomer)
     for series_id in waiting:
-        job = ranked.world.claim(series_id)
-        assert job is not None
-        assert ranked.world.finish(job)
+        assert ranked.world.finish(ranked.world.claimed(series_id))
     assert set(states(ranked.world, bot_id)) == {MatchState.DONE}
     ranked.world.clock.turn(ranked.world.settings.rejoin_seconds)
     ranked.rule(rejoin, ranked.season, bot_id, who=newcomer)
@@ -84,21 +82,18 @@ def test_who_withdraws_from_an_open_season_stays_out_for_a_while(ranked: Ranked)
 
 
 def test_before_a_season_opens_who_withdraws_may_come_back_at_once(world: World) -> None:
-    with world.db.transaction() as session:
-        season_id = create_season(session, world.boss, game="yacht-auction", name="later").id
+    season_id = world.write(create_season, world.boss, game="yacht-auction", name="later").id
     owner, bot_id = world.bot()
-    with world.db.transaction() as session:
-        enter(session, owner, season_id, bot_id)
-        withdraw(session, owner, season_id, bot_id)
-        rejoin(session, owner, season_id, bot_id)
-        assert absent_bots(session, season_id) == []
+    world.write(enter, owner, season_id, bot_id)
+    world.write(withdraw, owner, season_id, bot_id)
+    world.write(rejoin, owner, season_id, bot_id)
+    assert world.write(absent_bots, season_id) == []
 
 
 @pytest.mark.parametrize("state", [SeasonState.FROZEN, SeasonState.FINALS])
 def test_from_the_freeze_on_authors_neither_leave_nor_come_back(ranked: Ranked, state: SeasonState) -> None:
     (owner, bot_id), (other, leaver) = ranked.owners[:2]
-    with ranked.world.db.transaction() as session:
-        edit_season(session, ranked.world.boss, ranked.season, finals=FinalsFormat.ROUND_ROBIN)
+    ranked.world.write(edit_season, ranked.world.boss, ranked.season, finals=FinalsFormat.ROUND_ROBIN)
     ranked.rule(withdraw, ranked.season, leaver, who=other)
     ranked.world.clock.turn(ranked.world.settings.rejoin_seconds)
     turn(ranked, state)
@@ -107,16 +102,14 @@ def test_from_the_freeze_on_authors_neither_leave_nor_come_back(ranked: Ranked, 
     with pytest.raises(WrongState, match=f"The season is (in its )?{state.value}; .* organisers decide"):
         ranked.rule(rejoin, ranked.season, leaver, who=other)
     ranked.rule(reinstate, ranked.season, leaver, "the author asked in time")
-    with ranked.world.db.reading() as session:
-        assert absent_bots(session, ranked.season) == []
+    assert ranked.world.read(absent_bots, ranked.season) == []
 
 
 def test_waiting_series_of_a_bot_that_is_taken_out_are_dropped_and_running_ones_are_played(world: World) -> None:
     ranked = Ranked(world)
     ranked.enter()
     running, *waiting = world.tick()
-    job = world.claim(running)
-    assert job is not None
+    job = world.claimed(running)
     leaver = ranked.owners[-1][1]
     ranked.rule(disqualify, ranked.season, leaver, "no reason")
     with world.db.reading() as session:
@@ -189,8 +182,7 @@ def test_coming_back_has_a_word_of_its_own_in_the_audit_log(ranked: Ranked) -> N
     ranked.rule(rejoin, ranked.season, bot_id, who=owner)
     ranked.rule(take_out, ranked.season, bot_id, "one")
     ranked.rule(reinstate, ranked.season, bot_id, "two")
-    with ranked.world.db.reading() as session:
-        newest = audit_log(session, subject=f"season/{ranked.season}", limit=4)
+    newest = ranked.world.read(audit_log, subject=f"season/{ranked.season}", limit=4)
     said = [(entry.actor, entry.action, json.loads(entry.data)["reason"]) for entry in reversed(newest)]
     assert said == [
         (owner.name, "entry-withdrawn", ""),
@@ -206,10 +198,8 @@ def test_a_finalist_that_comes_back_plays_everyone_it_has_missed(world: World, w
     with world.db.transaction() as session:
         session.get_one(Season, season_id).closes_when_done = False
     world.play_all()
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.FINALS)
-    with world.db.transaction() as session:
-        refit(session, season_id)
+    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.write(refit, season_id)
     made = world.tick()
     assert len(made) == 3
     with world.db.transaction() as session:
@@ -221,16 +211,14 @@ def test_a_finalist_that_comes_back_plays_everyone_it_has_missed(world: World, w
             if (job := world.claim(series_id)) is not None:
                 world.finish(job)
         assert world.tick() == []
-    with world.db.transaction() as session:
-        reinstate(session, world.boss, season_id, bot_id, "y")
+    world.write(reinstate, world.boss, season_id, bot_id, "y")
     again = world.tick()
     assert len(again) == 2
     for series_id in {*made, *again}:
         if (job := world.claim(series_id)) is not None:
             world.finish(job)
     world.clock.turn(60)
-    with world.db.transaction() as session:
-        refit(session, season_id)
+    world.write(refit, season_id)
     assert world.tick() == []
     played = select(Series.id).where(Series.season_id == season_id, Series.purpose == Purpose.FINALS)
     with world.db.reading() as session:

@@ -53,5 +53,4 @@ def execute(world: World, statement: str) -> None:
 
 
 def broken(world: World) -> int | None:
-    with world.db.reading() as session:
-        return first_broken(session)
+    return world.read(first_broken)

@@ -30,23 +30,20 @@ def test_a_bot_is_renamed_and_described_by_its_own_author(world: World) -> None:
     assert (found.name, found.description) == ("Greedy", "A table of\N{REPLACEMENT CHARACTER}endings.")
     with pytest.raises(NameTaken), world.db.transaction() as session:
         change_bot(session, owner, bot_id, name="OTHER")
-    with world.db.reading() as session:
-        assert bot_info(session, bot_id).name == "Greedy"
-        last = audit_log(session, subject=f"bot/{bot_id}", limit=1)[0]
-        assert (last.action, last.data) == ("bot-renamed", '{"from":"greedy","to":"Greedy"}')
+    assert world.read(bot_info, bot_id).name == "Greedy"
+    last = world.read(audit_log, subject=f"bot/{bot_id}", limit=1)[0]
+    assert (last.action, last.data) == ("bot-renamed", '{"from":"greedy","to":"Greedy"}')
 
 
 def test_a_retired_bot_leaves_its_seasons_and_lists_and_keeps_its_results(world: World) -> None:
     season, frozen = world.season(1), world.season(1, finals=FinalsFormat.ROUND_ROBIN)
     owner, bot_id = world.bot()
     for season_id in (season, frozen):
-        with world.db.transaction() as session:
-            enter(session, owner, season_id, bot_id)
+        world.write(enter, owner, season_id, bot_id)
     played = world.play_all()
     assert played
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, frozen, SeasonState.FROZEN)
-        assert change_bot(session, owner, bot_id, retired=True).retired_at == world.clock.now
+    world.write(set_season_state, world.boss, frozen, SeasonState.FROZEN)
+    assert world.write(change_bot, owner, bot_id, retired=True).retired_at == world.clock.now
     with world.db.transaction() as session:
         assert entry_info(session, season, bot_id).absence is Absence.WITHDRAWN
         assert entry_info(session, frozen, bot_id).absence is None, "from the freeze on the field stands"

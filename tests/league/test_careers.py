@@ -27,10 +27,7 @@ from tests.league.world import GAME, World, forfeited, won
 
 
 def claimed(world: World) -> SeriesJob:
-    [series_id, *_] = world.tick()
-    job = world.claim(series_id)
-    assert job is not None
-    return job
+    return world.claimed(world.tick()[0])
 
 
 def seated(world: World, match_id: int) -> list[int]:
@@ -61,9 +58,8 @@ def test_a_voided_match_is_no_meeting(world: World) -> None:
     job = claimed(world)
     assert world.finish(job)
     bot_id = seated(world, job.matches[0].match_id)[0]
-    with world.db.transaction() as session:
-        void_match(session, world.boss, job.matches[0].match_id, "a mistake")
-        [met] = opponents(session, season_id, bot_id)
+    world.write(void_match, world.boss, job.matches[0].match_id, "a mistake")
+    [met] = world.write(opponents, season_id, bot_id)
     assert met.matches == 1
 
 
@@ -84,8 +80,7 @@ def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> No
     season_id = world.season(0)
     owner, bot_id = world.bot("deep")
     world.build(world.upload(owner, bot_id), "it does not compile")
-    with world.db.transaction() as session:
-        enter(session, owner, season_id, bot_id)
+    world.write(enter, owner, season_id, bot_id)
     with world.db.reading() as session:
         assert [(row.number, row.state) for row in public_versions(session, bot_id)] == [
             (2, VersionState.BROKEN),
@@ -105,13 +100,10 @@ def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> No
 
 def test_series_that_are_played_are_told_until_they_end(world: World) -> None:
     season_id = world.season(2, series_length=2, games_per_pair=2)
-    with world.db.reading() as session:
-        assert running_series(session, 5) == []
+    assert world.read(running_series, 5) == []
     job = claimed(world)
-    with world.db.reading() as session:
-        [running] = running_series(session, 5)
+    [running] = world.read(running_series, 5)
     assert (running.id, running.season_id, running.matches) == (job.series_id, season_id, 2)
     assert [bot_id for bot_id, _ in running.bots] == seated(world, running.first_match_id)
     assert world.finish(job)
-    with world.db.reading() as session:
-        assert running_series(session, 5) == []
+    assert world.read(running_series, 5) == []

@@ -62,16 +62,14 @@ def test_nobody_gets_in_by_an_account_that_ended(world: World, end: End) -> None
 def test_the_bots_leave_and_results_stay(world: World, end: End) -> None:
     season = world.season(2, series_length=2, games_per_pair=2)
     owner, bot_id = world.bot()
-    with world.db.transaction() as session:
-        enter(session, owner, season, bot_id)
+    world.write(enter, owner, season, bot_id)
     world.tick()
     with world.db.reading() as session:
         theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)
         mine = sorted({*session.exec(theirs.where(Participant.bot_id == bot_id))})
     job = world.claim(mine[0])
     assert job is not None and world.finish(job)
-    with world.db.transaction() as session:
-        end(session, owner)
+    world.write(end, owner)
     with world.db.reading() as session:
         (absent,) = session.exec(select(AbsentEntry))
         assert (absent.bot_id, absent.absence) == (bot_id, Absence.WITHDRAWN)
@@ -95,8 +93,7 @@ def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> 
         join_team(session, bob, team.id)
         change_bot(session, ada, bot_id, team_id=team.id)
         enter(session, bob, season, bot_id)
-    with world.db.transaction() as session:
-        close_account(session, ada)
+    world.write(close_account, ada)
     with world.db.reading() as session:
         assert session.exec(select(AbsentEntry)).all() == []
         found = team_info(session, team.id, bob)
@@ -105,8 +102,7 @@ def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> 
 
 def test_only_an_administrator_bans_and_nobody_themselves(world: World) -> None:
     ada = world.author("ada")
-    with world.db.transaction() as session:
-        root = set_role(session, world.author("root").name, Role.ADMIN)
+    root = world.write(set_role, world.author("root").name, Role.ADMIN)
     with world.db.transaction() as session:
         with pytest.raises(NotAllowed):
             ban(session, world.boss, "ada", "no")
@@ -121,12 +117,10 @@ def test_only_an_administrator_bans_and_nobody_themselves(world: World) -> None:
 
 def test_an_organiser_says_who_may_sign_up(world: World) -> None:
     def signs_up(name: str, code: str = "") -> None:
-        with world.db.transaction() as session:
-            sign_up(session, name, PASSWORD, code)
+        world.write(sign_up, name, PASSWORD, code)
 
     def ruled(rule: NewcomerRule, code: str = "") -> None:
-        with world.db.transaction() as session:
-            set_newcomer_rule(session, world.boss, rule, code)
+        world.write(set_newcomer_rule, world.boss, rule, code)
 
     signs_up("first")
     ruled(NewcomerRule.CODE, "tea & scones")

@@ -51,9 +51,7 @@ def test_processes_that_migrate_together_wait_for_each_other(tmp_path: Path) -> 
     assert not failures
 
 
-def test_on_postgresql_all_machines_go_by_the_servers_clock(
-    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_postgresql_all_machines_go_by_the_servers_clock(postgres_url: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("league.database.utc_now", lambda: START)  # this machine's own is a long way off
     database = Database(settings(tmp_path, database_url=postgres_url.format("template1")))
     asked: list[str] = []

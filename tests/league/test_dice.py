@@ -23,24 +23,20 @@ from tests.league.world import GAME, World
 
 
 def close(world: World, season_id: int) -> None:
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
 
 
 def publish(world: World, season_id: int) -> None:
-    with world.db.transaction() as session:
-        assert publishing.publish(session, season_id)
+    assert world.write(publishing.publish, season_id)
 
 
 def told(world: World, season_id: int) -> tuple[str | None, str | None]:
-    with world.db.reading() as session:
-        info = season_info(session, season_id)
+    info = world.read(season_info, season_id)
     return info.dice_commitment, info.dice_secret
 
 
 def check(world: World, season_id: int) -> DiceCheck:
-    with world.db.reading() as session:
-        return dice_check(session, season_id)
+    return world.read(dice_check, season_id)
 
 
 def rows(world: World) -> list[Match]:
@@ -82,16 +78,14 @@ def test_rotations_of_a_deal_share_its_number_and_a_repetition_has_its_own(world
     found = rows(world)
     assert len(found) == 6 and {match.deal for match in found} == {1, 2}
     assert len({(match.deal, match.seed) for match in found}) == 2
-    with world.db.transaction() as session:
-        again = rejudge_match(session, world.boss, found[0].id, "a test")
+    again = world.write(rejudge_match, world.boss, found[0].id, "a test")
     assert {match.id: match.deal for match in rows(world)}[again] == 3
     assert check(world, season_id).differences == ()
 
 
 def test_the_secret_is_told_with_the_published_standings_and_not_before(world: World) -> None:
     season_id = world.season(2)
-    job = world.claim(world.tick()[0])
-    assert job is not None
+    job = world.claimed(world.tick()[0])
     close(world, season_id)
     assert told(world, season_id)[1] is None  # a series is still being played
     assert world.finish(job)
@@ -112,8 +106,7 @@ def test_a_season_that_was_opened_before_there_were_secrets_goes_on_and_says_so(
         session.exec(update(Season).values(state=SeasonState.OPEN))  # as the service of then did it
     for _ in range(2):
         owner, bot_id = world.bot()
-        with world.db.transaction() as session:
-            enter(session, owner, season_id, bot_id)
+        world.write(enter, owner, season_id, bot_id)
     world.play_all()
     found = rows(world)
     assert found and {match.deal for match in found} == {None}
@@ -128,14 +121,12 @@ def test_a_season_that_was_opened_before_there_were_secrets_goes_on_and_says_so(
 def test_numbers_since_a_back_up_are_left_out_after_a_restore(world: World) -> None:
     """Their dice may have been seen; and the same back-up may be restored once more."""
     season_id = world.season(2)
-    with world.db.transaction() as session:
-        skip_dice(session)
+    world.write(skip_dice)
     world.play_all()
     with world.db.transaction() as session:
         skip_dice(session)
         skip_dice(session)
-    with world.db.transaction() as session:
-        rejudge_match(session, world.boss, rows(world)[0].id, "a test")
+    world.write(rejudge_match, world.boss, rows(world)[0].id, "a test")
     numbers = [match.deal or 0 for match in rows(world)]
     assert numbers[0] > SKIPPED and numbers[-1] > numbers[-2] + 2 * SKIPPED
     assert check(world, season_id).differences == ()

@@ -35,8 +35,7 @@ TWO = (("First", 3), ("Second", None))
 
 def assign(world: World, season_id: int, number: int, *bots: int) -> None:
     for bot_id in bots:
-        with world.db.transaction() as session:
-            assign_division(session, world.boss, season_id, bot_id, number)
+        world.write(assign_division, world.boss, season_id, bot_id, number)
 
 
 def played_out(world: World, *, bots: int = 6, **settings: Any) -> int:
@@ -46,19 +45,15 @@ def played_out(world: World, *, bots: int = 6, **settings: Any) -> int:
     assign(world, season_id, 1, 1, 2, 3)
     while made := world.tick():
         for series_id in made:
-            job = world.claim(series_id)
-            assert job is not None
+            job = world.claimed(series_id)
             assert world.finish(job, [won(match, match.seats.index(max(match.seats))) for match in job.matches])
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
-    with world.db.transaction() as session:
-        assert publish(session, season_id)
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
+    assert world.write(publish, season_id)
     return season_id
 
 
 def following(world: World, season_id: int, name: str = "next", **settings: Any) -> SeasonInfo:
-    with world.db.transaction() as session:
-        return create_season(session, world.boss, name=name, previous_id=season_id, **settings)
+    return world.write(create_season, world.boss, name=name, previous_id=season_id, **settings)
 
 
 def divisions(world: World, season_id: int) -> list[list[int]]:
@@ -71,17 +66,14 @@ def divisions(world: World, season_id: int) -> list[list[int]]:
 
 
 def change(world: World, season_id: int, *wanted: tuple[str, int | None]) -> None:
-    with world.db.transaction() as session:
-        change_divisions(session, world.boss, season_id, wanted)
+    world.write(change_divisions, world.boss, season_id, wanted)
 
 
 def test_until_a_season_opens_its_divisions_may_be_others(world: World) -> None:
-    with world.db.transaction() as session:
-        season_id = create_season(session, world.boss, game="yacht-auction", name="S", divisions=TWO).id
+    season_id = world.write(create_season, world.boss, game="yacht-auction", name="S", divisions=TWO).id
     for _ in range(5):
         owner, bot_id = world.bot()
-        with world.db.transaction() as session:
-            enter(session, owner, season_id, bot_id)
+        world.write(enter, owner, season_id, bot_id)
     assign(world, season_id, 1, 1, 2)
     change(world, season_id, ("A", None), ("B", None), ("C", 2))
     assert divisions(world, season_id) == [[1, 2], [3, 4, 5]]
@@ -102,8 +94,7 @@ def test_until_a_season_opens_its_divisions_may_be_others(world: World) -> None:
 def test_newcomers_begin_in_the_lowest_division(world: World) -> None:
     season_id = world.season(2, divisions=TWO)
     assert divisions(world, season_id) == [[1, 2]]
-    with world.db.reading() as session:
-        found = season_info(session, season_id).divisions
+    found = world.read(season_info, season_id).divisions
     assert [(row.number, row.name, row.size, row.entries) for row in found] == [
         (1, "First", 3, 0),
         (2, "Second", None, 2),
@@ -125,8 +116,7 @@ def test_an_organiser_puts_bots_where_there_is_room(world: World) -> None:
 
 def test_nobody_changes_divisions_in_a_frozen_season(world: World) -> None:
     season_id = world.season(1, divisions=TWO)
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
+    world.write(set_season_state, world.boss, season_id, SeasonState.FROZEN)
     with pytest.raises(errors.WrongState):
         assign(world, season_id, 1, 1)
 
@@ -150,8 +140,7 @@ def test_only_bots_of_one_division_meet(world: World) -> None:
 
 def test_each_division_has_places_of_its_own(world: World) -> None:
     season_id = played_out(world)
-    with world.db.reading() as session:
-        rows = leaderboard(session, season_id).standings["rows"]
+    rows = world.read(leaderboard, season_id).standings["rows"]
     assert [(row["division"], row["rank"], row["bot_id"]) for row in rows] == [
         (1, 1, 3),
         (1, 2, 2),
@@ -166,25 +155,20 @@ def test_the_next_season_moves_the_first_up_and_the_last_down(world: World) -> N
     season_id = played_out(world, promoted=1)
     following_id = following(world, season_id).id
     assert divisions(world, following_id) == [[2, 3, 6], [1, 4, 5]]
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, following_id, SeasonState.OPEN)
+    world.write(set_season_state, world.boss, following_id, SeasonState.OPEN)
     assert world.tick()
 
 
 def test_two_seasons_on_the_bot_that_went_up_may_come_down_again(world: World) -> None:
     first = played_out(world, promoted=1)
     second = following(world, first, "second").id
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, second, SeasonState.OPEN)
+    world.write(set_season_state, world.boss, second, SeasonState.OPEN)
     while made := world.tick():
         for series_id in made:  # now the lower number wins
-            job = world.claim(series_id)
-            assert job is not None
+            job = world.claimed(series_id)
             assert world.finish(job, [won(match, match.seats.index(min(match.seats))) for match in job.matches])
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, second, SeasonState.CLOSED)
-    with world.db.transaction() as session:
-        assert publish(session, second)
+    world.write(set_season_state, world.boss, second, SeasonState.CLOSED)
+    assert world.write(publish, second)
     third = following(world, second, "third")
     assert third.previous_id == second
     assert divisions(world, third.id) == [[1, 2, 3], [4, 5, 6]]
@@ -200,32 +184,26 @@ def test_settings_go_over_and_dates_do_not(world: World) -> None:
 def test_the_list_of_who_is_invited_goes_over(world: World) -> None:
     season_id = played_out(world, bots=3)
     world.author("ada")
-    with world.db.transaction() as session:
-        invite_to_season(session, world.boss, season_id, "ada")
-    with world.db.transaction() as session:
-        made = create_season(session, world.boss, name="next", previous_id=season_id, admission=Admission.INVITED)
-        assert invited_to_season(session, world.boss, made.id) == ["ada"]
+    world.write(invite_to_season, world.boss, season_id, "ada")
+    made = world.write(create_season, world.boss, name="next", previous_id=season_id, admission=Admission.INVITED)
+    assert world.write(invited_to_season, world.boss, made.id) == ["ada"]
 
 
 def close(world: World, season_id: int) -> None:
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
-    with world.db.transaction() as session:
-        assert publish(session, season_id)
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
+    assert world.write(publish, season_id)
 
 
 def entered(world: World, *gate: GateTerms) -> tuple[int, Person, int]:
     """A season with one bot in it that follows, and the bot's owner."""
     season_id = world.season(0)
     owner, bot_id = world.bot()
-    with world.db.transaction() as session:
-        enter(session, owner, season_id, bot_id, None, *gate)
+    world.write(enter, owner, season_id, bot_id, None, *gate)
     return season_id, owner, bot_id
 
 
 def entry_of(world: World, season_id: int, bot_id: int) -> Entry:
-    with world.db.reading() as session:
-        return entry_info(session, season_id, bot_id)
+    return world.read(entry_info, season_id, bot_id)
 
 
 def test_who_follows_begins_with_the_newest_version(world: World) -> None:
@@ -240,13 +218,9 @@ def test_a_gate_is_kept_and_nothing_passes_it_between_two_seasons(world: World, 
     """Neither what has failed there nor what nobody has tried; a season without gates takes the newest, as always."""
     season_id, owner, bot_id = entered(world, GateTerms(games=2))
     world.build(world.upload(owner, bot_id))
-    (series_id,) = world.tick()
-    job = world.claim(series_id)
-    assert job is not None
-    assert world.finish(job)  # each wins once
+    assert world.finish(world.claimed())  # each wins once
     world.tick()
-    with world.db.reading() as session:
-        (failed,) = challenges(session, owner, season_id, bot_id)
+    (failed,) = world.read(challenges, owner, season_id, bot_id)
     assert failed.state is ChallengeState.FAILED
     close(world, season_id)
     world.build(world.upload(owner, bot_id))
@@ -254,15 +228,13 @@ def test_a_gate_is_kept_and_nothing_passes_it_between_two_seasons(world: World, 
     following_id = following(world, season_id, **chosen).id
     entry = entry_of(world, following_id, bot_id)
     assert (entry.version, entry.gated, entry.challenger) == (1 if gates else 3, True, None)
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, following_id, SeasonState.OPEN)
+    world.write(set_season_state, world.boss, following_id, SeasonState.OPEN)
     entry = entry_of(world, following_id, bot_id)
     assert (entry.version, entry.challenger) == ((1, 3) if gates else (3, None))
 
 
 def upload(world: World, owner: Person, bot_id: int, language: str) -> None:
-    with world.db.transaction() as session:
-        version_id = add_version(session, owner, bot_id, Upload("bot", 10, token_hex(32), language, "main")).id
+    version_id = world.write(add_version, owner, bot_id, Upload("bot", 10, token_hex(32), language, "main")).id
     world.build(version_id)
 
 
@@ -273,12 +245,10 @@ def test_a_season_of_fewer_languages_takes_over_what_is_in_them(world: World, nu
     bots = []
     for other in ("python", "c"):
         owner = world.author()
-        with world.db.transaction() as session:
-            bot_id = create_bot(session, owner, GAME, "bot").id
+        bot_id = world.write(create_bot, owner, GAME, "bot").id
         for language in ("c", other, "c"):
             upload(world, owner, bot_id, language)
-        with world.db.transaction() as session:
-            enter(session, owner, season_id, bot_id, number)
+        world.write(enter, owner, season_id, bot_id, number)
         bots.append(bot_id)
     close(world, season_id)
     following_id = following(world, season_id, languages=["python"]).id
@@ -292,12 +262,9 @@ def test_a_season_of_fewer_languages_takes_over_what_is_in_them(world: World, nu
 def test_what_failed_at_its_gate_is_not_taken_over_for_its_language_either(world: World) -> None:
     season_id, owner, bot_id = entered(world)  # version 1 is in Python
     upload(world, owner, bot_id, "c")
-    with world.db.transaction() as session:
-        enter(session, owner, season_id, bot_id, None, GateTerms(games=2))
+    world.write(enter, owner, season_id, bot_id, None, GateTerms(games=2))
     world.build(world.upload(owner, bot_id))
-    job = world.claim(world.tick()[0])
-    assert job is not None
-    assert world.finish(job)
+    assert world.finish(world.claimed(world.tick()[0]))
     world.tick()
     assert (entry_of(world, season_id, bot_id).version, entry_of(world, season_id, bot_id).challenger) == (2, None)
     close(world, season_id)
@@ -306,11 +273,9 @@ def test_what_failed_at_its_gate_is_not_taken_over_for_its_language_either(world
 
 def test_who_left_is_not_taken_over(world: World) -> None:
     season_id = world.season(3)
-    with world.db.transaction() as session:
-        disqualify(session, world.boss, season_id, 2, "caught")
-        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
-    with world.db.transaction() as session:
-        publish(session, season_id)
+    world.write(disqualify, world.boss, season_id, 2, "caught")
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
+    world.write(publish, season_id)
     assert divisions(world, following(world, season_id).id) == [[1, 3]]
 
 
@@ -318,15 +283,11 @@ def test_nor_a_bot_that_was_retired_or_whose_author_was_banned(world: World) -> 
     season_id = world.season(1)
     bots = [world.bot(name) for name in ("retired", "banned", "stays")]
     for owner, bot_id in bots:
-        with world.db.transaction() as session:
-            enter(session, owner, season_id, bot_id)
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
-    with world.db.transaction() as session:
-        publish(session, season_id)
-    with world.db.transaction() as session:
-        change_bot(session, *bots[0], retired=True)
-        closing.ban(session, operators.OPERATOR, bots[1][0].name, "wrote insults")
+        world.write(enter, owner, season_id, bot_id)
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
+    world.write(publish, season_id)
+    world.write(change_bot, *bots[0], retired=True)
+    world.write(closing.ban, operators.OPERATOR, bots[1][0].name, "wrote insults")
     assert divisions(world, following(world, season_id).id) == [[1, bots[2][1]]]
     with world.db.transaction() as session, pytest.raises(errors.WrongState, match="account"):
         let_in(session, world.boss, world.season(1), bots[1][1])

@@ -18,27 +18,23 @@ def document(*languages: str) -> dict[str, Any]:
 
 
 def record(world: World, fingerprint: str, image: str, *languages: str) -> None:
-    with world.db.transaction() as session:
-        record_environment(session, fingerprint, image, document(*languages), "w1")
+    world.write(record_environment, fingerprint, image, document(*languages), "w1")
 
 
 def test_nobody_knows_what_no_worker_has_seen(world: World) -> None:
-    with world.db.transaction() as session:
-        assert not confirm_environment(session, "f1")
-        assert environment(session) is None
-        assert installed_languages(session) is None
+    assert not world.write(confirm_environment, "f1")
+    assert world.write(environment) is None
+    assert world.write(installed_languages) is None
 
 
 def test_the_description_found_true_last_is_the_one_that_counts(world: World) -> None:
     record(world, "f1", IMAGE, "python")
     world.clock.turn(10)
     record(world, "f2", IMAGE, "python", "java")
-    with world.db.transaction() as session:
-        assert installed_languages(session) == {"python", "java"}
+    assert world.write(installed_languages) == {"python", "java"}
     world.clock.turn(10)
-    with world.db.transaction() as session:
-        assert confirm_environment(session, "f1")
-        found = environment(session)
+    assert world.write(confirm_environment, "f1")
+    found = world.write(environment)
     assert found is not None
     assert found.document == document("python")
     assert found.described_at == START + timedelta(seconds=20)
@@ -48,11 +44,9 @@ def test_the_description_found_true_last_is_the_one_that_counts(world: World) ->
 def test_two_workers_that_find_the_same_at_once_are_both_content(world: World) -> None:
     record(world, "f1", IMAGE, "python")
     record(world, "f1", IMAGE, "python")
-    with world.db.reading() as session:
-        assert installed_languages(session) == {"python"}
+    assert world.read(installed_languages) == {"python"}
 
 
 def test_another_image_is_another_matter(world: World) -> None:
     record(world, "f1", "deadheat/judge:full", "python", "java")
-    with world.db.reading() as session:
-        assert environment(session) is None
+    assert world.read(environment) is None

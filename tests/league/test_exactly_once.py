@@ -53,8 +53,7 @@ def causes(world: World, series_id: int) -> list[str]:
 
 
 def state(world: World, series_id: int) -> SeriesState:
-    with world.db.reading() as session:
-        return session.get_one(Series, series_id).state
+    return world.row(Series, series_id).state
 
 
 def test_a_message_delivered_twice_starts_one_worker(world: World) -> None:
@@ -65,9 +64,7 @@ def test_a_message_delivered_twice_starts_one_worker(world: World) -> None:
 
 def test_a_series_that_is_done_cannot_be_claimed_again(world: World) -> None:
     series_id = queued(world)
-    job = world.claim(series_id)
-    assert job is not None
-    assert world.finish(job)
+    assert world.finish(world.claimed(series_id))
     assert world.claim(series_id) is None
 
 
@@ -95,8 +92,7 @@ def test_writers_of_many_connections_never_find_the_database_locked(world: World
     def work(part: list[int]) -> None:
         db = world.connect()
         for series_id in part:
-            job = world.claim(series_id, "w", db)
-            assert job is not None
+            job = world.claimed(series_id, "w", db)
             with db.transaction() as session:
                 assert renew_series(session, job)
             finished.append(world.finish(job, db=db))
@@ -146,15 +142,12 @@ def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
     series_id = queued(world)
     paused = world.claim(series_id, "paused")
     assert paused is not None
-    with world.db.transaction() as session:
-        assert renew_series(session, paused)
+    assert world.write(renew_series, paused)
     world.clock.turn(world.settings.lease_seconds + 1)
     sweep(world)
-    with world.db.transaction() as session:
-        assert not renew_series(session, paused)
+    assert not world.write(renew_series, paused)
     assert world.claim(series_id, "w2") is not None
-    with world.db.transaction() as session:
-        release_series(session, paused, "paused", Failure("worker-stopped"))
+    world.write(release_series, paused, "paused", Failure("worker-stopped"))
     assert state(world, series_id) is SeriesState.RUNNING
 
 
@@ -164,12 +157,10 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     world.claim(series_id)
     owner, bot_id = world.playing_bot()
     version_id = world.upload(owner, bot_id)
-    with world.db.transaction() as session:
-        exhibition_id = exhibitions.take_seat(session, owner, bot_id)
+    exhibition_id = world.write(exhibitions.take_seat, owner, bot_id)
 
     def swept() -> dict[Life, list[int]]:
-        with world.db.transaction() as session:
-            return league_sweep.sweep(session)
+        return world.write(league_sweep.sweep)
 
     event.listen(world.db.engine, "before_cursor_execute", lambda *what: asked.append(str(what[2])))
     assert not any(swept().values())
@@ -184,12 +175,10 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
 
 def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
     series_id = queued(world)
-    job = world.claim(series_id)
-    assert job is not None
+    job = world.claimed(series_id)
     for _ in range(5):
         world.clock.turn(world.settings.lease_seconds * 0.8)
-        with world.db.transaction() as session:
-            assert renew_series(session, job)
+        assert world.write(renew_series, job)
         sweep(world)
     assert state(world, series_id) is SeriesState.RUNNING
     assert world.finish(job)
@@ -207,8 +196,7 @@ def test_a_lost_message_is_sent_again(world: World) -> None:
 
 def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World) -> None:
     series_id = queued(world)
-    job = world.claim(series_id)
-    assert job is not None
+    job = world.claimed(series_id)
 
     def finish_without_power() -> None:
         with world.db.transaction() as session:
@@ -222,16 +210,12 @@ def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World
     assert world.finish(job)
 
 
-def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(world: World, caplog) -> None:
     series_id = queued(world)
     for number in range(1, world.settings.series_attempts + 1):
-        job = world.claim(series_id)
-        assert job is not None
+        job = world.claimed(series_id)
         assert job.attempt == number
-        with world.db.transaction() as session:
-            release_series(session, job, "w1", Failure("dirty-box", "something stayed", {"try": number}))
+        world.write(release_series, job, "w1", Failure("dirty-box", "something stayed", {"try": number}))
     assert state(world, series_id) is SeriesState.ABANDONED
     assert world.claim(series_id) is None
     assert causes(world, series_id) == ["dirty-box"] * world.settings.series_attempts
@@ -245,14 +229,12 @@ def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(
 def test_a_series_waits_out_what_is_no_fault_of_its_own(world: World, cause: str) -> None:
     series_id = queued(world)
     for number in range(1, 3 * world.settings.series_attempts):
-        job = world.claim(series_id)
-        assert job is not None
+        job = world.claimed(series_id)
         assert job.attempt == number
         with world.db.transaction() as session:
             release_series(session, job, "w1", Failure(cause, "it is away"))
             record_check(session, world.host, {}, (), 0)  # it has come back
-        with world.db.reading() as session:
-            pause = session.get_one(Series, series_id).nudge_at - world.clock.now
+        pause = world.row(Series, series_id).nudge_at - world.clock.now
         assert pause <= timedelta(minutes=1)
     assert state(world, series_id) is SeriesState.QUEUED
     assert causes(world, series_id) == [cause] * (3 * world.settings.series_attempts - 1)
@@ -262,24 +244,19 @@ def test_a_series_waits_out_what_is_no_fault_of_its_own(world: World, cause: str
 def test_a_machine_that_cannot_even_try_is_given_nothing_until_it_was_checked(world: World, cause: str) -> None:
     world.season(3, games_per_pair=2)
     first, second, *_ = world.tick()
-    job = world.claim(first)
-    assert job is not None
+    job = world.claimed(first)
     with world.db.transaction() as session:
         release_series(session, job, "w1", Failure(cause, "nothing starts"))
         assert due_check(session, world.host) is Fitness.UNCHECKED
     assert world.claim(second) is None
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, (), 0)
+    world.write(record_check, world.host, {}, (), 0)
     assert world.claim(second) is not None
 
 
 def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> None:
     series_id = queued(world)
     for number in (1, 2, 3):
-        job = world.claim(series_id)
-        assert job is not None
-        with world.db.transaction() as session:
-            release_series(session, job, "w1", Failure("dirty-box"))
+        world.write(release_series, world.claimed(series_id), "w1", Failure("dirty-box"))
         world.clock.turn(world.settings.retry_seconds * 2 ** (number - 1) - 1)
         assert sweep(world)[SERIES] == []
         world.clock.turn(1)
@@ -288,10 +265,8 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
 
 def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
     version_id = uploaded(world)
-    with world.db.transaction() as session:
-        job = claim_build(session, version_id, "w1")
-        assert job is not None
-        assert claim_build(session, version_id, "w2") is None
+    job = world.building(version_id, "w1")
+    assert world.write(claim_build, version_id, "w2") is None
     world.clock.turn(world.settings.lease_seconds + 1)
     sweep(world)
     with world.db.transaction() as session:
@@ -301,8 +276,7 @@ def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
         assert not renew_build(session, job)
         assert renew_build(session, again)
         assert finish_build(session, again, BuildOutcome("e" * 64, "", ""))
-    with world.db.reading() as session:
-        version = session.get_one(BotVersion, version_id)
+    version = world.row(BotVersion, version_id)
     assert (version.state, version.program_sha256) == (VersionState.READY, "e" * 64)
 
 
@@ -310,30 +284,22 @@ def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer
     version_id = uploaded(world)
     pauses, reason = [], ""
     for _ in range(FAILURES_TOLD + 8):
-        with world.db.transaction() as session:
-            job = claim_build(session, version_id, "w1")
-            assert job is not None
-            give_back_build(session, job.version_id, job.attempt, "w1", Failure("no-engine", "no engine answers"))
-        with world.db.reading() as session:
-            version = session.get_one(BotVersion, version_id)
+        job = world.building(version_id, "w1")
+        world.write(give_back_build, job.version_id, job.attempt, "w1", Failure("no-engine", "no engine answers"))
+        version = world.row(BotVersion, version_id)
         assert version.state is VersionState.UPLOADED
         pauses.append((version.nudge_at - world.clock.now).total_seconds())
         reason = version.reason
     assert pauses[:4] == [5, 10, 20, 40]
     assert pauses[-1] == 3600
     assert reason == "Our own failure at attempt 13, which is tried again: A machine's container engine did not answer."
-    with world.db.transaction() as session:
-        job = claim_build(session, version_id, "w1")
-        assert job is not None
-        assert finish_build(session, job, BuildOutcome("e" * 64, "", "", "f" * 64))
-    with world.db.reading() as session:
-        version = session.get_one(BotVersion, version_id)
+    job = world.building(version_id, "w1")
+    assert world.write(finish_build, job, BuildOutcome("e" * 64, "", "", "f" * 64))
+    version = world.row(BotVersion, version_id)
     assert (version.state, version.reason, version.trial_sha256) == (VersionState.READY, "", "f" * 64)
 
 
-def test_from_the_fifth_failure_at_a_build_on_an_operator_is_told(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_from_the_fifth_failure_at_a_build_on_an_operator_is_told(world: World, caplog) -> None:
     version_id = uploaded(world)
     with caplog.at_level(logging.ERROR):
         for number in range(1, FAILURES_TOLD + 2):
@@ -350,10 +316,8 @@ def test_a_long_cause_of_a_failed_build_is_cut_like_every_other(world: World) ->
 
 
 def fail_build(world: World, version_id: int, cause: str) -> None:
-    with world.db.transaction() as session:
-        job = claim_build(session, version_id, "w1")
-        assert job is not None
-        give_back_build(session, job.version_id, job.attempt, "w1", Failure(cause, "why"))
+    job = world.building(version_id, "w1")
+    world.write(give_back_build, job.version_id, job.attempt, "w1", Failure(cause, "why"))
 
 
 def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World) -> None:
@@ -361,22 +325,19 @@ def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World)
     pauses = []
     for cause in ("no-engine", Cause.WORKER_STOPPED, Cause.WORKER_STOPPED, "no-engine"):
         fail_build(world, version_id, cause)
-        with world.db.reading() as session:
-            version = session.get_one(BotVersion, version_id)
+        version = world.row(BotVersion, version_id)
         pauses.append((version.nudge_at - world.clock.now).total_seconds())
         assert bool(version.reason) is (cause != Cause.WORKER_STOPPED)
     assert pauses == [5, 0, 0, 10]
 
 
 def sweep(world: World) -> dict[Life, list[int]]:
-    with world.db.transaction() as session:
-        return league_sweep.sweep(session)
+    return world.write(league_sweep.sweep)
 
 
 def uploaded(world: World) -> int:
     owner = world.author()
-    with world.db.transaction() as session:
-        bot_id = create_bot(session, owner, "yacht-auction", "late").id
+    bot_id = world.write(create_bot, owner, "yacht-auction", "late").id
     return world.upload(owner, bot_id)
 
 

@@ -31,35 +31,29 @@ READY = {0: Reply("OK", 5), 1: Reply("OK", 0)}
 
 
 def sit(world: World, person: Person, bot_id: int, opponents: int = 1, seat: int | None = 1) -> int:
-    with world.db.transaction() as session:
-        return exhibitions.take_seat(session, person, bot_id, opponents, seat)
+    return world.write(exhibitions.take_seat, person, bot_id, opponents, seat)
 
 
 def claim(world: World, exhibition_id: int) -> ExhibitionJob:
-    with world.db.transaction() as session:
-        job = exhibiting.claim_exhibition(session, exhibition_id, "w1", world.host)
+    job = world.write(exhibiting.claim_exhibition, exhibition_id, "w1", world.host)
     assert job is not None
     return job
 
 
 def ask(world: World, job: ExhibitionJob, *replies: dict[int, Reply]) -> bool:
-    with world.db.transaction() as session:
-        return exhibiting.ask_person(session, job, replies)
+    return world.write(exhibiting.ask_person, job, replies)
 
 
 def look(world: World, person: Person, exhibition_id: int) -> Table:
-    with world.db.reading() as session:
-        return exhibitions.table(session, person, exhibition_id)
+    return world.read(exhibitions.table, person, exhibition_id)
 
 
 def answer(world: World, person: Person, exhibition_id: int, turn: int, line: str) -> None:
-    with world.db.transaction() as session:
-        exhibitions.answer(session, person, exhibition_id, turn, line)
+    world.write(exhibitions.answer, person, exhibition_id, turn, line)
 
 
 def hear(world: World, job: ExhibitionJob) -> exhibiting.Heard | None:
-    with world.db.reading() as session:
-        return exhibiting.hear_person(session, job)
+    return world.read(exhibiting.hear_person, job)
 
 
 def begun(world: World) -> tuple[Person, ExhibitionJob]:
@@ -76,16 +70,14 @@ def wait(world: World, job: ExhibitionJob, seconds: float) -> None:
     while True:
         step = min(seconds, world.settings.lease_seconds / 2)
         world.clock.turn(step)
-        with world.db.transaction() as session:
-            assert exhibiting.renew_exhibition(session, job)
+        assert world.write(exhibiting.renew_exhibition, job)
         seconds -= step
         if not seconds:
             return
 
 
 def swept(world: World) -> list[int]:
-    with world.db.transaction() as session:
-        return sweep(session)[EXHIBITIONS]
+    return world.write(sweep)[EXHIBITIONS]
 
 
 def test_a_person_is_asked_answers_and_is_heard(world: World) -> None:
@@ -124,17 +116,6 @@ def test_an_answer_is_taken_once_and_only_where_it_is_asked(world: World) -> Non
     assert heard is not None and heard.answer is None
 
 
-def test_nobody_plays_for_somebody_else(world: World) -> None:
-    _, job = begun(world)
-    stranger = world.author()
-    with pytest.raises(NotFound):
-        look(world, stranger, job.exhibition_id)
-    with pytest.raises(NotFound):
-        answer(world, stranger, job.exhibition_id, 1, "BID A 1")
-    with pytest.raises(NotFound), world.db.transaction() as session:
-        exhibitions.resign(session, stranger, job.exhibition_id)
-
-
 def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to_them(world: World) -> None:
     owner, bot_id = world.bot()
     season_id = world.season(1)
@@ -154,21 +135,17 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
         return number
 
     assert version() is None, "it is in no season"
-    with world.db.transaction() as session:
-        enter(session, owner, season_id, bot_id, 1)
+    world.write(enter, owner, season_id, bot_id, 1)
     world.build(world.upload(owner, bot_id))
     assert version() == 1, "the newer one has not played"
-    with world.db.transaction() as session:
-        enter(session, owner, season_id, bot_id, 2)
+    world.write(enter, owner, season_id, bot_id, 2)
     assert version() == 2
     world.play_all()
     world.clock.turn(world.settings.rejoin_seconds)
-    with world.db.transaction() as session:
-        enter(session, owner, season_id, bot_id, 1)
+    world.write(enter, owner, season_id, bot_id, 1)
     assert version() == 2, "it has played"
     for plays_people, found in ((False, None), (True, 2)):
-        with world.db.transaction() as session:
-            change_bot(session, owner, bot_id, plays_people=plays_people)
+        world.write(change_bot, owner, bot_id, plays_people=plays_people)
         assert version() == found
     with pytest.raises(NotFound), world.db.transaction() as session:
         change_bot(session, world.boss, bot_id, plays_people=False)
@@ -176,14 +153,12 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
 
 def test_who_only_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) -> None:
     owner, bot_id = world.bot()
-    with world.db.transaction() as session:
-        season_id = create_season(session, world.boss, game=GAME, name="soon", series_length=2).id
-        enter(session, owner, season_id, bot_id, gate=GateTerms(games=100))
+    season_id = world.write(create_season, world.boss, game=GAME, name="soon", series_length=2).id
+    world.write(enter, owner, season_id, bot_id, gate=GateTerms(games=100))
     person = world.author()
     with pytest.raises(WrongState):
         sit(world, person, bot_id)
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+    world.write(set_season_state, world.boss, season_id, SeasonState.OPEN)
     world.build(world.upload(owner, bot_id))
     (series_id,) = world.tick()
     job = world.claim(series_id)
@@ -201,8 +176,7 @@ def test_one_match_a_person_and_so_many_in_a_deployment(world: World) -> None:
     sit(world, bob, bot_id)
     with pytest.raises(NoPlace):
         sit(world, eve, bot_id)
-    with world.db.transaction() as session:
-        exhibitions.resign(session, ada, first)
+    world.write(exhibitions.resign, ada, first)
     assert look(world, ada, first).info.state is ExhibitionState.ABANDONED, "nobody had taken it"
     sit(world, eve, bot_id)
 
@@ -240,8 +214,7 @@ def test_only_against_bots_that_can_play_and_as_many_as_the_game_seats(world: Wo
     person = world.author()
     with pytest.raises(NotFound):
         sit(world, person, 99)
-    with world.db.transaction() as session:
-        empty = create_bot(session, owner, "liars-dice", "empty").id
+    empty = world.write(create_bot, owner, "liars-dice", "empty").id
     with pytest.raises(WrongState, match="this bot has none"):
         sit(world, person, empty)
     for opponents in (0, 6):
@@ -279,8 +252,7 @@ def test_time_is_over_for_a_move_and_for_the_whole_match(world: World) -> None:
 
 def test_what_a_match_waits_for_us_is_not_the_persons_time(world: World) -> None:
     person, job = begun(world)
-    with world.db.transaction() as session:
-        exhibiting.release_exhibition(session, job, "w1", Failure(Cause.WORKER_STOPPED))
+    world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
     world.clock.turn(exhibiting.QUEUE_SECONDS)
     again = claim(world, job.exhibition_id)
     assert ask(world, again, READY)
@@ -293,10 +265,8 @@ def test_what_a_match_waits_for_us_is_not_the_persons_time(world: World) -> None
 def test_the_result_is_written_once_and_makes_room(world: World) -> None:
     person, job = begun(world)
     result = Result((1, 2), None, {1: Fault.EXITED})
-    with world.db.transaction() as session:
-        assert exhibiting.finish_exhibition(session, job, result, "c" * 64)
-    with world.db.transaction() as session:
-        assert not exhibiting.finish_exhibition(session, job, Result((2, 1), None), "d" * 64)
+    assert world.write(exhibiting.finish_exhibition, job, result, "c" * 64)
+    assert not world.write(exhibiting.finish_exhibition, job, Result((2, 1), None), "d" * 64)
     info = look(world, person, job.exhibition_id).info
     assert (info.state, info.ranks, info.fault) == (ExhibitionState.DONE, (1, 2), Fault.EXITED)
     assert info.seed == job.seed.hex()
@@ -316,16 +286,14 @@ def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_a
     assert (again.attempt, len(again.replies)) == (2, 2)
     assert not ask(world, job, READY), "the first one is late"
     assert hear(world, job) is None
-    with world.db.transaction() as session:
-        assert not exhibiting.renew_exhibition(session, job)
-        assert exhibiting.renew_exhibition(session, again)
+    assert not world.write(exhibiting.renew_exhibition, job)
+    assert world.write(exhibiting.renew_exhibition, again)
 
 
 def test_too_many_failures_of_ours_end_it(world: World) -> None:
     person, job = begun(world)
     for _ in range(world.settings.match_attempts):
-        with world.db.transaction() as session:
-            exhibiting.release_exhibition(session, job, "w1", Failure("KeyError"))
+        world.write(exhibiting.release_exhibition, job, "w1", Failure("KeyError"))
         if look(world, person, job.exhibition_id).info.state is ExhibitionState.QUEUED:
             job = claim(world, job.exhibition_id)
     info = look(world, person, job.exhibition_id).info
@@ -343,9 +311,8 @@ def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world
         if not number % 2:
             job = claim(world, job.exhibition_id)
         assert look(world, person, job.exhibition_id).info.voids == number
-    with world.db.transaction() as session:
-        assert not exhibiting.note_void(session, job, "host-memory"), "there is to be no other attempt"
-        exhibiting.release_exhibition(session, job, "w1", Failure("host-memory"), void=True)
+    assert not world.write(exhibiting.note_void, job, "host-memory"), "there is to be no other attempt"
+    world.write(exhibiting.release_exhibition, job, "w1", Failure("host-memory"), void=True)
     info = look(world, person, job.exhibition_id).info
     assert (info.state, info.cause) == (ExhibitionState.ABANDONED, "host-memory")
     sit(world, person, info.bot_id)
@@ -364,24 +331,21 @@ def test_who_resigns_is_free_whatever_the_worker_does(world: World) -> None:
     with pytest.raises(WrongState):
         answer(world, person, job.exhibition_id, 1, "BID A 7")
     assert hear(world, job) == exhibiting.Heard(None, True, False)
-    with world.db.transaction() as session:  # a failure of ours plays it again, for the record alone
-        exhibiting.release_exhibition(session, job, "w1", Failure("lease-expired"))
+    world.write(exhibiting.release_exhibition, job, "w1", Failure("lease-expired"))
     job = claim(world, job.exhibition_id)
     assert hear(world, job) == exhibiting.Heard(None, True, False)
     for taken in (True, False):
         with world.db.transaction() as session:
             result = Result((1, 2), None, {1: Fault.EXITED})
             assert exhibiting.finish_exhibition(session, job, result, "c" * 64) is taken
-    with world.db.reading() as session:
-        assert exhibitions.open_of(session, person) == other, "the end of the first frees nobody from the second"
+    assert world.read(exhibitions.open_of, person) == other, "the end of the first frees nobody from the second"
 
 
 def test_what_is_nobodys_doing_is_tried_again_for_an_hour(world: World) -> None:
     person, job = begun(world)
 
     def fail() -> ExhibitionState:
-        with world.db.transaction() as session:
-            exhibiting.release_exhibition(session, job, "w1", Failure("blobs-away"))
+        world.write(exhibiting.release_exhibition, job, "w1", Failure("blobs-away"))
         return look(world, person, job.exhibition_id).info.state
 
     for _ in range(2 * world.settings.series_attempts):
@@ -394,12 +358,10 @@ def test_what_is_nobodys_doing_is_tried_again_for_an_hour(world: World) -> None:
 def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
     person, job = begun(world)
     for _ in range(world.settings.series_attempts):
-        with world.db.transaction() as session:
-            exhibiting.release_exhibition(session, job, "w1", Failure(Cause.WORKER_STOPPED))
+        world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
         assert swept(world) == [job.exhibition_id], "at once"
         job = claim(world, job.exhibition_id)
-    with world.db.transaction() as session:
-        exhibiting.release_exhibition(session, job, "w1", Failure("KeyError"))
+    world.write(exhibiting.release_exhibition, job, "w1", Failure("KeyError"))
     info = look(world, person, job.exhibition_id).info
     assert (info.state, info.voids, info.cause) == (ExhibitionState.QUEUED, 1, "KeyError")
     world.clock.turn(world.settings.retry_seconds)
@@ -419,34 +381,29 @@ def test_who_waits_in_vain_is_told_so(world: World) -> None:
 def test_an_unfit_machine_takes_none(world: World) -> None:
     _, bot_id = world.playing_bot()
     exhibition_id = sit(world, world.author(), bot_id)
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, ("it is too busy",), 60)
-        assert exhibiting.claim_exhibition(session, exhibition_id, "w1", world.host) is None
+    world.write(record_check, world.host, {}, ("it is too busy",), 60)
+    assert world.write(exhibiting.claim_exhibition, exhibition_id, "w1", world.host) is None
 
 
 def test_a_machine_that_cannot_even_try_is_given_no_more_until_it_has_been_checked(world: World) -> None:
     _, job = begun(world)
-    with world.db.transaction() as session:
-        exhibiting.release_exhibition(session, job, "w1", Failure("no-engine"), world.host)
-        assert exhibiting.claim_exhibition(session, job.exhibition_id, "w1", world.host) is None
-        record_check(session, world.host, {}, (), 60)
+    world.write(exhibiting.release_exhibition, job, "w1", Failure("no-engine"), world.host)
+    assert world.write(exhibiting.claim_exhibition, job.exhibition_id, "w1", world.host) is None
+    world.write(record_check, world.host, {}, (), 60)
     assert claim(world, job.exhibition_id).attempt == 2
 
 
 def test_a_match_that_was_turned_away_is_told_of_as_soon_as_a_machine_is_fit(world: World) -> None:
     _, bot_id = world.playing_bot()
     exhibition_id = sit(world, world.author(), bot_id)
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, ("it is too busy",), 60)
-        assert not turn_away_exhibition(session, exhibition_id, world.host), "nobody is there who could be told"
+    world.write(record_check, world.host, {}, ("it is too busy",), 60)
+    assert not world.write(turn_away_exhibition, exhibition_id, world.host), "nobody is there who could be told"
     assert swept(world) == []
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, (), 60)
-        assert not turn_away_exhibition(session, exhibition_id, world.host), "it may play it itself"
-        assert turn_away_exhibition(session, exhibition_id, Host("other", "boot"))
+    world.write(record_check, world.host, {}, (), 60)
+    assert not world.write(turn_away_exhibition, exhibition_id, world.host), "it may play it itself"
+    assert world.write(turn_away_exhibition, exhibition_id, Host("other", "boot"))
     assert swept(world) == [], "the machine that was told has the time to take it"
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, (), 60)
+    world.write(record_check, world.host, {}, (), 60)
     assert swept(world) == [exhibition_id]
 
 
@@ -455,9 +412,8 @@ def test_a_person_has_the_seat_that_was_asked_for_or_any(world: World) -> None:
     person = world.author()
 
     def seated(seat: int | None) -> exhibitions.ExhibitionInfo:
-        with world.db.transaction() as session:
-            exhibition_id = exhibitions.take_seat(session, person, bot_id, 2, seat)
-            exhibitions.resign(session, person, exhibition_id)
+        exhibition_id = world.write(exhibitions.take_seat, person, bot_id, 2, seat)
+        world.write(exhibitions.resign, person, exhibition_id)
         return look(world, person, exhibition_id).info
 
     assert [seated(seat).names.index(person.name) for seat in (0, 1, 2)] == [0, 1, 2]
@@ -474,8 +430,7 @@ def test_a_person_has_the_seat_that_was_asked_for_or_any(world: World) -> None:
 def test_a_bot_that_is_named_as_its_person_is_called_a_bot(world: World, opponents: int, names: list[str]) -> None:
     _, bot_id = world.playing_bot("Fox", "liars-dice")
     person = world.author("fox")
-    with world.db.transaction() as session:
-        exhibition_id = exhibitions.take_seat(session, person, bot_id, opponents, 0)
+    exhibition_id = world.write(exhibitions.take_seat, person, bot_id, opponents, 0)
     assert look(world, person, exhibition_id).info.names == names
 
 
@@ -497,8 +452,7 @@ def test_whoever_opens_or_not_sees_ones_own_dice_alone_and_is_told_of_a_typo(wor
 
 def test_a_void_attempt_is_told_and_asks_anew(world: World) -> None:
     person, job = begun(world)
-    with world.db.transaction() as session:
-        assert exhibiting.note_void(session, job, "host-starved")
+    assert world.write(exhibiting.note_void, job, "host-starved")
     seen = look(world, person, job.exhibition_id)
     assert (seen.info.voids, seen.info.cause, seen.prompt) == (1, "host-starved", None)
     assert ask(world, job, READY)
@@ -506,20 +460,17 @@ def test_a_void_attempt_is_told_and_asks_anew(world: World) -> None:
 
 
 def released(world: World, job: ExhibitionJob) -> ExhibitionJob:
-    with world.db.transaction() as session:
-        exhibiting.release_exhibition(session, job, "w1", Failure("lease-expired"))
+    world.write(exhibiting.release_exhibition, job, "w1", Failure("lease-expired"))
     return claim(world, job.exhibition_id)
 
 
 def handed_back(world: World, job: ExhibitionJob) -> ExhibitionJob:
-    with world.db.transaction() as session:
-        exhibiting.release_exhibition(session, job, "w1", Failure(Cause.WORKER_STOPPED))
+    world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
     return claim(world, job.exhibition_id)
 
 
 def void(world: World, job: ExhibitionJob) -> ExhibitionJob:
-    with world.db.transaction() as session:
-        assert exhibiting.note_void(session, job, "host-starved")
+    assert world.write(exhibiting.note_void, job, "host-starved")
     return job
 
 
@@ -538,8 +489,7 @@ def test_an_answer_that_was_taken_is_never_asked_for_again(
         assert ask(world, job, READY)
         assert hear(world, job) == exhibiting.Heard("BID A 7", False, False)
         assert look(world, person, job.exhibition_id).prompt is None
-        with world.db.transaction() as session:
-            assert exhibiting.finish_exhibition(session, job, Result((1, 2), None), "c" * 64)
+        assert world.write(exhibiting.finish_exhibition, job, Result((1, 2), None), "c" * 64)
 
 
 def test_a_form_that_is_open_while_we_fail_still_counts(world: World) -> None:
@@ -568,26 +518,21 @@ def test_the_same_said_twice_is_no_mistake(world: World) -> None:
     assert hear(world, job) == exhibiting.Heard("BID A 7", False, False)
 
 
-def test_who_leaves_while_we_have_failed_has_either_not_played_or_resigned(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_leaves_while_we_have_failed_has_either_not_played_or_resigned(world: World, monkeypatch) -> None:
     person, job = begun(world)
     bot_id = look(world, person, job.exhibition_id).info.bot_id
-    with world.db.transaction() as session:
-        exhibiting.release_exhibition(session, job, "w1", Failure(Cause.WORKER_STOPPED))
-        exhibitions.resign(session, person, job.exhibition_id)
+    world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
+    world.write(exhibitions.resign, person, job.exhibition_id)
     left = look(world, person, job.exhibition_id).info
     assert (left.state, left.cause) == (ExhibitionState.ABANDONED, Cause.RESIGNED)
     waiting = sit(world, person, bot_id)
-    with world.db.transaction() as session:
-        exhibitions.resign(session, person, waiting)
+    world.write(exhibitions.resign, person, waiting)
     assert look(world, person, waiting).info.cause == Cause.LEFT
     person, job = begun(world)
     with monkeypatch.context() as patch:
         patch.setattr(exhibitions, "abandon", lambda *_: False)  # it goes back to the queue at this very moment
-        with world.db.transaction() as session:
-            exhibiting.release_exhibition(session, job, "w1", Failure(Cause.WORKER_STOPPED))
-            exhibitions.resign(session, person, job.exhibition_id)
+        world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
+        world.write(exhibitions.resign, person, job.exhibition_id)
     job = claim(world, job.exhibition_id)
     assert ask(world, job, READY)
     assert hear(world, job) == exhibiting.Heard(None, True, False)

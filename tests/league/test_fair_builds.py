@@ -16,19 +16,16 @@ from tests.league.world import World
 
 
 def upload(world: World, owner: Person, count: int) -> list[int]:
-    with world.db.transaction() as session:
-        bot_id = create_bot(session, owner, "yacht-auction", f"bot{world.clock.now:%H%M%S}").id
+    bot_id = world.write(create_bot, owner, "yacht-auction", f"bot{world.clock.now:%H%M%S}").id
     return [world.upload(owner, bot_id) for _ in range(count)]
 
 
 def claim(world: World, nudged_id: int, worker: str = "w1") -> BuildJob | None:
-    with world.db.transaction() as session:
-        return claim_next_build(session, nudged_id, worker)
+    return world.write(claim_next_build, nudged_id, worker)
 
 
 def finish(world: World, job: BuildJob) -> None:
-    with world.db.transaction() as session:
-        assert finish_build(session, job, BuildOutcome("b" * 64, "", ""))
+    assert world.write(finish_build, job, BuildOutcome("b" * 64, "", ""))
 
 
 def built(world: World, nudges: Iterator[int], count: int) -> list[int]:
@@ -90,8 +87,7 @@ def test_what_we_failed_at_waits_for_its_own_message(world: World) -> None:
     failed, fresh = upload(world, world.author("ada"), 1), upload(world, world.author("bob"), 1)
     job = claim(world, failed[0])
     assert job is not None and job.version_id == failed[0]
-    with world.db.transaction() as session:
-        give_back_build(session, job.version_id, job.attempt, "w1", Failure("no-engine", "no engine answers"))
+    world.write(give_back_build, job.version_id, job.attempt, "w1", Failure("no-engine", "no engine answers"))
     assert built(world, iter(fresh), 1) == fresh
     assert claim(world, fresh[0]) is None
     job = claim(world, failed[0])

@@ -45,14 +45,18 @@ def season(world: World, bots: int, game: str = GAME, **settings: Any) -> int:
 
 
 def begin_finals(world: World, season_id: int) -> None:
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.FINALS)
+    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
 
 
 def refit(world: World, season_id: int) -> None:
     world.clock.turn(world.settings.refit_seconds)
-    with world.db.transaction() as session:
-        standings.refit(session, season_id)
+    world.write(standings.refit, season_id)
+
+
+def in_finals(world: World, season_id: int) -> None:
+    """Begun, and ranked since."""
+    begin_finals(world, season_id)
+    refit(world, season_id)
 
 
 def finish(world: World, job: SeriesJob, strength: Sequence[int]) -> None:
@@ -73,21 +77,17 @@ def play(world: World, season_id: int, strength: Sequence[int]) -> None:
         if quiet == 2:  # nor after one more ranking
             return
         for series_id in made:
-            job = world.claim(series_id)
-            assert job is not None
-            finish(world, job, strength)
+            finish(world, world.claimed(series_id), strength)
         refit(world, season_id)
     pytest.fail("it never came to an end")
 
 
 def state(world: World, season_id: int) -> SeasonState:
-    with world.db.reading() as session:
-        return season_info(session, season_id).state
+    return world.read(season_info, season_id).state
 
 
 def rows(world: World, season_id: int) -> list[dict[str, Any]]:
-    with world.db.reading() as session:
-        found: list[dict[str, Any]] = leaderboard(session, season_id).standings["rows"]
+    found: list[dict[str, Any]] = world.read(leaderboard, season_id).standings["rows"]
     return found
 
 
@@ -128,14 +128,11 @@ def test_a_season_from_its_ladder_to_its_published_standings(world: World) -> No
         [frozenset({1, 3}), frozenset({1, 5}), frozenset({3, 5})], 1
     )
     assert {number for number, _ in met} == {1, 2, 3}
-    with world.db.transaction() as session:
-        assert seasons_to_publish(session) == [season_id]
-    with world.db.transaction() as session:
-        assert publish(session, season_id)
-    with world.db.reading() as session:
-        board = leaderboard(session, season_id)
-        assert season_info(session, season_id).log_sha256 == board.log_sha256
-        assert first_broken(session) is None
+    assert world.write(seasons_to_publish) == [season_id]
+    assert world.write(publish, season_id)
+    board = world.read(leaderboard, season_id)
+    assert world.read(season_info, season_id).log_sha256 == board.log_sha256
+    assert world.read(first_broken) is None
     assert board.final
     assert [(row["version_id"], row["rank"], row["finalist"]) for row in board.standings["rows"]] == [
         (3, 1, True),
@@ -149,10 +146,8 @@ def test_a_season_from_its_ladder_to_its_published_standings(world: World) -> No
 def test_finals_wait_for_the_ladders_last_series_and_drop_what_nobody_began(world: World) -> None:
     season_id = season(world, 3)
     first, *waiting = world.tick()
-    job = world.claim(first)
-    assert job is not None
-    begin_finals(world, season_id)
-    refit(world, season_id)
+    job = world.claimed(first)
+    in_finals(world, season_id)
     assert world.tick() == []
     assert set(seeds(world, season_id).values()) == {None}
     finish(world, job, (1, 2, 3))
@@ -165,25 +160,21 @@ def test_finals_wait_for_the_ladders_last_series_and_drop_what_nobody_began(worl
 
 def test_only_so_many_series_of_a_round_robin_are_open_at_a_time(world: World) -> None:
     season_id = season(world, 8)
-    begin_finals(world, season_id)
-    refit(world, season_id)
+    in_finals(world, season_id)
     assert len(world.tick()) == world.settings.open_series_limit
     assert world.tick() == []
 
 
 def test_a_swiss_round_begins_when_the_one_before_has_ended(world: World) -> None:
     season_id = season(world, 8, finals=FinalsFormat.SWISS)
-    begin_finals(world, season_id)
-    refit(world, season_id)
+    in_finals(world, season_id)
     sizes = []
     for _ in range(3):
         made = world.tick()
         sizes.append(len(made))
         assert world.tick() == []
         for series_id in made:
-            job = world.claim(series_id)
-            assert job is not None
-            finish(world, job, range(8))
+            finish(world, world.claimed(series_id), range(8))
     assert sizes == [4, 4, 4]
     met = pairings(world, season_id)
     assert Counter(number for number, _ in met) == {1: 4, 2: 4, 3: 4}
@@ -201,9 +192,7 @@ def test_in_an_odd_field_everybody_sits_out_at_most_once(world: World) -> None:
     assert sorted(played.values()) == [1, 1, 2, 2, 2]
 
 
-def test_sitting_out_is_worth_as_much_as_winning_every_game_that_a_round_has(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sitting_out_is_worth_as_much_as_winning_every_game_that_a_round_has(world: World, monkeypatch) -> None:
     """In Liar's Dice a round has whole deals: two games, where three were set."""
     season_id = season(world, 3, "liars-dice", finals=FinalsFormat.SWISS, finals_games=3, finals_rounds=2)
     paired: list[Mapping[int, Fraction]] = []
@@ -250,12 +239,8 @@ def test_equals_play_on_until_the_budget_is_spent(world: World, game: str, playe
 def test_neighbours_whose_ratings_differ_by_rounding_alone_stand_in_the_rankings_order(world: World) -> None:
     """Two ties whose last digits say the opposite of their places: the scheduler's tick must not stumble over them."""
     season_id = season(world, 2, finals_extra_games=7, finals_games=2)
-    begin_finals(world, season_id)
-    refit(world, season_id)
-    (series_id,) = world.tick()
-    job = world.claim(series_id)
-    assert job is not None
-    finish(world, job, (1, 1))
+    in_finals(world, season_id)
+    finish(world, world.claimed(), (1, 1))
     refit(world, season_id)
     with world.db.transaction() as session:
         newest = session.exec(select(RatingSnapshot).order_by(col(RatingSnapshot.id).desc()).limit(1)).one()
@@ -271,8 +256,7 @@ def test_finals_that_do_not_close_the_season_wait_for_the_organiser(world: World
     begin_finals(world, season_id)
     play(world, season_id, (1, 2))
     assert state(world, season_id) is SeasonState.FINALS
-    with world.db.reading() as session:
-        assert season_info(session, season_id).finals_done_at is not None
+    assert world.read(season_info, season_id).finals_done_at is not None
     assert world.tick() == []
 
 
@@ -288,10 +272,8 @@ def test_who_has_not_played_does_not_take_a_finalists_place(world: World) -> Non
     season_id = season(world, 2, finals_top=2, games_per_pair=20, series_length=20)
     play(world, season_id, (2, 1))
     owner, late = world.bot()
-    with world.db.transaction() as session:
-        enter(session, owner, season_id, late)
-    begin_finals(world, season_id)
-    refit(world, season_id)
+    world.write(enter, owner, season_id, late)
+    in_finals(world, season_id)
     world.tick()
     assert seeds(world, season_id) == {1: 1, 2: 2, late: None}
 
@@ -309,11 +291,9 @@ def test_finalists_that_we_let_down_in_finals_of_their_own_come_after_those_who_
         world, 3, finals_log=FinalsLog.FINALS, finals_top=3, finals_games=2, games_per_pair=20, series_length=20
     )
     play(world, season_id, (3, 2, 1))
-    begin_finals(world, season_id)
-    refit(world, season_id)
+    in_finals(world, season_id)
     for series_id in world.tick():
-        job = world.claim(series_id)
-        assert job is not None
+        job = world.claimed(series_id)
         if 1 in job.matches[0].seats:
             assert world.finish(job, [abandoned(match) for match in job.matches])
         else:
@@ -321,8 +301,7 @@ def test_finalists_that_we_let_down_in_finals_of_their_own_come_after_those_who_
     refit(world, season_id)
     found = rows(world, season_id)
     assert [(row["version_id"], row["rank"], row["games"]) for row in found] == [(3, 1, 2), (2, 2, 2), (1, 3, 40)]
-    with world.db.reading() as session:
-        assert recount(session, season_id).same
+    assert world.read(recount, season_id).same
 
 
 def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world: World) -> None:
@@ -333,16 +312,13 @@ def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world:
     play(world, season_id, (3, 2, 1))
     begin_finals(world, season_id)
     play(world, season_id, (2, 3, 1))
-    with world.db.transaction() as session:
-        assert publish(session, season_id)
+    assert world.write(publish, season_id)
     before = {row["bot_id"]: row for row in rows(world, season_id)}
-    with world.db.reading() as session:
-        alike = ranking(session, season_id)
-        everything = rate(season_log(session, season_id), RatingConfig(), dict.fromkeys("123", Prior()))
+    alike = world.read(ranking, season_id)
+    everything = rate(world.read(season_log, season_id), RatingConfig(), dict.fromkeys("123", Prior()))
     assert {row["bot_id"]: row for row in alike.standings["rows"]} == before
     expected = {int(entry.player): (entry.elo, entry.se) for entry in everything.entries}
-    with world.db.transaction() as session:
-        following = create_season(session, world.boss, name="next", previous_id=season_id).id
+    following = world.write(create_season, world.boss, name="next", previous_id=season_id).id
     refit(world, following)
     carried = {row["bot_id"]: (row["prior_elo"], row["prior_sd"]) for row in rows(world, following)}
     for bot_id, (elo, sd) in carried.items():
@@ -387,11 +363,9 @@ def test_each_division_has_finals_of_its_own(world: World) -> None:
 def test_a_finalist_that_is_disqualified_is_not_paired_any_more(world: World) -> None:
     season_id = season(world, 4)
     play(world, season_id, range(4))
-    begin_finals(world, season_id)
-    refit(world, season_id)
+    in_finals(world, season_id)
     made = world.tick()
-    with world.db.transaction() as session:
-        absence.disqualify(session, world.boss, season_id, 4, "caught")
+    world.write(absence.disqualify, world.boss, season_id, 4, "caught")
     for series_id in made:
         job = world.claim(series_id)
         if job is not None:
@@ -405,9 +379,8 @@ def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> N
     season_id = season(world, 3, closes_when_done=False)
     begin_finals(world, season_id)
     play(world, season_id, (3, 2, 1))
-    with world.db.transaction() as session:
-        match = matches(session, season_id=season_id)[0]
-        again = rejudge_match(session, world.boss, match.id, "the host was overloaded")
+    match = world.write(matches, season_id=season_id)[0]
+    again = world.write(rejudge_match, world.boss, match.id, "the host was overloaded")
     with world.db.reading() as session:
         before, after = (session.get_one(Match, match_id).series_id for match_id in (match.id, again))
         one, other = session.get_one(Series, before), session.get_one(Series, after)
@@ -416,8 +389,7 @@ def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> N
 
 
 def disqualify(world: World, season_id: int, bot_id: int) -> None:
-    with world.db.transaction() as session:
-        absence.disqualify(session, world.boss, season_id, bot_id, "caught")
+    world.write(absence.disqualify, world.boss, season_id, bot_id, "caught")
 
 
 @pytest.mark.parametrize(("bots", "rounds"), [(5, 3), (6, 3), (8, 5), (4, 3)])
@@ -426,12 +398,9 @@ def test_a_swiss_from_which_somebody_is_thrown_out_is_played_to_its_end(world: W
     nobody sits out, no more often than the others, and there are as many rounds as there were to be.
     """
     season_id = season(world, bots, finals=FinalsFormat.SWISS, finals_rounds=rounds)
-    begin_finals(world, season_id)
-    refit(world, season_id)
+    in_finals(world, season_id)
     for series_id in world.tick():
-        job = world.claim(series_id)
-        assert job is not None
-        finish(world, job, range(bots))
+        finish(world, world.claimed(series_id), range(bots))
     first, *others = world.tick()
     running = world.claim(first)
     assert running is not None
@@ -439,9 +408,7 @@ def test_a_swiss_from_which_somebody_is_thrown_out_is_played_to_its_end(world: W
     disqualify(world, season_id, out)
     finish(world, running, range(bots))
     for series_id in others:
-        job = world.claim(series_id)
-        assert job is not None
-        finish(world, job, range(bots))
+        finish(world, world.claimed(series_id), range(bots))
     play(world, season_id, range(bots))
     assert state(world, season_id) is SeasonState.CLOSED
     met = [(number, pair) for number, pair in pairings(world, season_id) if number is not None]
@@ -455,12 +422,10 @@ def test_a_swiss_from_which_somebody_is_thrown_out_is_played_to_its_end(world: W
 
 def test_whoever_beat_somebody_who_is_thrown_out_is_paired_as_if_it_had_won(world: World) -> None:
     season_id = season(world, 6, finals=FinalsFormat.SWISS, finals_rounds=2)
-    begin_finals(world, season_id)
-    refit(world, season_id)
+    in_finals(world, season_id)
     beat: dict[int, int] = {}
     for series_id in world.tick():
-        job = world.claim(series_id)
-        assert job is not None
+        job = world.claimed(series_id)
         loser, winner = sorted(job.matches[0].seats)
         beat[winner] = loser
         finish(world, job, range(6))
@@ -482,10 +447,8 @@ def test_games_that_we_fail_to_play_cost_the_finals_budget_nothing(world: World)
         if not made:
             break
         for series_id in made:
-            job = world.claim(series_id)
-            assert job is not None
-            with world.db.reading() as session:
-                further = session.get_one(Series, series_id).round is None
+            job = world.claimed(series_id)
+            further = world.row(Series, series_id).round is None
             if further and failures:
                 failures -= 1
                 assert world.finish(job, [abandoned(match) for match in job.matches])
@@ -509,8 +472,7 @@ def test_a_host_that_fails_for_ever_does_not_keep_finals_going_for_ever(world: W
     for _ in range(ROUNDS):
         refit(world, season_id)
         for series_id in world.tick():
-            job = world.claim(series_id)
-            assert job is not None
+            job = world.claimed(series_id)
             planned += len(job.matches)
             assert world.finish(job, [abandoned(match) for match in job.matches])
     assert planned <= 2 + 2 * 6
@@ -521,26 +483,21 @@ def test_how_far_the_finals_are_is_told(world: World) -> None:
     season_id = season(world, 4, finals_extra_games=4, closes_when_done=False)
 
     def told() -> list[tuple[int, int, int, int, int]]:
-        with world.db.reading() as session:
-            return [
-                (one.round, one.rounds, one.finished, one.series, one.extra_games + one.extra_left)
-                for one in finals_progress(session, season_id)
-            ]
+        return [
+            (one.round, one.rounds, one.finished, one.series, one.extra_games + one.extra_left)
+            for one in world.read(finals_progress, season_id)
+        ]
 
     play(world, season_id, range(4))
     assert told() == []
-    begin_finals(world, season_id)
-    refit(world, season_id)
+    in_finals(world, season_id)
     made = world.tick()
     assert told() == [(3, 3, 0, 6, 4)]
     for series_id in made[:2]:
-        job = world.claim(series_id)
-        assert job is not None
-        finish(world, job, range(4))
+        finish(world, world.claimed(series_id), range(4))
     assert told() == [(3, 3, 2, 6, 4)]
     disqualify(world, season_id, 4)
-    with world.db.reading() as session:
-        left = finals_progress(session, season_id)[0]
+    left = world.read(finals_progress, season_id)[0]
     assert (left.finalists, left.rounds) == (3, 3)
     for series_id in made[2:]:
         job = world.claim(series_id)
@@ -553,23 +510,18 @@ def test_how_far_the_finals_are_is_told(world: World) -> None:
 
 def test_how_far_a_swiss_is_is_told(world: World) -> None:
     season_id = season(world, 8, finals=FinalsFormat.SWISS)
-    begin_finals(world, season_id)
-    refit(world, season_id)
+    in_finals(world, season_id)
     for number in range(1, 4):
         made = world.tick()
-        with world.db.reading() as session:
-            (found,) = finals_progress(session, season_id)
+        (found,) = world.read(finals_progress, season_id)
         assert (found.round, found.rounds, found.finished, found.series) == (number, 3, 4 * (number - 1), 12)
         for series_id in made:
-            job = world.claim(series_id)
-            assert job is not None
-            finish(world, job, range(8))
+            finish(world, world.claimed(series_id), range(8))
 
 
 def test_a_season_without_enough_finalists_is_over_at_once(world: World) -> None:
     season_id = season(world, 1)
-    begin_finals(world, season_id)
-    refit(world, season_id)
+    in_finals(world, season_id)
     assert world.tick() == []
     assert state(world, season_id) is SeasonState.CLOSED
 

@@ -28,13 +28,9 @@ def world(tmp_path: Path, database_url: str) -> Iterator[World]:
 
 def rank_again(world: World, season_id: int, seconds: float) -> None:
     """One more match counts, and some time later the season is ranked."""
-    [series_id, *_] = world.tick()
-    job = world.claim(series_id)
-    assert job is not None
-    assert world.finish(job)
+    assert world.finish(world.claimed(world.tick()[0]))
     world.clock.turn(seconds)
-    with world.db.transaction() as session:
-        assert refit(session, season_id)
+    assert world.write(refit, season_id)
 
 
 def test_each_ranking_is_a_point_of_each_bots_history(world: World) -> None:
@@ -104,9 +100,7 @@ def test_response_times_add_up_over_series(world: World) -> None:
     season_id = world.season(games_per_pair=None)
     versions: set[int] = set()
     for used in (10 * MS, 310 * MS):
-        [series_id, *_] = world.tick()
-        job = world.claim(series_id)
-        assert job is not None
+        job = world.claimed(world.tick()[0])
         versions |= set(job.programs)
         counts = {bucket(used, 500 * MS): 12}
         outcomes = [won(match) for match in job.matches]
@@ -118,9 +112,8 @@ def test_response_times_add_up_over_series(world: World) -> None:
             for outcome in outcomes
         ]
         assert world.finish(job, timed)
-    with world.db.reading() as session:
-        [both] = command_times(session, season_id, versions)
-        shown = latency_by_version(session, season_id)
+    [both] = world.read(command_times, season_id, versions)
+    shown = world.read(latency_by_version, season_id)
     assert (both.command, both.prompts, both.worst_ns) == ("ROLL", 48, 310 * MS)
     assert both.mean_ns == 160 * MS
     assert both.p50 == pytest.approx(0.02, rel=0.1)

@@ -35,28 +35,21 @@ class Judged:
             _, bot_id = world.bot(owner=owner)
             self.bots.append(bot_id)
             if teamed and owner is self.author:
-                with world.db.transaction() as session:
-                    self.team = create_team(session, owner, "us").id
-                    change_bot(session, owner, bot_id, team_id=self.team)
-            with world.db.transaction() as session:
-                enter(session, owner, self.season, bot_id)
-        (series_id,) = world.tick()
-        job = world.claim(series_id)
-        assert job is not None
+                self.team = world.write(create_team, owner, "us").id
+                world.write(change_bot, owner, bot_id, team_id=self.team)
+            world.write(enter, owner, self.season, bot_id)
+        job = world.claimed()
         assert world.finish(job)
         self.match = job.matches[0].match_id
-        with world.db.transaction() as session:
-            self.appeal = open_appeal(session, self.author, self.match, "no", {"verified": True}).id
+        self.appeal = world.write(open_appeal, self.author, self.match, "no", {"verified": True}).id
 
     def organiser(self, name: str = "carol") -> Person:
         person = self.world.author(name)
-        with self.world.db.transaction() as session:
-            set_role(session, name, Role.ORGANISER)
+        self.world.write(set_role, name, Role.ORGANISER)
         return Person(person.id, name, Role.ORGANISER)
 
     def said(self) -> list[dict[str, Any]]:
-        with self.world.db.reading() as session:
-            log = audit_log(session, subject=f"match/{self.match}")
+        log = self.world.read(audit_log, subject=f"match/{self.match}")
         return [json.loads(entry.data) for entry in log]
 
 
@@ -76,16 +69,14 @@ def test_another_organiser_decides(judged: Judged) -> None:
         with pytest.raises(OwnMatch), world.db.transaction() as session:
             rule(session, judged.boss, judged.appeal, uphold=uphold, ruling="mine")
     assert judged.said() == before, "what is refused leaves nothing behind"
-    with world.db.transaction() as session:
-        rule(session, other, judged.appeal, uphold=True, ruling="right", remedy=Remedy.VOID)
+    world.write(rule, other, judged.appeal, uphold=True, ruling="right", remedy=Remedy.VOID)
     voided, ruled, _ = judged.said()
     assert (voided["own_bot"], ruled["own_bot"]) == (False, False)
 
 
 def test_the_only_organiser_decides_and_everyone_is_told(judged: Judged) -> None:
-    with judged.world.db.transaction() as session:
-        rule(session, judged.boss, judged.appeal, uphold=False, ruling="no")
-        assert void_match(session, judged.boss, judged.match, "mine")
+    judged.world.write(rule, judged.boss, judged.appeal, uphold=False, ruling="no")
+    assert judged.world.write(void_match, judged.boss, judged.match, "mine")
     for record in judged.said()[:2]:
         assert record["own_bot"] is True
         assert record["remark"] == "a bot of theirs plays in it, and no other organiser is without one"
@@ -93,22 +84,17 @@ def test_the_only_organiser_decides_and_everyone_is_told(judged: Judged) -> None
 
 def test_an_organiser_whose_account_is_closed_is_no_other_one(judged: Judged) -> None:
     other = judged.organiser()
-    with judged.world.db.transaction() as session:
-        close_account(session, other)
-    with judged.world.db.transaction() as session:
-        assert void_match(session, judged.boss, judged.match, "mine")
+    judged.world.write(close_account, other)
+    assert judged.world.write(void_match, judged.boss, judged.match, "mine")
 
 
 def test_who_is_in_a_team_that_plays_in_it_is_no_other_organiser(world: World) -> None:
     judged = Judged(world, teamed=True)
     mate = judged.organiser("mate")
-    with world.db.transaction() as session:
-        invite_to_team(session, judged.author, judged.team, "mate")
-        join_team(session, mate, judged.team)
-    with world.db.transaction() as session:
-        assert void_match(session, judged.boss, judged.match, "nobody else could")
-    with world.db.transaction() as session:
-        assert restore_match(session, mate, judged.match, "nor here")
+    world.write(invite_to_team, judged.author, judged.team, "mate")
+    world.write(join_team, mate, judged.team)
+    assert world.write(void_match, judged.boss, judged.match, "nobody else could")
+    assert world.write(restore_match, mate, judged.match, "nor here")
     judged.organiser("neutral")
     with pytest.raises(OwnMatch), world.db.transaction() as session:
         void_match(session, mate, judged.match, "now there is one")
@@ -116,7 +102,6 @@ def test_who_is_in_a_team_that_plays_in_it_is_no_other_organiser(world: World) -
 
 def test_who_has_no_bot_in_it_is_not_asked_for_another(judged: Judged) -> None:
     other = judged.organiser()
-    with judged.world.db.transaction() as session:
-        assert void_match(session, other, judged.match, "fair")
-        set_season_state(session, judged.boss, judged.season, SeasonState.FROZEN)
+    assert judged.world.write(void_match, other, judged.match, "fair")
+    judged.world.write(set_season_state, judged.boss, judged.season, SeasonState.FROZEN)
     assert judged.said()[0]["own_bot"] is False

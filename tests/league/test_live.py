@@ -22,20 +22,15 @@ BIDS = {0: Reply("BID A 100", 7), 1: Reply("BID B 200", 8)}
 
 def running(world: World) -> SeriesJob:
     world.season()
-    series_id, *_ = world.tick()
-    job = world.claim(series_id)
-    assert job is not None
-    return job
+    return world.claimed(world.tick()[0])
 
 
 def show(world: World, job: SeriesJob, *replies: dict[int, Reply]) -> bool:
-    with world.db.transaction() as session:
-        return live.show(session, job, job.matches[0].match_id, replies)
+    return world.write(live.show, job, job.matches[0].match_id, replies)
 
 
 def watch(world: World, match_id: int) -> Watched:
-    with world.db.reading() as session:
-        return live.watch(session, match_id)
+    return world.read(live.watch, match_id)
 
 
 def test_a_running_match_is_shown_as_far_as_it_has_come(world: World) -> None:
@@ -51,8 +46,7 @@ def test_a_running_match_is_shown_as_far_as_it_has_come(world: World) -> None:
     assert second.match is not None
     assert [event["type"] for event in second.match.events()] == ["roll", "auction", "roll"]
     assert first.version != second.version
-    with world.db.reading() as session:
-        assert [series.live_match_id for series in running_series(session, 10)] == [match_id]
+    assert [series.live_match_id for series in world.read(running_series, 10)] == [match_id]
     assert watch(world, job.matches[1].match_id).match is None, "only one match of a series is played at a time"
 
 
@@ -84,12 +78,10 @@ def test_nothing_is_left_of_a_series_that_waits_again(world: World, how: str) ->
     job = running(world)
     assert show(world, job, READY)
     if how == "given back":
-        with world.db.transaction() as session:
-            release_series(session, job, "w1", Failure("container-died", "it went away"))
+        world.write(release_series, job, "w1", Failure("container-died", "it went away"))
     else:
         world.clock.turn(world.settings.lease_seconds + 1)
-        with world.db.transaction() as session:
-            sweep(session)
+        world.write(sweep)
     seen = watch(world, job.matches[0].match_id)
     assert (seen.match, seen.series) == (None, SeriesState.QUEUED)
     again = world.claim(job.series_id)
@@ -123,8 +115,7 @@ def test_hands_and_seeds_stay_hidden(world: World) -> None:
     for job in (first, second):
         seen = watch(world, job.matches[0].match_id)
         assert seen.withheld and seen.match is None, "the other rotation of the deal is being played"
-    with world.db.reading() as session:
-        assert [series.live_match_id for series in running_series(session, 10)] == [None, None]
+    assert [series.live_match_id for series in world.read(running_series, 10)] == [None, None]
     assert world.finish(second)
     job = first
     seen = watch(world, job.matches[0].match_id)

@@ -58,8 +58,7 @@ def test_a_bot_has_only_so_many_versions_a_day(world: World) -> None:
 
 def test_the_quota_is_asked_before_a_byte_is_received(world: World) -> None:
     owner, bot_id = world.bot()
-    with world.db.reading() as session:
-        may_upload(session, owner, bot_id)
+    world.read(may_upload, owner, bot_id)
     world.upload(owner, bot_id)
     world.upload(owner, bot_id)
     with pytest.raises(errors.OverQuota), world.db.reading() as session:
@@ -74,8 +73,7 @@ def test_a_season_may_be_stricter_for_those_who_take_part(world: World) -> None:
     owner, bot_id = world.bot()
     outside = world.author()
     _, other = world.bot(owner=outside)
-    with world.db.transaction() as session:
-        enter(session, owner, season_id, bot_id)
+    world.write(enter, owner, season_id, bot_id)
     with pytest.raises(errors.OverQuota, match="versions of one bot for season 1: the limit is 1 a day") as refused:
         world.upload(owner, bot_id)
     assert refused.value.retry_after_seconds == 24 * 3600
@@ -89,9 +87,8 @@ def test_a_season_that_takes_no_more_versions_asks_for_no_quota(world: World) ->
     with world.db.transaction() as session:
         session.get_one(Season, season_id).versions_per_day = 1
     owner, bot_id = world.bot()
-    with world.db.transaction() as session:
-        enter(session, owner, season_id, bot_id)
-        set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
+    world.write(enter, owner, season_id, bot_id)
+    world.write(set_season_state, world.boss, season_id, SeasonState.FROZEN)
     world.upload(owner, bot_id)
 
 
@@ -110,11 +107,10 @@ def test_an_author_who_uploads_for_two_bots_at_once_is_over_the_quota(world: Wor
 @pytest.mark.databases
 def test_two_members_who_upload_one_bot_at_once_are_over_its_quota(world: World) -> None:
     ada, bob = world.author(), world.author()
-    with world.db.transaction() as session:
-        team_id = create_team(session, ada, "lovelace").id
-        invite_to_team(session, ada, team_id, bob.name)
-        join_team(session, bob, team_id)
-        bot_id = create_bot(session, ada, GAME, "shared", team_id).id
+    team_id = world.write(create_team, ada, "lovelace").id
+    world.write(invite_to_team, ada, team_id, bob.name)
+    world.write(join_team, bob, team_id)
+    bot_id = world.write(create_bot, ada, GAME, "shared", team_id).id
     for _ in range(3):
         world.upload(ada, bot_id)
     world.clock.turn(3600)

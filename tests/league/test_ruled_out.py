@@ -53,10 +53,8 @@ def test_what_was_voided_stays_so_when_its_later_repetition_is_lost(ranked: Rank
     ranked.rule(void_match, match_id, "collusion")
     without = ranked.table()[0]
     ranked.rule(rejudge_match, match_id, "let us see")
-    with ranked.world.db.transaction() as session:
-        (series_id,) = sweep(session)[SERIES]
-    job = ranked.world.claim(series_id)
-    assert job is not None
+    (series_id,) = ranked.world.write(sweep)[SERIES]
+    job = ranked.world.claimed(series_id)
     assert ranked.world.finish(job, [abandoned(match) for match in job.matches])
     assert ranked.table()[0] == without
 
@@ -97,14 +95,12 @@ def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypa
     ruling.join()
     entering.join()
     assert failed == []
-    with world.db.reading() as session:
-        assert first_broken(session) is None
+    assert world.read(first_broken) is None
 
 
 def test_a_transaction_that_is_undone_leaves_no_record(world: World) -> None:
     def told() -> int:
-        with world.db.reading() as session:
-            return len(audit_log(session))
+        return len(world.read(audit_log))
 
     before = told()
 
@@ -124,8 +120,7 @@ def test_a_transaction_that_is_undone_leaves_no_record(world: World) -> None:
 
 def test_a_back_up_has_what_people_played(world: World, tmp_path: Path) -> None:
     _, bot_id = world.playing_bot()
-    with world.db.transaction() as session:
-        exhibition_id = exhibitions.take_seat(session, world.author(), bot_id, 1)
+    exhibition_id = world.write(exhibitions.take_seat, world.author(), bot_id, 1)
     name = Blobs(world.settings.blobs).put(b"the transcript")
     with world.db.transaction() as session:
         job = exhibiting.claim_exhibition(session, exhibition_id, "w", world.host)

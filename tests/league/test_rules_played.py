@@ -16,8 +16,7 @@ def test_the_rules_that_were_played_are_told_with_the_season_and_its_rankings(wo
     first, second, third, _ = world.tick()[:4]
     began = world.clock.now
     for series_id, version in ((first, 1), (second, 1), (third, 2)):
-        job = world.claim(series_id)
-        assert job is not None
+        job = world.claimed(series_id)
         assert world.finish(job, [replace(won(match), rules_version=version) for match in job.matches])
         world.clock.turn(60)
     with world.db.transaction() as session:
@@ -34,9 +33,6 @@ def test_the_rules_that_were_played_are_told_with_the_season_and_its_rankings(wo
 
 def test_matches_that_nobody_could_play_say_nothing_of_the_rules(world: World) -> None:
     season_id = world.season(2)
-    (series_id, *_) = world.tick()
-    job = world.claim(series_id)
-    assert job is not None
+    job = world.claimed(world.tick()[0])
     assert world.finish(job, [abandoned(match) for match in job.matches])
-    with world.db.reading() as session:
-        assert [row.rules for row in honesty(session) if row.season_id == season_id] == [()]
+    assert [row.rules for row in world.read(honesty) if row.season_id == season_id] == [()]

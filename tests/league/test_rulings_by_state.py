@@ -39,20 +39,17 @@ class Court:
         for _ in range(3):
             owner, bot_id = world.bot()
             self.owners.append(owner)
-            with world.db.transaction() as session:
-                enter(session, owner, self.season, bot_id)
+            world.write(enter, owner, self.season, bot_id)
         world.play_all()
-        with world.db.transaction() as session:
-            self.match = matches(session, bot_id=1)[-1].id
-            self.appeal = open_appeal(session, self.owners[0], self.match, "no", {"verified": True}).id
+        self.match = world.write(matches, bot_id=1)[-1].id
+        self.appeal = world.write(open_appeal, self.owners[0], self.match, "no", {"verified": True}).id
         self.ranked()
         if state is not SeasonState.OPEN:
             self.rule(set_season_state, self.season, state, force=True)
         world.clock.turn(60)
 
     def rule(self, ruling: Callable[..., Any], /, *arguments: object, **named: object) -> Any:
-        with self.world.db.transaction() as session:
-            return ruling(session, self.world.boss, *arguments, **named)
+        return self.world.write(ruling, self.world.boss, *arguments, **named)
 
     def refused(self, ruling: Callable[..., Any], /, *arguments: object, **named: object) -> LeagueError:
         """The refusal, after which the database is as it was."""
@@ -73,19 +70,14 @@ class Court:
     def ranked(self) -> dict[int, Any]:
         """Each bot's games after a refit, None where it is not ranked."""
         self.world.clock.turn(60)
-        with self.world.db.transaction() as session:
-            refit(session, self.season)
-        with self.world.db.reading() as session:
-            rows = leaderboard(session, self.season).standings["rows"]
+        self.world.write(refit, self.season)
+        rows = self.world.read(leaderboard, self.season).standings["rows"]
         return {row["bot_id"]: row["games"] for row in rows if row["rank"] is not None}
 
     def play_again(self) -> None:
-        with self.world.db.transaction() as session:
-            found = sweep(session)[SERIES]
+        found = self.world.write(sweep)[SERIES]
         for series_id in found:
-            job = self.world.claim(series_id)
-            assert job is not None
-            assert self.world.finish(job)
+            assert self.world.finish(self.world.claimed(series_id))
 
 
 @pytest.fixture(params=IN_PLAY)
@@ -116,16 +108,14 @@ def test_a_bot_is_disqualified_and_reinstated_while_the_season_goes_on(court: Co
 def test_an_appeal_is_upheld_while_the_season_goes_on(court: Court, remedy: Remedy) -> None:
     ruled = court.rule(appeals.rule, court.appeal, uphold=True, ruling="right", remedy=remedy)
     assert ruled.state is AppealState.UPHELD
-    with court.world.db.reading() as session:
-        why = match_detail(session, court.match).uncounted
+    why = court.world.read(match_detail, court.match).uncounted
     assert (why is None) == (remedy is Remedy.NONE)
     assert court.refused(appeals.rule, court.appeal, uphold=False, ruling="twice").code == "wrong-state"
 
 
 def test_a_closed_season_takes_no_ruling_and_says_so(world: World) -> None:
     court = Court(world, SeasonState.CLOSED)
-    with world.db.transaction() as session:
-        assert publish(session, court.season)
+    assert world.write(publish, court.season)
     standings = published(court)
     refusals = [
         court.refused(void_match, court.match, "x"),
@@ -145,16 +135,14 @@ def test_a_closed_season_takes_no_ruling_and_says_so(world: World) -> None:
 
 
 def published(court: Court) -> tuple[str | None, Any]:
-    with court.world.db.reading() as session:
-        board = leaderboard(session, court.season)
+    board = court.world.read(leaderboard, court.season)
     return board.log_sha256, board.standings
 
 
 def test_a_match_that_is_not_done_is_neither_ruled_on_nor_appealed_against(world: World) -> None:
     court = Court(world, SeasonState.OPEN)
     owner, bot_id = world.bot()
-    with world.db.transaction() as session:
-        enter(session, owner, court.season, bot_id)
+    world.write(enter, owner, court.season, bot_id)
     running, *_ = world.tick()
     assert world.claim(running) is not None
     with world.db.reading() as session:
@@ -171,9 +159,7 @@ def test_a_match_of_the_finals_is_voided_and_rejudged(world: World) -> None:
     court = Court(world, SeasonState.FINALS)
     world.tick()  # the finals' tables follow from the frozen ladder's ranking
     court.ranked()
-    (series_id, *_) = world.tick()
-    job = world.claim(series_id)
-    assert job is not None
+    job = world.claimed(world.tick()[0])
     assert world.finish(job)
     match_id = job.matches[0].match_id
     before = court.ranked()
@@ -184,7 +170,5 @@ def test_a_match_of_the_finals_is_voided_and_rejudged(world: World) -> None:
         again = session.exec(select(Series).order_by(col(Series.id).desc()).limit(1)).one()
     assert again.purpose is Purpose.FINALS
     court.world.clock.turn(60)
-    job = world.claim(again.id)
-    assert job is not None
-    assert world.finish(job)
+    assert world.finish(world.claimed(again.id))
     assert court.ranked() == before

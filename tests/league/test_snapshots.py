@@ -51,20 +51,15 @@ def stored(session: Session, season_id: int) -> list[RatingSnapshot]:
     return list(session.exec(statement.order_by(col(RatingSnapshot.id))))
 
 
-def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world: World, monkeypatch) -> None:
     monkeypatch.setattr("league.service.rankings.snapshots.WHOLE", 3)
     season_id = world.season(2, series_length=1, games_per_pair=40, finals=FinalsFormat.ROUND_ROBIN)
-    with world.db.reading() as session:
-        names = {entry.bot_id for entry in entries(session, season_id)}
+    names = {entry.bot_id for entry in world.read(entries, season_id)}
     for number, series_id in enumerate(world.tick() + world.tick()):
-        job = world.claim(series_id)
-        assert job is not None
+        job = world.claimed(series_id)
         assert world.finish(job, [won(match, number % 2) for match in job.matches])
         world.clock.turn(60)
-        with world.db.transaction() as session:
-            assert refit(session, season_id)
+        assert world.write(refit, season_id)
     with world.db.reading() as session:
         rankings = stored(session, season_id)
         assert len(rankings) == 16
@@ -79,14 +74,11 @@ def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(
         assert len(leaderboard(session, season_id).standings["rows"]) == 2
 
 
-def test_published_standings_and_those_that_chose_the_finalists_are_kept_for_ever(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_published_standings_and_those_that_chose_the_finalists_are_kept_for_ever(world: World, monkeypatch) -> None:
     monkeypatch.setattr("league.service.rankings.snapshots.WHOLE", 1)
     season_id = world.season(2, finals=FinalsFormat.ROUND_ROBIN, finals_extra_games=60, finals_games=2)
     world.play_all()
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.FINALS)
+    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
     for _ in range(60):
         world.clock.turn(5)
         with world.db.transaction() as session:

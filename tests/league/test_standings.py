@@ -28,18 +28,15 @@ from tests.league.world import World, abandoned, forfeited, won
 
 
 def refit(world: World, season_id: int) -> bool:
-    with world.db.transaction() as session:
-        return league_standings.refit(session, season_id)
+    return world.write(league_standings.refit, season_id)
 
 
 def due(world: World) -> list[int]:
-    with world.db.transaction() as session:
-        return seasons_to_refit(session)
+    return world.write(seasons_to_refit)
 
 
 def standings(world: World, season_id: int) -> dict[str, Any]:
-    with world.db.reading() as session:
-        return leaderboard(session, season_id).standings
+    return world.read(leaderboard, season_id).standings
 
 
 def rows(world: World, season_id: int) -> list[dict[str, Any]]:
@@ -52,8 +49,7 @@ def play(world: World, *outcomes: object) -> None:
     world.tick()
     with world.db.reading() as session:
         series_id = session.exec(select(Series.id).where(Series.state == SeriesState.QUEUED).limit(1)).one()
-    job = world.claim(series_id)
-    assert job is not None
+    job = world.claimed(series_id)
     made = [ending(match, outcome) for match, outcome in zip(job.matches, outcomes, strict=True)]
     assert world.finish(job, made)
 
@@ -90,8 +86,7 @@ def test_a_ranking_is_stored_once_for_each_log(world: World) -> None:
     world.clock.turn(world.settings.refit_seconds)
     assert due(world) == [season_id]
     assert refit(world, season_id)
-    with world.db.reading() as session:
-        board = leaderboard(session, season_id)
+    board = world.read(leaderboard, season_id)
     assert board.snapshot_id == 2
     assert board.log_sha256 is not None
     assert board.config == RatingConfig().as_json()
@@ -136,23 +131,20 @@ def test_who_has_not_played_comes_last_whatever_is_thought_of_it(world: World) -
     assert [(row["bot_id"], row["rank"]) for row in found] == [(1, 1), (2, 2), (3, None), (4, None)]
     assert found[1]["elo"] < found[2]["elo"]
     assert found[1]["rank_high"] == 2  # nobody without a game can push it down
-    with world.db.reading() as session:
-        assert recount(session, season_id).same
-        assert history(session, season_id, 2)
-        assert history(session, season_id, 3) == []
+    assert world.read(recount, season_id).same
+    assert world.read(history, season_id, 2)
+    assert world.read(history, season_id, 3) == []
 
 
 def enter(world: World, season_id: int) -> None:
     owner, bot_id = world.bot()
-    with world.db.transaction() as session:
-        entries.enter(session, owner, season_id, bot_id)
+    world.write(entries.enter, owner, season_id, bot_id)
 
 
 def resubmit(world: World, season_id: int, *outcomes: int) -> None:
     """Bot 2 joins bot 1, plays as told, and gets a second version."""
     owner, bot_id = world.bot()
-    with world.db.transaction() as session:
-        entries.enter(session, owner, season_id, bot_id)
+    world.write(entries.enter, owner, season_id, bot_id)
     play(world, *outcomes)
     assert refit(world, season_id)
     world.build(world.upload(owner, bot_id))
@@ -187,8 +179,7 @@ def test_a_newcomer_is_listed_with_all_its_uncertainty(world: World) -> None:
     season_id = world.season(2, series_length=40, games_per_pair=40)
     play(world, *[1] * 30, *[2] * 10)
     owner, bot_id = world.bot()
-    with world.db.transaction() as session:
-        entries.enter(session, owner, season_id, bot_id)
+    world.write(entries.enter, owner, season_id, bot_id)
     assert refit(world, season_id)
     (new,) = (row for row in rows(world, season_id) if row["bot_id"] == bot_id)
     assert (new["elo"], new["se"], new["games"], new["rank"]) == (1500, pytest.approx(350), 0, None)
@@ -222,8 +213,7 @@ def test_matches_that_share_their_dice_are_a_group_of_the_log(world: World) -> N
     with world.db.transaction() as session:
         first, second, *_ = session.exec(select(Match).order_by(col(Match.id))).all()
         second.seed, second.commitment = first.seed, first.commitment
-    with world.db.reading() as session:
-        log = season_log(session, season_id)
+    log = world.read(season_log, season_id)
     assert log.groups == (first.commitment,)
     (tables,) = log.tables
     assert sorted(tables.groups.repeat(tables.counts).tolist()) == [-1, -1, 0, 0]
@@ -241,10 +231,9 @@ def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: 
     assert found["seats"][0]["elo"][0] > 100
     first = found["rows"][0]
     assert first["wins"] + first["draws"] + first["losses"] == first["games"] * (2 if ranks is Ranks.PLACEMENT else 1)
-    with world.db.reading() as session:
-        assert leaderboard(session, season_id).config["ranks"] == ranks.value
-        assert recount(session, season_id).same
-        log = season_log(session, season_id)
+    assert world.read(leaderboard, season_id).config["ranks"] == ranks.value
+    assert world.read(recount, season_id).same
+    log = world.read(season_log, season_id)
     (tables,) = log.tables
     assert np.bincount(tables.groups, tables.counts).tolist() == [3] * (log.games // 3)
 
@@ -267,20 +256,16 @@ def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
 
 def test_an_empty_season_has_an_empty_log(world: World) -> None:
     season_id = world.season(1)
-    with world.db.reading() as session:
-        assert season_log(session, season_id).games == 0
+    assert world.read(season_log, season_id).games == 0
 
 
 def test_a_season_that_continues_another_starts_from_its_ratings(world: World) -> None:
     first = world.season(2, series_length=40, games_per_pair=40)
     play(world, *[1] * 30, *[2] * 10)
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, first, SeasonState.CLOSED)
-    with world.db.transaction() as session:
-        assert publish(session, first)
+    world.write(set_season_state, world.boss, first, SeasonState.CLOSED)
+    assert world.write(publish, first)
     before = {row["bot_id"]: row for row in rows(world, first)}
-    with world.db.transaction() as session:
-        second = create_season(session, world.boss, name="the next", previous_id=first).id
+    second = world.write(create_season, world.boss, name="the next", previous_id=first).id
     assert refit(world, second)
     after = {row["bot_id"]: row for row in rows(world, second)}
     assert after.keys() == before.keys()

@@ -85,8 +85,7 @@ def test_only_what_we_wrote_ourselves_is_told(cause: str, detail: str, public: s
 def test_an_attempt_is_told_without_inner_words_and_the_ledger_has_them(world: World) -> None:
     world.season(games_per_pair=2)
     (series,) = world.tick()
-    job = world.claim(series, "w3.example:41")
-    assert job is not None
+    job = world.claimed(series, "w3.example:41")
     match = job.matches[0].match_id
     void = AttemptRecord(1, 2, "engine", INNER, {"stolen_ns": 5})
     with world.db.transaction() as session:
@@ -101,11 +100,9 @@ def test_an_attempt_is_told_without_inner_words_and_the_ledger_has_them(world: W
 
 
 def test_a_machine_that_could_not_be_checked_says_why_to_operators_alone(world: World) -> None:
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
-    with world.db.reading() as session:
-        reasons = unfit_reasons(session, world.host)
-        assert hosts(session)[0].reasons == reasons == (f"It could not be checked: {INNER}", "No clock.")
+    world.write(record_check, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
+    reasons = world.read(unfit_reasons, world.host)
+    assert world.read(hosts)[0].reasons == reasons == (f"It could not be checked: {INNER}", "No clock.")
     assert told_reasons(reasons) == ("It could not be checked.", "No clock.")
     assert told_reasons([]) == ()
 
@@ -114,8 +111,7 @@ def test_why_an_unfit_machine_judged_is_told_without_inner_words_and_the_ledger_
     world = World(settings(tmp_path, judge_unfit=True))
     world.season(games_per_pair=2)
     (series,) = world.tick()
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
+    world.write(record_check, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
     job = world.claim(series)
     assert job is not None and world.finish(job)
     with world.db.reading() as session:
@@ -142,10 +138,9 @@ def test_findings_of_an_old_appeal_are_told_without_inner_words() -> None:
 def test_an_author_is_told_of_a_failed_build_without_inner_words(world: World) -> None:
     owner, bot_id = world.bot()
     version_id = world.upload(owner, bot_id)
-    with world.db.transaction() as session:
-        job = claim_build(session, version_id, "w3.example:41")
-        assert job is not None
-        give_back_build(session, job.version_id, job.attempt, "w1", Failure("OperationalError", INNER))
+    job = world.write(claim_build, version_id, "w3.example:41")
+    assert job is not None
+    world.write(give_back_build, job.version_id, job.attempt, "w1", Failure("OperationalError", INNER))
     with world.db.reading() as session:
         version = session.get_one(BotVersion, version_id)
         tries = build_log(session, owner, bot_id, version.number).tries

@@ -21,8 +21,7 @@ MINUTE = 60
 
 
 def claim(world: World, nudged_id: int) -> SeriesJob | None:
-    with world.db.transaction() as session:
-        return claim_next_series(session, nudged_id, "w1", world.host)
+    return world.write(claim_next_series, nudged_id, "w1", world.host)
 
 
 def play(world: World, nudged_id: int) -> int:
@@ -44,8 +43,7 @@ def test_a_newcomers_first_match_is_played_before_a_backlog(world: World) -> Non
     season_id = world.season(4, series_length=30, games_per_pair=1000)
     for series_id in world.tick():
         play(world, series_id)
-    with world.db.transaction() as session:
-        assert refit(session, season_id)  # all have been placed
+    assert world.write(refit, season_id)  # all have been placed
     messages = deque(world.tick())
     owner, bot_id = world.bot()
     with world.db.transaction() as session:

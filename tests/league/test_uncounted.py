@@ -34,13 +34,11 @@ def season(world: World) -> int:
 
 
 def detail(world: World, match_id: int) -> MatchDetail:
-    with world.db.reading() as session:
-        return match_detail(session, match_id)
+    return world.read(match_detail, match_id)
 
 
 def rule(world: World, ruling: Callable[..., Any], *arguments: object) -> Any:
-    with world.db.transaction() as session:
-        return ruling(session, world.boss, *arguments)
+    return world.write(ruling, world.boss, *arguments)
 
 
 def agrees(world: World, season_id: int) -> None:
@@ -75,11 +73,8 @@ def test_a_rejudged_match_leads_to_the_one_in_its_place_and_back(world: World, s
     assert detail(world, second).repeats_id == 1
     assert detail(world, second).uncounted is None, "it is not played yet: nothing is said of it"
     world.clock.turn(60)
-    with world.db.transaction() as session:
-        (series_id,) = sweep(session)[SERIES]
-    job = world.claim(series_id)
-    assert job is not None
-    assert world.finish(job)
+    (series_id,) = world.write(sweep)[SERIES]
+    assert world.finish(world.claimed(series_id))
     third = rule(world, rejudge_match, second, "late again")
     for match_id, later in ((1, second), (second, third)):
         told = detail(world, match_id).uncounted
@@ -89,8 +84,7 @@ def test_a_rejudged_match_leads_to_the_one_in_its_place_and_back(world: World, s
 
 
 def test_matches_of_a_disqualified_bot_name_it(world: World, season: int) -> None:
-    with world.db.reading() as session:
-        name = bot_info(session, 1).name
+    name = world.read(bot_info, 1).name
     rule(world, disqualify, season, 1, "it helps another bot")
     with world.db.reading() as session:
         played = set(session.exec(select(Participant.match_id).where(Participant.bot_id == 1)))
@@ -105,18 +99,14 @@ def test_matches_of_a_disqualified_bot_name_it(world: World, season: int) -> Non
 
 def test_a_match_without_a_winner_and_one_at_a_gate_do_not_count(world: World) -> None:
     season_id = world.season(2, series_length=2, games_per_pair=2)
-    (series_id,) = world.tick()
-    job = world.claim(series_id)
-    assert job is not None
+    job = world.claimed()
     assert world.finish(job, [forfeited(job.matches[0], 0, 1), won(job.matches[1])])
     why = detail(world, job.matches[0].match_id).uncounted
     assert why is not None
     assert why.cause is Uncounting.NO_WINNER
     entrant = Entrant(world)
     entrant.upload()
-    (gate,) = world.tick()
-    job = world.claim(gate)
-    assert job is not None
+    job = world.claimed()
     assert world.finish(job)
     why = detail(world, job.matches[0].match_id).uncounted
     assert why is not None
@@ -132,8 +122,7 @@ def test_a_match_that_was_not_played_says_why_not(world: World) -> None:
         if job is not None:
             assert world.finish(job, [abandoned(job.matches[0])])
     rule(world, disqualify, second, 3, "it cheats")
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, third, SeasonState.CLOSED, force=True)
+    world.write(set_season_state, world.boss, third, SeasonState.CLOSED, force=True)
     with world.db.reading() as session:
         ids = {match.season_id: match.id for match in matches(session, state=MatchState.ABANDONED)}
     assert detail(world, ids[first]).not_played == "The service failed at every attempt, the last time by host-unknown."

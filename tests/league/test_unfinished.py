@@ -42,13 +42,11 @@ def season(world: World, bots: int = 2, **settings: Any) -> int:
 
 
 def state(world: World, season_id: int) -> SeasonState:
-    with world.db.reading() as session:
-        return session.get_one(Season, season_id).state
+    return world.row(Season, season_id).state
 
 
 def waits_for(world: World, season_id: int) -> list[str]:
-    with world.db.reading() as session:
-        return states.waits_for(session, season_id)
+    return world.read(states.waits_for, season_id)
 
 
 def appeal(world: World, season_id: int) -> int:
@@ -61,31 +59,25 @@ def appeal(world: World, season_id: int) -> int:
 
 
 def rule(world: World, appeal_id: int, remedy: Remedy = Remedy.NONE) -> None:
-    with world.db.transaction() as session:
-        appeals.rule(
-            session, world.boss, appeal_id, uphold=remedy is not Remedy.NONE, ruling="looked at", remedy=remedy
-        )
+    world.write(
+        appeals.rule, world.boss, appeal_id, uphold=remedy is not Remedy.NONE, ruling="looked at", remedy=remedy
+    )
 
 
 def newest_record(world: World, season_id: int) -> tuple[str, str, dict[str, Any]]:
-    with world.db.reading() as session:
-        found = audit_log(session, subject=f"season/{season_id}", limit=1)[0]
+    found = world.read(audit_log, subject=f"season/{season_id}", limit=1)[0]
     return found.actor, found.action, json.loads(found.data)
 
 
 def play_waiting(world: World) -> None:
     """What the sweeper enqueues."""
-    with world.db.transaction() as session:
-        waiting = sweep(session)[SERIES]
+    waiting = world.write(sweep)[SERIES]
     for series_id in waiting:
-        job = world.claim(series_id)
-        assert job is not None
-        assert world.finish(job)
+        assert world.finish(world.claimed(series_id))
 
 
 def move_close(world: World, season_id: int, closes_at: datetime) -> None:
-    with world.db.transaction() as session:
-        edit_season(session, world.boss, season_id, closes_at=closes_at)
+    world.write(edit_season, world.boss, season_id, closes_at=closes_at)
 
 
 def test_a_date_waits_for_an_open_appeal_and_nothing_new_is_played_meanwhile(world: World) -> None:
@@ -93,8 +85,7 @@ def test_a_date_waits_for_an_open_appeal_and_nothing_new_is_played_meanwhile(wor
     opened = appeal(world, season_id)
     assert waits_for(world, season_id) == []  # it is not due to close
     world.clock.turn(2 * HOUR)
-    with world.db.transaction() as session:
-        edit_season(session, world.boss, season_id, games_per_pair=40)
+    world.write(edit_season, world.boss, season_id, games_per_pair=40)
     assert world.tick() == []
     assert state(world, season_id) is SeasonState.FROZEN
     assert waits_for(world, season_id) == ["1 open appeal"]
@@ -146,16 +137,12 @@ def test_a_date_does_not_cut_finals_off(world: World) -> None:
     world.tick()
     assert state(world, season_id) is SeasonState.FROZEN
     assert waits_for(world, season_id) == ["finals that are not over"]  # which nobody has begun
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.FINALS)
-    with world.db.transaction() as session:
-        refit(session, season_id)
+    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.write(refit, season_id)
     made = world.tick()
     assert (len(made), state(world, season_id)) == (3, SeasonState.FINALS)
     for series_id in made:
-        job = world.claim(series_id)
-        assert job is not None
-        assert world.finish(job)
+        assert world.finish(world.claimed(series_id))
     world.tick()
     assert state(world, season_id) is SeasonState.CLOSED
 
@@ -164,10 +151,8 @@ def test_the_end_of_the_finals_waits_for_an_appeal_too(world: World) -> None:
     season_id = world.season(2, finals=FinalsFormat.ROUND_ROBIN, finals_games=2)
     world.play_all()
     opened = appeal(world, season_id)
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.FINALS)
-    with world.db.transaction() as session:
-        refit(session, season_id)
+    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.write(refit, season_id)
     world.play_all()
     assert state(world, season_id) is SeasonState.FINALS
     assert waits_for(world, season_id) == ["1 open appeal"]
@@ -190,8 +175,7 @@ def test_by_hand_a_close_that_cuts_something_off_must_be_meant(world: World) -> 
     season_id = world.season(2, finals=FinalsFormat.SWISS)
     world.play_all()
     appeal(world, season_id)
-    with world.db.transaction() as session:
-        edit_season(session, world.boss, season_id, games_per_pair=6)
+    world.write(edit_season, world.boss, season_id, games_per_pair=6)
     world.tick()
     said = (
         "Season 1 has 1 open appeal, 2 matches still to be played and finals that are not over. "
@@ -200,8 +184,7 @@ def test_by_hand_a_close_that_cuts_something_off_must_be_meant(world: World) -> 
     with pytest.raises(errors.Unsettled) as refused, world.db.transaction() as session:
         set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
     assert str(refused.value) == said
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.CLOSED, force=True)
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
     noted = {"before": "open", "open_appeals": 1, "unplayed_matches": 2, "finals_cut_off": True}
     assert newest_record(world, season_id) == ("boss", "season-closed", noted)
 
@@ -210,8 +193,7 @@ def test_what_runs_needs_no_force_for_it_counts(world: World) -> None:
     season_id = world.season(2, games_per_pair=2)
     (series_id,) = world.tick()
     assert world.claim(series_id) is not None
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.CLOSED)
+    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
     assert newest_record(world, season_id)[2] == {"before": "open"}
 
 
@@ -223,14 +205,12 @@ def test_a_season_past_its_close_is_not_thawed_before_the_date_has_moved(world: 
     with pytest.raises(errors.BadSetting, match="closes_at: it has passed"), world.db.transaction() as session:
         set_season_state(session, world.boss, season_id, SeasonState.OPEN)
     move_close(world, season_id, START + timedelta(hours=9))
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+    world.write(set_season_state, world.boss, season_id, SeasonState.OPEN)
     world.tick()
     assert state(world, season_id) is SeasonState.OPEN
 
 
 def test_a_season_that_has_not_begun_has_nothing_open(world: World) -> None:
-    with world.db.transaction() as session:
-        made = create_season(session, world.boss, game="yacht-auction", name="w", finals=FinalsFormat.SWISS)
-        assert not season_unfinished(session, made.id).anything
-        set_season_state(session, world.boss, made.id, SeasonState.CLOSED)
+    made = world.write(create_season, world.boss, game="yacht-auction", name="w", finals=FinalsFormat.SWISS)
+    assert not world.write(season_unfinished, made.id).anything
+    world.write(set_season_state, world.boss, made.id, SeasonState.CLOSED)

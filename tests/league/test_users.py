@@ -19,13 +19,11 @@ PASSWORD = "a long enough password"
 
 
 def issue(world: World, person: Person) -> Issued:
-    with world.db.transaction() as session:
-        return issue_token(session, person.id, "test")
+    return world.write(issue_token, person.id, "test")
 
 
 def whose(world: World, secret: str) -> Person:
-    with world.db.reading() as session:
-        return look_up(session, secret, TokenKind.TOKEN).person
+    return world.read(look_up, secret, TokenKind.TOKEN).person
 
 
 @pytest.mark.usefixtures("real_passwords")
@@ -78,13 +76,11 @@ def test_a_token_can_be_revoked_by_its_owner_only(world: World) -> None:
     token = issue(world, ada)
     with pytest.raises(errors.NotFound), world.db.transaction() as session:
         revoke(session, world.boss.id, token.id)
-    with world.db.transaction() as session:
-        revoke(session, ada.id, token.id)
-        revoke(session, ada.id, token.id)
+    world.write(revoke, ada.id, token.id)
+    world.write(revoke, ada.id, token.id)
     with pytest.raises(errors.BadToken, match="revoked"):
         whose(world, token.secret)
-    with world.db.reading() as session:
-        assert [info.revoked_at for info in tokens(session, ada.id)] == [world.clock.now]
+    assert [info.revoked_at for info in world.read(tokens, ada.id)] == [world.clock.now]
 
 
 def test_nobody_has_more_than_so_many_tokens(world: World) -> None:
@@ -96,10 +92,8 @@ def test_nobody_has_more_than_so_many_tokens(world: World) -> None:
 
 
 def test_the_organiser_is_made_once_and_gets_a_fresh_token(world: World) -> None:
-    with world.db.transaction() as session:
-        first = ensure_organiser(session, "chief")
-    with world.db.transaction() as session:
-        second = ensure_organiser(session, "chief")
+    first = world.write(ensure_organiser, "chief")
+    second = world.write(ensure_organiser, "chief")
     assert whose(world, second).role is Role.ORGANISER
     with pytest.raises(errors.BadToken):
         whose(world, first)
@@ -107,8 +101,7 @@ def test_the_organiser_is_made_once_and_gets_a_fresh_token(world: World) -> None
 
 def test_an_author_can_become_the_organiser(world: World) -> None:
     ada = world.author("ada")
-    with world.db.transaction() as session:
-        secret = ensure_organiser(session, "ada")
+    secret = world.write(ensure_organiser, "ada")
     assert whose(world, secret) == Person(ada.id, "ada", Role.ORGANISER)
 
 

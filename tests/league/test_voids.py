@@ -29,10 +29,7 @@ OTHER = Host("other", "boot")
 
 def begun(world: World, length: int = 3) -> SeriesJob:
     world.season(2, series_length=length, games_per_pair=length)
-    (series_id,) = world.tick()
-    job = world.claim(series_id)
-    assert job is not None
-    return job
+    return world.claimed()
 
 
 def matches(world: World) -> list[Match]:
@@ -53,8 +50,7 @@ def claim(world: World, series_id: int, host: Host) -> SeriesJob | None:
 
 
 def due_in(world: World, series_id: int) -> float:
-    with world.db.reading() as session:
-        return (session.get_one(Series, series_id).nudge_at - world.clock.now).total_seconds()
+    return (world.row(Series, series_id).nudge_at - world.clock.now).total_seconds()
 
 
 def held(world: World, length: int = 1) -> int:
@@ -68,9 +64,8 @@ def held(world: World, length: int = 1) -> int:
 
 
 def arrive(world: World, host: Host) -> None:
-    with world.db.transaction() as session:
-        host_arrives(session, host, "image")
-        record_check(session, host, {}, (), 0)
+    world.write(host_arrives, host, "image")
+    world.write(record_check, host, {}, (), 0)
 
 
 def test_what_was_played_before_a_void_match_counts_and_the_rest_is_played_with_other_dice(world: World) -> None:
@@ -83,16 +78,14 @@ def test_what_was_played_before_a_void_match_counts_and_the_rest_is_played_with_
     assert [(match.match_id, match.attempt) for match in again.matches] == [(second.match_id, 2), (3, 1)]
     assert world.finish(again)
     assert states(world) == ["done"] * 3
-    with world.db.reading() as session:
-        lines = match_detail(session, second.match_id).attempts
+    lines = world.read(match_detail, second.match_id).attempts
     assert [(line.cause, line.seed_number) for line in lines] == [("host-memory", 1), ("played", 2)]
 
 
 def test_a_failure_of_the_whole_series_changes_the_dice_of_every_match_that_is_left(world: World) -> None:
     job = begun(world)
-    with world.db.transaction() as session:
-        assert finish_series(session, job, "w1", [won(job.matches[0])], Failure("engine", "it went away"))
-        record_check(session, world.host, {}, (), 0)
+    assert world.write(finish_series, job, "w1", [won(job.matches[0])], Failure("engine", "it went away"))
+    world.write(record_check, world.host, {}, (), 0)
     again = world.claim(job.series_id)
     assert again is not None
     assert [match.attempt for match in again.matches] == [2, 2]
@@ -117,8 +110,7 @@ def test_where_no_other_machine_takes_it_the_same_one_plays_it(world: World, sec
     assert world.finish(job, [void(job.matches[0])])
     assert due_in(world, job.series_id) == (0 if seconds else world.settings.retry_seconds)
     world.clock.turn(seconds)
-    with world.db.transaction() as session:
-        host_seen(session, OTHER)
+    world.write(host_seen, OTHER)
     assert claim(world, job.series_id, world.host) is not None
 
 
@@ -133,8 +125,7 @@ def test_a_machine_on_which_a_watch_ended_is_unfit_until_its_check_passes_and_it
         assert session.get_one(WorkerHost, world.host.name).fitness is Fitness.UNFIT
         assert due_check(session, world.host) is Fitness.UNFIT
     assert world.finish(beside), "no verdict was wrong"
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, (), 0)
+    world.write(record_check, world.host, {}, (), 0)
     assert world.claim(first) is not None
 
 
@@ -162,8 +153,7 @@ def test_so_is_the_fifth_void_attempt_of_whatever_seats(world: World) -> None:
 
 def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World) -> None:
     match_id = held(world)
-    with world.db.reading() as session:
-        (found,) = held_matches(session, world.boss)
+    (found,) = world.read(held_matches, world.boss)
     assert found.id == match_id
     assert [(line.cause, line.seat, line.seed_number) for line in found.attempts] == [
         ("host-memory", 0, 1),
@@ -175,11 +165,9 @@ def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World
 
 def test_played_again_it_is_another_match_with_dice_of_its_own(world: World) -> None:
     match_id = held(world)
-    with world.db.transaction() as session:
-        again = rejudge_match(session, world.boss, match_id, "the machine was full")
-        (series_id,) = sweep(session)[SERIES]
-    job = world.claim(series_id)
-    assert job is not None
+    again = world.write(rejudge_match, world.boss, match_id, "the machine was full")
+    (series_id,) = world.write(sweep)[SERIES]
+    job = world.claimed(series_id)
     assert [(match.match_id, match.attempt) for match in job.matches] == [(again, 1)]
     assert job.matches[0].seed != matches(world)[0].seed
     assert world.finish(job)
@@ -190,8 +178,7 @@ def test_decided_against_a_seat_it_counts_like_a_forfeit(world: World) -> None:
     match_id = held(world)
     with pytest.raises(BadSetting), world.db.transaction() as session:
         decide_match(session, world.boss, match_id, 2, "no such seat")
-    with world.db.transaction() as session:
-        decide_match(session, world.boss, match_id, 0, "its children fill the machine")
+    world.write(decide_match, world.boss, match_id, 0, "its children fill the machine")
     (match,) = matches(world)
     assert (match.state, match.rated, match.transcript_sha256) == (MatchState.DECIDED, True, None)
     with world.db.transaction() as session:
@@ -206,11 +193,9 @@ def test_decided_against_a_seat_it_counts_like_a_forfeit(world: World) -> None:
 
 def test_left_unplayed_it_counts_for_nobody_and_the_reason_stands_in_the_audit_log(world: World) -> None:
     match_id = held(world)
-    with world.db.transaction() as session:
-        leave_match(session, world.boss, match_id, "nobody can tell")
+    world.write(leave_match, world.boss, match_id, "nobody can tell")
     assert states(world) == ["abandoned"]
-    with world.db.reading() as session:
-        left, was_held = audit_log(session, subject=f"match/{match_id}")
+    left, was_held = world.read(audit_log, subject=f"match/{match_id}")
     assert (left.action, was_held.action) == ("match-left", "match-held")
     assert "nobody can tell" in left.data
 
@@ -220,8 +205,7 @@ def test_a_season_does_not_close_silently_over_a_held_match(world: World) -> Non
     (match,) = matches(world)
     with pytest.raises(Unsettled, match="1 match held for an organiser"), world.db.transaction() as session:
         set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED)
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED, force=True)
+    world.write(set_season_state, world.boss, match.season_id, SeasonState.CLOSED, force=True)
     assert states(world) == ["abandoned"]
 
 
@@ -231,13 +215,11 @@ def test_nothing_is_published_while_a_match_of_a_closed_season_is_held(world: Wo
     again = world.claim(job.series_id)
     assert again is not None
     (match,) = matches(world)
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED, force=True)
+    world.write(set_season_state, world.boss, match.season_id, SeasonState.CLOSED, force=True)
     assert world.finish(again, [void(again.matches[0], seat=0)])
-    with world.db.transaction() as session:
-        assert seasons_to_publish(session) == []
-        decide_match(session, world.boss, match.id, 0, "its own doing")
-        assert seasons_to_publish(session) == [match.season_id]
+    assert world.write(seasons_to_publish) == []
+    world.write(decide_match, world.boss, match.id, 0, "its own doing")
+    assert world.write(seasons_to_publish) == [match.season_id]
 
 
 def test_the_series_of_a_held_match_is_over(world: World) -> None:
@@ -291,8 +273,7 @@ def test_void_attempts_are_counted_by_the_version_that_was_to_answer(world: Worl
     with world.db.transaction() as session:
         outcomes = [won(first), void(second, seat=1)]
         assert finish_series(session, job, f"{world.host.name}:7", outcomes)
-    with world.db.reading() as session:
-        (found,) = season_voids(session, world.boss, 1)
+    (found,) = world.read(season_voids, world.boss, 1)
     excess = found
     assert (excess.version_id, excess.attempts, excess.voids) == (second.seats[1], 2, 1)
     assert (excess.by_machine, found.match_ids) == ({1: 1}, (second.match_id,))
@@ -302,19 +283,14 @@ def failed(world: World, cause: str) -> list[VersionVoids]:
     """What organisers read of a series that came to nothing twice, after one match, on the one machine."""
     job: SeriesJob | None = begun(world, 3)
     assert job is not None
-    with world.db.transaction() as session:
-        assert finish_series(
-            session, job, f"{world.host.name}:7", [won(job.matches[0])], Failure(cause, "it went away")
-        )
+    assert world.write(
+        finish_series, job, f"{world.host.name}:7", [won(job.matches[0])], Failure(cause, "it went away")
+    )
     for _ in range(2):
-        with world.db.transaction() as session:
-            record_check(session, world.host, {}, (), 0)
-        job = world.claim(job.series_id)
-        assert job is not None
-        with world.db.transaction() as session:
-            assert finish_series(session, job, f"{world.host.name}:8", [], Failure(cause, "it went away"))
-    with world.db.reading() as session:
-        return season_voids(session, world.boss, 1)
+        world.write(record_check, world.host, {}, (), 0)
+        job = world.claimed(job.series_id)
+        assert world.write(finish_series, job, f"{world.host.name}:8", [], Failure(cause, "it went away"))
+    return world.read(season_voids, world.boss, 1)
 
 
 @pytest.mark.parametrize("cause", ["engine", "container-died", "lease-expired"])

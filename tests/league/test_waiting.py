@@ -26,17 +26,14 @@ class Newcomer:
 
     def enter(self) -> tuple[Person, int]:
         owner, bot_id = self.world.bot()
-        with self.world.db.transaction() as session:
-            entries.enter(session, owner, self.season, bot_id)
+        self.world.write(entries.enter, owner, self.season, bot_id)
         return owner, bot_id
 
     def waits(self, version: int | None = None) -> Waiting:
-        with self.world.db.reading() as session:
-            return waiting(session, self.season, self.bot, version)
+        return self.world.read(waiting, self.season, self.bot, version)
 
     def play(self, series_id: int, seconds: float) -> None:
-        job = self.world.claim(series_id)
-        assert job is not None
+        job = self.world.claimed(series_id)
         self.world.clock.turn(seconds)
         assert self.world.finish(job)
 
@@ -85,9 +82,7 @@ def test_what_waits_for_nothing_says_why(newcomer: Newcomer) -> None:
     assert not newcomer.waits(version=2).over
     with pytest.raises(NotFound):
         newcomer.waits(version=3)
-    with world.db.transaction() as session:
-        withdraw(session, newcomer.owner, season, newcomer.bot)
+    world.write(withdraw, newcomer.owner, season, newcomer.bot)
     assert newcomer.waits().over and "withdrawn" in newcomer.waits().sentence
-    with world.db.transaction() as session:
-        set_season_state(session, world.boss, season, SeasonState.CLOSED, force=True)
+    world.write(set_season_state, world.boss, season, SeasonState.CLOSED, force=True)
     assert newcomer.waits().over and "closed" in newcomer.waits().sentence

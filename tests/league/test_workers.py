@@ -48,18 +48,15 @@ def arrive(world: World, host: Host, *reasons: str, checked: bool = True) -> Non
 
 
 def claim(world: World, series: int, host: Host) -> SeriesJob | None:
-    with world.db.transaction() as session:
-        return claim_series(session, series, "w", host)
+    return world.write(claim_series, series, "w", host)
 
 
 def info(world: World, host: Host) -> Worker:
-    with world.db.reading() as session:
-        return next(found for found in hosts(session) if found.name == host.name)
+    return next(found for found in world.read(hosts) if found.name == host.name)
 
 
 def canary(world: World, host: Host, *wrong: dict[str, object], voids: int = 0, end: bool = True) -> None:
-    with world.db.transaction() as session:
-        record_canary(session, host, voids, list(wrong) if end else None, 3)
+    world.write(record_canary, host, voids, list(wrong) if end else None, 3)
 
 
 def ledger(world: World, series: int) -> list[tuple[str, bool, dict[str, object]]]:
@@ -70,8 +67,7 @@ def ledger(world: World, series: int) -> list[tuple[str, bool, dict[str, object]
 
 
 def state(world: World, series: int) -> SeriesState:
-    with world.db.reading() as session:
-        return session.get_one(Series, series).state
+    return world.row(Series, series).state
 
 
 def test_a_machine_that_nobody_has_checked_gets_no_series(world: World, series: int) -> None:
@@ -94,8 +90,7 @@ def test_an_unfit_machine_gets_no_series_and_a_fit_one_does(world: World, series
 def test_an_unfit_machine_still_builds(world: World) -> None:
     arrive(world, world.host, "Too much noise.")
     owner, bot = world.bot()  # uploads and builds
-    with world.db.reading() as session:
-        assert [version.state for version in versions_of(session, owner, bot)] == ["ready"]
+    assert [version.state for version in world.read(versions_of, owner, bot)] == ["ready"]
 
 
 def test_a_machine_whose_keeper_fell_silent_gets_no_series_until_it_is_heard_of(world: World, series: int) -> None:
@@ -103,8 +98,7 @@ def test_a_machine_whose_keeper_fell_silent_gets_no_series_until_it_is_heard_of(
     world.clock.turn(world.settings.lease_seconds + 1)
     assert claim(world, series, OTHER) is None
     assert not info(world, OTHER).judges
-    with world.db.transaction() as session:
-        assert host_seen(session, OTHER)
+    assert world.write(host_seen, OTHER)
     assert claim(world, series, OTHER) is not None
 
 
@@ -112,8 +106,7 @@ def test_what_was_known_before_a_reboot_is_known_no_more(world: World, series: i
     arrive(world, OTHER)
     rebooted = Host(OTHER.name, "another boot")
     assert claim(world, series, rebooted) is None
-    with world.db.transaction() as session:
-        assert not host_seen(session, rebooted)
+    assert not world.write(host_seen, rebooted)
     world.clock.turn(world.settings.lease_seconds + 1)
     arrive(world, rebooted)
     assert claim(world, series, OTHER) is None
@@ -136,28 +129,22 @@ def test_a_series_that_is_turned_away_is_told_of_again_only_where_somebody_may_p
         assert turn_away(session, series, OTHER)  # the world's own machine is fit
         assert not turn_away(session, series, world.host)  # it may play; somebody was quicker
     arrive(world, world.host, "Too much noise as well.")
-    with world.db.transaction() as session:
-        assert not turn_away(session, series, OTHER)  # else one message would go round for ever
+    assert not world.write(turn_away, series, OTHER)  # else one message would go round for ever
     arrive(world, world.host)
     assert claim(world, series, world.host) is not None
-    with world.db.transaction() as session:
-        assert not turn_away(session, series, OTHER)  # it does not wait
+    assert not world.write(turn_away, series, OTHER)  # it does not wait
 
 
 def test_waiting_series_are_told_of_as_soon_as_a_machine_is_fit(world: World, series: int) -> None:
     arrive(world, world.host, "Too much noise.")
-    with world.db.transaction() as session:
-        assert sweep(session)[SERIES] == []  # told of a moment ago
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, (), 60)
-    with world.db.transaction() as session:
-        assert sweep(session)[SERIES] == [series]
+    assert world.write(sweep)[SERIES] == []  # told of a moment ago
+    world.write(record_check, world.host, {}, (), 60)
+    assert world.write(sweep)[SERIES] == [series]
 
 
 def test_an_unfit_machine_is_checked_again_after_a_pause(world: World) -> None:
     def due() -> Fitness | None:
-        with world.db.reading() as session:
-            return due_check(session, world.host)
+        return world.read(due_check, world.host)
 
     assert due() is None
     arrive(world, world.host, checked=False)
@@ -177,8 +164,7 @@ def test_a_canary_is_due_after_a_time_and_after_some_series(tmp_path, monkeypatc
     world = World(settings(tmp_path))
 
     def take() -> int | None:
-        with world.db.transaction() as session:
-            return take_canary(session, world.host)
+        return world.write(take_canary, world.host)
 
     assert take() is None  # the check has just been
     world.season(3, games_per_pair=2)
@@ -207,18 +193,15 @@ def test_a_wrong_canary_verdict_makes_the_machine_unfit_at_once(world: World, se
     assert (info(world, world.host).canaries, info(world, world.host).canary_failures) == (2, 1)
     assert info(world, world.host).canary_voids == 1
     assert all(claim(world, waiting, world.host) is None for waiting in other)
-    with world.db.reading() as session:
-        assert due_check(session, world.host) is None  # after a pause
+    assert world.read(due_check, world.host) is None  # after a pause
     world.clock.turn(RECHECK_SECONDS)
-    with world.db.reading() as session:
-        assert due_check(session, world.host) is Fitness.UNFIT
+    assert world.read(due_check, world.host) is Fitness.UNFIT
 
 
 def test_a_canary_without_an_end_has_the_machine_checked_but_not_condemned(world: World, series: int) -> None:
     canary(world, world.host, voids=3, end=False)
     assert claim(world, series, world.host) is not None
-    with world.db.reading() as session:
-        assert due_check(session, world.host) is Fitness.FIT
+    assert world.read(due_check, world.host) is Fitness.FIT
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -251,17 +234,14 @@ def test_void_attempts_of_a_series_that_is_given_back_stay_in_the_ledger(world: 
     job = claim(world, series, world.host)
     assert job is not None
     first = job.matches[0]
-    with world.db.transaction() as session:
-        release_series(session, job, "w", Failure("no-engine", "it is gone"), [void(first, stolen_ns=5)])
+    world.write(release_series, job, "w", Failure("no-engine", "it is gone"), [void(first, stolen_ns=5)])
     assert [cause for cause, _, _ in ledger(world, series)] == ["host-memory", "no-engine"]
-    with world.db.reading() as session:
-        shown = match_detail(session, first.match_id).attempts
+    shown = world.read(match_detail, first.match_id).attempts
     assert [(row.match_id, row.cause, row.evidence) for row in shown] == [
         (first.match_id, "host-memory", {"stolen_ns": 5}),
         (None, "no-engine", {}),
     ]
-    with world.db.transaction() as session:  # too late: another has it by now
-        release_series(session, job, "w", Failure("no-engine", "again"), [void(first)])
+    world.write(release_series, job, "w", Failure("no-engine", "again"), [void(first)])
     assert len(ledger(world, series)) == 2
 
 
@@ -303,5 +283,4 @@ def test_series_and_voids_are_counted_by_machine(world: World, series: int) -> N
 def test_two_keepers_that_arrive_together_make_one_machine(world: World) -> None:
     arrive(world, OTHER, checked=False)
     arrive(world, OTHER, checked=False)
-    with world.db.reading() as session:
-        assert sorted(host.name for host in hosts(session)) == sorted([world.host.name, OTHER.name])
+    assert sorted(host.name for host in world.read(hosts)) == sorted([world.host.name, OTHER.name])

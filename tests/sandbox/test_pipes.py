@@ -219,9 +219,7 @@ def test_an_answer_is_not_late_because_the_referee_slept_into_the_deadline(monke
     assert reply.evidence is not None and reply.evidence.unseen_ns == reply.stolen_ns
 
 
-def test_an_answer_is_not_late_because_the_referee_stood_still_between_waking_and_reading(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_answer_is_not_late_because_the_referee_stood_still_between_waking_and_reading(monkeypatch) -> None:
     woke_ns = LIMIT_NS - NS_PER_MS
     assert scripted(monkeypatch, 0, 0, ANSWERED, woke_ns, woke_ns, LIMIT_NS + NS_PER_MS).line == "OK"
 
@@ -257,9 +255,7 @@ def test_a_drip_is_no_reason_to_doubt_either(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(("found_ms", "fault"), [(10.3, None), (15, None), (15.2, Fault.TIMEOUT), (24, Fault.TIMEOUT)])
-def test_past_the_deadline_own_time_decides(
-    monkeypatch: pytest.MonkeyPatch, found_ms: float, fault: Fault | None
-) -> None:
+def test_past_the_deadline_own_time_decides(monkeypatch, found_ms: float, fault: Fault | None) -> None:
     """5 of its 10 ms were stolen, so it had until 15. It was silent until a moment before it answered."""
     limit_ns, found_ns = 10 * NS_PER_MS, int(found_ms * NS_PER_MS)
     silent_ns = found_ns - NS_PER_MS // 10

@@ -171,9 +171,7 @@ def test_there_are_no_more_connections_than_descriptors(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("setting", "seconds"), [("PIECE_SECONDS", 0.2), ("BODY_SECONDS", 0.2), ("UPLOAD_SECONDS", 0.2)]
 )
-def test_a_body_that_comes_too_slowly_is_given_up(
-    site: Site, monkeypatch: pytest.MonkeyPatch, setting: str, seconds: float
-) -> None:
+def test_a_body_that_comes_too_slowly_is_given_up(site: Site, monkeypatch, setting: str, seconds: float) -> None:
     monkeypatch.setattr(uploading, setting, seconds)
     ada = site.author()
     upload = setting == "UPLOAD_SECONDS"
@@ -243,9 +241,7 @@ def test_who_waits_for_room_too_long_is_told_to_come_back(monkeypatch: pytest.Mo
     asyncio.run(run())
 
 
-def test_only_some_uploads_begin_at_a_time_and_the_others_are_told_when_that_lasts(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_some_uploads_begin_at_a_time_and_the_others_are_told_when_that_lasts(site: Site, monkeypatch) -> None:
     monkeypatch.setattr(uploading, "WAIT_SECONDS", 0.05)
     inside = 0
 

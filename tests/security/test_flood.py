@@ -66,8 +66,7 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
     season = world.season(3)
     world.play_all()
     tokens = []
-    with world.db.transaction() as session:
-        refit(session, season)
+    world.write(refit, season)
     world.clock.now = datetime.now(UTC)  # the server has no other, and tokens expire
     with world.db.transaction() as session:
         for number in range(AUTHORS):

@@ -44,9 +44,7 @@ def explode(*_: object) -> None:
         ("GET", "/seasons/1/matrix", 404),
     ],
 )
-def test_every_answer_has_them(
-    site: Site, monkeypatch: pytest.MonkeyPatch, method: str, path: str, status: int
-) -> None:
+def test_every_answer_has_them(site: Site, monkeypatch, method: str, path: str, status: int) -> None:
     monkeypatch.setattr("api.routes.seasons.seasons", explode if status == 500 else seasons)
     answer = site.client.request(method, path, json={} if method == "POST" and "/v1" in path else None)
     assert answer.status_code == status

@@ -75,8 +75,7 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
 
 def signed_in_as(league: League, user_id: int) -> StorageState:
     """What a browser keeps in which somebody has signed in."""
-    with league.site.world.db.transaction() as session:
-        secret = begin_session(session, user_id, "browser").secret
+    secret = league.site.world.write(begin_session, user_id, "browser").secret
     cookie: StorageStateCookie = {"name": "deadheat", "value": secret, "domain": "127.0.0.1", "path": "/"}
     return {"cookies": [cookie], "origins": []}
 

@@ -51,16 +51,14 @@ def _play(site: Site, name: str, game: str) -> int:
         set_season_state(session, world.boss, season.id, SeasonState.OPEN)
     for seat in range(transcript.seats):
         owner, bot_id = world.bot(BOTS[seat], game)
-        with world.db.transaction() as session:
-            enter(session, owner, season.id, bot_id)
+        world.write(enter, owner, season.id, bot_id)
     world.tick()
     with world.db.reading() as session:
         series_id, *later = session.exec(
             select(Series.id).where(Series.season_id == season.id).order_by(col(Series.id))
         )
     assert series_id is not None
-    job = world.claim(series_id)
-    assert job is not None
+    job = world.claimed(series_id)
     first, *others = (won(match) for match in job.matches)
     players = [job.programs[version].label for version in job.matches[0].seats]
     content = encode(dataclasses.replace(transcript, about={"match": first.match_id, "players": players}))
@@ -78,8 +76,7 @@ def _play(site: Site, name: str, game: str) -> int:
     for other_id in later:
         other = world.claim(other_id or 0)
         assert other is not None and world.finish(other, [won(match) for match in other.matches])
-    with world.db.transaction() as session:
-        refit(session, season.id)
+    world.write(refit, season.id)
     return first.match_id
 
 

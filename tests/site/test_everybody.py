@@ -38,8 +38,7 @@ class Everything(League):
         super().__init__(planted.site, furnish(planted.site), url)
         self.planted = planted
         self.held = self._held()
-        with self.site.world.db.transaction() as session:
-            closing.ban(session, operators.OPERATOR, NAMES["stranger"], "wrote insults")
+        self.site.world.write(closing.ban, operators.OPERATOR, NAMES["stranger"], "wrote insults")
 
     def paths(self, role: str) -> list[str]:
         """The pages to be looked at as somebody of that role; who has signed in sees the same of what strangers see."""
@@ -71,14 +70,11 @@ class Everything(League):
             series_id = session.exec(select(Series.id).where(Series.season_id == season)).one()
         spoilt: list[MatchJob] = []
         for last in (False, True):
-            job = world.claim(series_id or 0, f"{world.host.name}:7")
-            assert job is not None
+            job = world.claimed(series_id or 0, f"{world.host.name}:7")
             *spoilt, whole = job.matches
             outcomes = [void(match, seat=1, peak_bytes=5) for match in spoilt] + [won(whole)] * last
-            with world.db.transaction() as session:
-                assert finish_series(session, job, f"{world.host.name}:7", outcomes)
-        with world.db.transaction() as session:
-            refit(session, season)
+            assert world.write(finish_series, job, f"{world.host.name}:7", outcomes)
+        world.write(refit, season)
         return spoilt[0].match_id
 
 

@@ -38,14 +38,12 @@ class Played:
             set_season_state(session, world.boss, season.id, SeasonState.OPEN)
         for seat in range(self.transcript.seats):
             owner, bot_id = world.bot(f"player{seat}", game)
-            with world.db.transaction() as session:
-                enter(session, owner, season.id, bot_id)
+            world.write(enter, owner, season.id, bot_id)
         world.tick()
         with world.db.reading() as session:
             series_id = session.exec(select(Series.id).where(Series.season_id == season.id)).first()
         assert series_id is not None
-        job = world.claim(series_id)
-        assert job is not None
+        job = world.claimed(series_id)
         self.job: SeriesJob = job
         self.match_id = job.matches[0].match_id
         with world.db.transaction() as session:
@@ -55,8 +53,7 @@ class Played:
 
     def show(self, exchanges: int) -> None:
         replies: list[dict[int, Reply]] = [dict(e.replies) for e in self.transcript.exchanges[:exchanges]]
-        with self.world.db.transaction() as session:
-            assert live.show(session, self.job, self.match_id, replies)
+        assert self.world.write(live.show, self.job, self.match_id, replies)
 
     def finish(self) -> None:
         first, *others = (won(match) for match in self.job.matches)

@@ -58,9 +58,7 @@ def test_no_column_of_the_audit_log_is_cut(visit: Open, context: dict[str, objec
     assert page.locator("p.note .hash").first.inner_text().startswith(newest.inner_text())
 
 
-def test_a_reader_sees_the_leaderboard_move_and_keeps_the_place(
-    visit: Open, league: League, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_sees_the_leaderboard_move_and_keeps_the_place(visit: Open, league: League, monkeypatch) -> None:
     monkeypatch.setattr(live, "LOOK_SECONDS", 0.1)
     page = visit("/seasons/1")
     ranked = page.locator("#board .note").filter(has_text="Ranked").first
@@ -99,12 +97,9 @@ def play_a_series(league: League, season_id: int) -> None:
         waiting = (Series.season_id == season_id, Series.state == SeriesState.QUEUED)
         series_id = session.exec(select(Series.id).where(*waiting).order_by(col(Series.id))).first()
     assert series_id is not None
-    job = world.claim(series_id)
-    assert job is not None
-    assert world.finish(job)
+    assert world.finish(world.claimed(series_id))
     world.clock.turn(60)
-    with world.db.transaction() as session:
-        assert refit(session, season_id)
+    assert world.write(refit, season_id)
 
 
 def test_the_readmes_picture_is_taken_of_a_seasons_page(visit: Open, tmp_path: Path) -> None:

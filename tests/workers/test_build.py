@@ -164,22 +164,18 @@ def test_the_transcript_of_a_failed_qualification_is_kept_for_its_author(world: 
 
 
 def test_nobody_is_slow_on_a_machine_that_is_known_to_be_unfit(world: BuildingWorld) -> None:
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, ("Its clock is not to be trusted.",), 60)
+    world.write(record_check, world.host, {}, ("Its clock is not to be trusted.",), 60)
     version_id = world.add("bot.py", b"import time\ntime.sleep(9)")
     build_version(world.context, version_id)
     version = world.version(version_id)
     assert (version.state, world.causes(version_id)) == (VersionState.UPLOADED, ["host-unfit"])
     assert "Its clock is not to be trusted." in version.reason
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, (), 0)
+    world.write(record_check, world.host, {}, (), 0)
     build_version(world.context, version_id)
     assert world.version(version_id).state is VersionState.BROKEN
 
 
-def test_a_void_qualification_breaks_nothing_and_is_played_again(
-    world: BuildingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_void_qualification_breaks_nothing_and_is_played_again(world: BuildingWorld, monkeypatch, caplog) -> None:
     play, tries = Arena.play, []
 
     def spoiled(self: Arena, *arguments: Any) -> Played:

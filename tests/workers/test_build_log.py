@@ -14,7 +14,7 @@ from sqlmodel import Session
 
 from engine.core import STDERR_KEPT_BYTES
 from league.jobs import BuildJob, BuildOutcome
-from league.service.jobs.builds import claim_build, finish_build, note_build_log
+from league.service.jobs.builds import finish_build, note_build_log
 from league.states import VersionState
 from sandbox.languages import LANGUAGES
 from tests.league.world import GAME, settings
@@ -53,10 +53,7 @@ def read(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Ve
 
 def claimed(world: BuildingWorld) -> BuildJob:
     version_id = world.add("bot.py", RANDOM.encode())
-    with world.db.transaction() as session:
-        job = claim_build(session, version_id, "builder")
-    assert job is not None
-    return job
+    return world.building(version_id)
 
 
 def log_of(world: BuildingWorld, job: BuildJob) -> str:
@@ -127,9 +124,7 @@ def test_a_log_that_cannot_be_written_is_written_later(world: BuildingWorld, mon
     assert log_of(world, job) == "first\n"
 
 
-def test_how_a_build_ended_is_said_when_the_database_comes_back(
-    world: BuildingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_how_a_build_ended_is_said_when_the_database_comes_back(world: BuildingWorld, monkeypatch) -> None:
     version_id = world.add("bot.py", RANDOM.encode())
     finish, tries = finish_build, []
 

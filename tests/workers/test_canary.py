@@ -45,8 +45,7 @@ def queued(world: PlayingWorld) -> int:
 
 
 def state(world: PlayingWorld, series_id: int) -> SeriesState:
-    with world.db.reading() as session:
-        return session.get_one(Series, series_id).state
+    return world.row(Series, series_id).state
 
 
 def settled(world: PlayingWorld) -> Worker:
@@ -98,9 +97,7 @@ def test_an_innocent_bot_convicted_makes_the_machine_unfit_at_once(
 
 
 @pytest.mark.parametrize("about", sorted(GUILTY))
-def test_a_guilty_bot_acquitted_makes_the_machine_unfit_at_once(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, about: str
-) -> None:
+def test_a_guilty_bot_acquitted_makes_the_machine_unfit_at_once(world: PlayingWorld, monkeypatch, about: str) -> None:
     lie(monkeypatch, about, Reply("OK", 49_900_000))
     found = settled(world)
     assert found.fitness is Fitness.UNFIT
@@ -116,9 +113,7 @@ def test_a_clock_at_half_speed_is_found_out(world: PlayingWorld, monkeypatch: py
     assert any("that was late (SLEEP" in reason for reason in found.reasons)
 
 
-def test_a_wrong_verdict_is_not_lost_when_the_attempt_ends_void_after_it(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_verdict_is_not_lost_when_the_attempt_ends_void_after_it(world: PlayingWorld, monkeypatch) -> None:
     exchange = PipeTransport.exchange
 
     def lying_until_it_is_late(self: PipeTransport, messages: list[Message]) -> dict[int, Reply]:
@@ -147,9 +142,7 @@ def test_void_attempts_are_repeated_and_a_canary_without_an_end_asks_for_a_check
     assert found.check_due_at == world.clock.now
 
 
-def test_the_worker_plays_a_canary_between_series_when_one_is_due(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_worker_plays_a_canary_between_series_when_one_is_due(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("league.service.series.hosts.CANARY_SERIES", 1)
     world = PlayingWorld(settings(tmp_path, sandbox="local"))
     told: list[int] = []
@@ -176,9 +169,7 @@ def confined(tmp_path: Path) -> Iterator[PlayingWorld]:
 
 
 @pytest.mark.containers
-def test_in_containers_a_true_referee_stays_fit_and_a_lying_one_does_not(
-    confined: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_containers_a_true_referee_stays_fit_and_a_lying_one_does_not(confined: PlayingWorld, monkeypatch) -> None:
     assert settled(confined).fitness is Fitness.FIT
     series_id = queued(confined)
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)

@@ -38,6 +38,5 @@ def test_bots_that_nothing_confines_have_no_environment(tmp_path: Path) -> None:
     context = Context(world.settings)
     context.__dict__["database"] = world.db
     describe_environment(context)
-    with world.db.reading() as session:
-        assert environments.environment(session) is None
+    assert world.read(environments.environment) is None
     world.close()

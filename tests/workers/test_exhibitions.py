@@ -49,13 +49,20 @@ def seated(world: PlayingWorld, game: str = "yacht-auction", opponents: int = 1,
     world.program = world.context.blobs.put(packed(BOTS / game / "random"))
     _, bot_id = world.playing_bot(game=game)
     person = world.author()
-    with world.db.transaction() as session:
-        return person, exhibitions.take_seat(session, person, bot_id, opponents, seat)
+    return person, world.write(exhibitions.take_seat, person, bot_id, opponents, seat)
+
+
+def played(world: PlayingWorld, person: Person, exhibition_id: int, think=lambda _: True) -> AtTheTable:
+    """The match, by a worker and by that person."""
+    there = AtTheTable(world.db, person, exhibition_id, think)
+    there.start()
+    play_exhibition(world.context, exhibition_id)
+    there.done()
+    return there
 
 
 def info(world: PlayingWorld, exhibition_id: int) -> ExhibitionInfo:
-    with world.db.reading() as session:
-        return exhibitions.exhibition(session, exhibition_id)
+    return world.read(exhibitions.exhibition, exhibition_id)
 
 
 def transcript(world: PlayingWorld, exhibition_id: int) -> Transcript:
@@ -82,10 +89,7 @@ def test_a_person_plays_to_the_end_in_any_seat_and_the_transcript_verifies(
         shown.update(event["seat"] for event in table.match.events() if event.get("private"))
         return True
 
-    ada = AtTheTable(world.db, person, exhibition_id, look)
-    ada.start()
-    play_exhibition(world.context, exhibition_id)
-    ada.done()
+    ada = played(world, person, exhibition_id, look)
     found = info(world, exhibition_id)
     assert (found.state, found.fault) == (ExhibitionState.DONE, None)
     record = transcript(world, exhibition_id)
@@ -107,14 +111,10 @@ def test_who_resigns_has_lost(world: PlayingWorld) -> None:
 
     def leave(table: Table) -> bool:
         if table.turn == 3:
-            with world.db.transaction() as session:
-                exhibitions.resign(session, person, exhibition_id)
+            world.write(exhibitions.resign, person, exhibition_id)
         return table.turn < 3
 
-    ada = AtTheTable(world.db, person, exhibition_id, leave)
-    ada.start()
-    play_exhibition(world.context, exhibition_id)
-    ada.done()
+    played(world, person, exhibition_id, leave)
     found = info(world, exhibition_id)
     assert (found.ranks, found.fault) == ((1, 2), Fault.EXITED)
     replay(GAMES[found.game], transcript(world, exhibition_id))
@@ -129,19 +129,14 @@ def test_who_resigns_while_the_bots_are_at_work_is_free_before_they_have_answere
 
     def slowly(self: PipeTransport, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
         if any(message.limit_ns is not None and message.line != "READY" for message in messages) and not free.is_set():
-            with world.db.transaction() as session:
-                exhibitions.resign(session, person, exhibition_id)
-            with world.db.transaction() as session:
-                bot_id = exhibitions.exhibition(session, exhibition_id).bot_id
-                exhibitions.take_seat(session, person, bot_id)
+            world.write(exhibitions.resign, person, exhibition_id)
+            bot_id = world.write(exhibitions.exhibition, exhibition_id).bot_id
+            world.write(exhibitions.take_seat, person, bot_id)
             free.set()
         return really(self, messages)
 
     monkeypatch.setattr(PipeTransport, "exchange", slowly)
-    ada = AtTheTable(world.db, person, exhibition_id)
-    ada.start()
-    play_exhibition(world.context, exhibition_id)
-    ada.done()
+    played(world, person, exhibition_id)
     assert free.is_set()
     found = info(world, exhibition_id)
     assert (found.state, found.fault) == (ExhibitionState.DONE, Fault.EXITED)
@@ -162,15 +157,13 @@ def test_a_machine_that_always_fails_costs_a_person_no_more_than_a_match_of_bots
     monkeypatch.setattr(PipeTransport, "exchange", failing)
     for voids in range(1, world.settings.match_attempts + 1):
         assert info(world, exhibition_id).state is ExhibitionState.QUEUED
-        with world.db.transaction() as session:
-            record_check(session, world.host, {}, (), 0)  # it was doubted, and found fit again
+        world.write(record_check, world.host, {}, (), 0)  # it was doubted, and found fit again
         play_exhibition(world.context, exhibition_id)
         if voids < world.settings.match_attempts:
             assert info(world, exhibition_id).voids == voids
     found = info(world, exhibition_id)
     assert (found.state, found.cause) == (ExhibitionState.ABANDONED, "engine")
-    with world.db.transaction() as session:
-        exhibitions.take_seat(session, person, found.bot_id)
+    world.write(exhibitions.take_seat, person, found.bot_id)
 
 
 def test_who_does_not_come_back_has_lost_when_the_time_is_over(world: PlayingWorld) -> None:
@@ -183,10 +176,7 @@ def test_who_does_not_come_back_has_lost_when_the_time_is_over(world: PlayingWor
                 row.asked_at = world.clock.now - timedelta(seconds=world.settings.exhibition_move_seconds + 1)
         return table.turn < 2
 
-    ada = AtTheTable(world.db, person, exhibition_id, sleep)
-    ada.start()
-    play_exhibition(world.context, exhibition_id)
-    ada.done()
+    played(world, person, exhibition_id, sleep)
     found = info(world, exhibition_id)
     assert (found.ranks, found.fault) == ((1, 2), Fault.TIMEOUT)
     replay(GAMES[found.game], transcript(world, exhibition_id))
@@ -222,22 +212,16 @@ def test_while_a_person_thinks_no_slot_is_held_and_nothing_of_the_bot_runs(world
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalSandbox, "open", remembered)
-        ada = AtTheTable(world.db, person, exhibition_id, look)
-        ada.start()
-        play_exhibition(world.context, exhibition_id)
-        ada.done()
+        played(world, person, exhibition_id, look)
     assert seen == ["T", "T"]
 
 
-def test_a_void_attempt_begins_again_and_asks_nothing_twice(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_void_attempt_begins_again_and_asks_nothing_twice(world: PlayingWorld, monkeypatch) -> None:
     """The greedy bot says the same again; the random one would not, and then the person is asked anew."""
     world.program = world.context.blobs.put(packed(BOTS / "yacht-auction" / "greedy"))
     _, bot_id = world.playing_bot(name="steady")
     person = world.author()
-    with world.db.transaction() as session:
-        exhibition_id = exhibitions.take_seat(session, person, bot_id, seat=1)
+    exhibition_id = world.write(exhibitions.take_seat, person, bot_id, seat=1)
     really, exchanges = PipeTransport.exchange, iter(range(1000))
 
     def failing(self: PipeTransport, messages: object) -> object:
@@ -246,10 +230,7 @@ def test_a_void_attempt_begins_again_and_asks_nothing_twice(
         return really(self, messages)  # type: ignore[arg-type]
 
     monkeypatch.setattr(PipeTransport, "exchange", failing)
-    ada = AtTheTable(world.db, person, exhibition_id)
-    ada.start()
-    play_exhibition(world.context, exhibition_id)
-    ada.done()
+    ada = played(world, person, exhibition_id)
     found = info(world, exhibition_id)
     assert (found.state, found.voids, found.cause) == (ExhibitionState.DONE, 1, "host-starved")
     record = transcript(world, exhibition_id)
@@ -278,8 +259,7 @@ def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_
     world.program = world.context.blobs.put(packed(BOTS / "yacht-auction" / "greedy"))
     _, bot_id = world.playing_bot(name="steady")
     person = world.author()
-    with world.db.transaction() as session:
-        exhibition_id = exhibitions.take_seat(session, person, bot_id, seat=1)
+    exhibition_id = world.write(exhibitions.take_seat, person, bot_id, seat=1)
 
     signals = [stopped]
     with pytest.MonkeyPatch.context() as patch:
@@ -294,18 +274,13 @@ def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_
         play_exhibition(world.context, exhibition_id)
         found = info(world, exhibition_id)
         assert (found.state, found.voids, len(first.moves)) == (ExhibitionState.QUEUED, 0, 4)
-    second = AtTheTable(world.db, person, exhibition_id)
-    second.start()
-    play_exhibition(world.context, exhibition_id)
-    second.done()
+    second = played(world, person, exhibition_id)
     record = transcript(world, exhibition_id)
     said = [exchange.replies[1].line for exchange in record.exchanges if 1 in exchange.replies]
     assert said == ["OK", *(line for _, line in [*first.moves, *second.moves])]
 
 
-def test_a_store_that_is_away_for_a_while_costs_nobody_a_match_that_is_over(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_is_away_for_a_while_costs_nobody_a_match_that_is_over(world: PlayingWorld, monkeypatch) -> None:
     person, exhibition_id = seated(world)
     monkeypatch.setattr(at_work, "RETRY_SECONDS", 0)
     monkeypatch.setattr(at_work, "INSIST_SECONDS", 60)
@@ -318,10 +293,7 @@ def test_a_store_that_is_away_for_a_while_costs_nobody_a_match_that_is_over(
         return really(content)
 
     monkeypatch.setattr(world.context.blobs, "put", away)
-    ada = AtTheTable(world.db, person, exhibition_id)
-    ada.start()
-    play_exhibition(world.context, exhibition_id)
-    ada.done()
+    played(world, person, exhibition_id)
     found = info(world, exhibition_id)
     assert (found.state, found.voids, tries["put"]) == (ExhibitionState.DONE, 0, 4)
 
@@ -330,9 +302,7 @@ def stopped() -> None:
     raise stopping.Stopping
 
 
-def test_a_database_that_is_away_for_a_while_loses_nothing_of_a_match(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_that_is_away_for_a_while_loses_nothing_of_a_match(world: PlayingWorld, monkeypatch) -> None:
     """Each thing that is said to it is said three times before it is heard."""
     person, exhibition_id = seated(world)
     monkeypatch.setattr(holding, "RETRY_SECONDS", 0)
@@ -352,10 +322,7 @@ def test_a_database_that_is_away_for_a_while_loses_nothing_of_a_match(
 
     flaky("ask_person")
     flaky("finish_exhibition")
-    ada = AtTheTable(world.db, person, exhibition_id)
-    ada.start()
-    play_exhibition(world.context, exhibition_id)
-    ada.done()
+    ada = played(world, person, exhibition_id)
     found = info(world, exhibition_id)
     assert (found.state, found.voids, found.fault) == (ExhibitionState.DONE, 0, None)
     assert failed == {"ask_person": 3 * len(ada.moves), "finish_exhibition": 3}
@@ -381,7 +348,6 @@ def test_what_is_done_for_a_match_says_for_which(world: PlayingWorld, monkeypatc
 
 def test_a_second_message_does_nothing(world: PlayingWorld) -> None:
     person, exhibition_id = seated(world)
-    with world.db.transaction() as session:
-        exhibitions.resign(session, person, exhibition_id)
+    world.write(exhibitions.resign, person, exhibition_id)
     play_exhibition(world.context, exhibition_id)
     assert info(world, exhibition_id).state is ExhibitionState.ABANDONED

@@ -77,9 +77,7 @@ def test_each_message_is_read_by_one_process_and_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"\xff\xfe", b"3", b"[]", b'{"body": ""}'])
-def test_a_damaged_message_is_dropped_and_the_next_one_is_read(
-    queue: Folder, damage: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_message_is_dropped_and_the_next_one_is_read(queue: Folder, damage: bytes, caplog) -> None:
     queue.send(1)
     queue.files()[0].write_bytes(damage)
     queue.send(2)

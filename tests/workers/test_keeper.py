@@ -130,12 +130,9 @@ def test_an_unfit_machine_is_checked_thoroughly_after_each_pause_until_it_passes
     assert info(world).judges
 
 
-def test_a_canary_that_went_wrong_is_followed_by_a_thorough_check(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_canary_that_went_wrong_is_followed_by_a_thorough_check(world: PlayingWorld, monkeypatch) -> None:
     asked = finds(monkeypatch, GOOD)
-    with world.db.transaction() as session:
-        record_canary(session, world.host, 0, [{"told": "for the test"}], 0)
+    world.write(record_canary, world.host, 0, [{"told": "for the test"}], 0)
     Keeper(world.context).look()
     assert asked == []
     world.clock.turn(RECHECK_SECONDS)
@@ -162,9 +159,7 @@ def test_the_keeper_is_heard_of_while_nothing_else_happens(world: PlayingWorld) 
     assert info(world).judges
 
 
-def test_the_keeper_is_heard_of_while_a_check_waits_for_a_slot(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_keeper_is_heard_of_while_a_check_waits_for_a_slot(world: PlayingWorld, monkeypatch) -> None:
     finds(monkeypatch, GOOD)
     watching = Keeper(world.context)
     with ExitStack() as others:
@@ -181,9 +176,7 @@ def test_the_keeper_is_heard_of_while_a_check_waits_for_a_slot(
     assert len(beats) > 3
 
 
-def test_a_machine_that_the_database_does_not_know_arrives_again(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_machine_that_the_database_does_not_know_arrives_again(world: PlayingWorld, monkeypatch, caplog) -> None:
     asked = finds(monkeypatch, GOOD)
     with world.db.transaction() as session:
         session.exec(delete(WorkerHost))

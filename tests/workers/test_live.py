@@ -59,9 +59,7 @@ def test_short_matches_are_not_told_of(world: PlayingWorld, told: Told, monkeypa
     assert done(world)
 
 
-def test_a_long_match_is_told_of_again_and_again_to_its_end(
-    world: PlayingWorld, told: Told, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_match_is_told_of_again_and_again_to_its_end(world: PlayingWorld, told: Told, monkeypatch) -> None:
     monkeypatch.setattr(live, "EVERY_SECONDS", 0.0)
     monkeypatch.setattr(live, "COST_SHARE", 0)
     play_series(world.context, queued(world))
@@ -73,8 +71,7 @@ def test_a_long_match_is_told_of_again_and_again_to_its_end(
 
 def test_telling_takes_a_fiftieth_of_the_time_at_most(world: PlayingWorld, told: Told) -> None:
     now = itertools.count()
-    job = world.claim(queued(world, 1))
-    assert job is not None
+    job = world.claimed(queued(world, 1))
     broadcast = Broadcast(world.context, job, lambda: float(next(now)))  # a look at the clock takes a second
     broadcast.begin(job.matches[0].match_id)
     for _ in range(120):

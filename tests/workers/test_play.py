@@ -53,8 +53,7 @@ def matches(world: PlayingWorld, series_id: int) -> list[Match]:
 
 
 def series(world: PlayingWorld, series_id: int) -> Series:
-    with world.db.reading() as session:
-        return session.get_one(Series, series_id)
+    return world.row(Series, series_id)
 
 
 def causes(world: PlayingWorld, series_id: int) -> list[str]:
@@ -70,8 +69,7 @@ def assert_played_once(world: PlayingWorld, series_id: int) -> None:
         transcript = decode(world.context.blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES))
         assert (transcript.seed, transcript.attempt) == (match.seed, match.attempt)
         assert transcript.about["match"] == match.id
-        with world.db.reading() as session:
-            assert [one.rules_version for one in rules_played(session, [match.season_id])] == [transcript.rules_version]
+        assert [one.rules_version for one in world.read(rules_played, [match.season_id])] == [transcript.rules_version]
         replay(GAMES[transcript.game], transcript)
         with world.db.reading() as session:
             ranks = session.exec(
@@ -107,9 +105,7 @@ def test_a_series_is_played_stored_and_finished(world: PlayingWorld) -> None:
     assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
 
 
-def test_matches_are_counted_for_their_season_and_from_nothing_on(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_matches_are_counted_for_their_season_and_from_nothing_on(world: PlayingWorld, monkeypatch) -> None:
     """A counter that were born with its first matches would hide them from a rate."""
     series_id = queued(world)
     season, seen = str(series(world, series_id).season_id), []
@@ -159,19 +155,10 @@ def test_a_worker_killed_anywhere_loses_nothing_and_nothing_is_counted_twice(wor
 
 
 def lost_ids(world: PlayingWorld) -> list[int]:
-    with world.db.transaction() as session:
-        return list(sweep(session)[SERIES])
+    return list(world.write(sweep)[SERIES])
 
 
-def test_a_message_that_was_lost_is_found_by_the_sweeper(world: PlayingWorld) -> None:
-    series_id = queued(world)
-    world.clock.turn(world.settings.requeue_seconds + 1)
-    assert lost_ids(world) == [series_id]
-
-
-def test_a_worker_that_was_given_up_changes_nothing_when_it_comes_back(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_was_given_up_changes_nothing_when_it_comes_back(world: PlayingWorld, monkeypatch) -> None:
     series_id = queued(world)
     store = play.store
 
@@ -223,9 +210,7 @@ def test_a_void_match_is_played_again_with_other_dice_and_what_came_before_it_co
     assert_played_once(world, series_id)
 
 
-def test_a_match_that_fails_twice_while_one_seat_is_to_answer_is_held(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_match_that_fails_twice_while_one_seat_is_to_answer_is_held(world: PlayingWorld, monkeypatch) -> None:
     series_id = queued(world, length=1)
     void(world, monkeypatch, 1, 2, seat=1)
     play_series(world.context, series_id)
@@ -237,9 +222,7 @@ def test_a_match_that_fails_twice_while_one_seat_is_to_answer_is_held(
     assert causes(world, series_id) == ["host-memory"] * 2
 
 
-def test_a_worker_that_is_stopped_in_mid_series_hands_in_what_it_has_played(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_is_stopped_in_mid_series_hands_in_what_it_has_played(world: PlayingWorld, monkeypatch) -> None:
     series_id = queued(world)
     seeds = void(world, monkeypatch)
 
@@ -256,9 +239,7 @@ def test_a_worker_that_is_stopped_in_mid_series_hands_in_what_it_has_played(
     assert_played_once(world, series_id)
 
 
-def test_a_database_that_is_away_for_a_moment_does_not_end_the_series(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_that_is_away_for_a_moment_does_not_end_the_series(world: PlayingWorld, monkeypatch) -> None:
     series_id = queued(world, length=1)
 
     def unreachable(*_: object) -> bool:
@@ -293,9 +274,7 @@ def test_results_are_handed_in_when_the_database_comes_back(
     assert_played_once(world, series_id)
 
 
-def test_an_answer_that_was_lost_after_the_commit_doubles_nothing(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_was_lost_after_the_commit_doubles_nothing(world: PlayingWorld, monkeypatch) -> None:
     series_id, answers = queued(world), []
 
     def heard_late(context: Context, act: Callable[[Session], bool]) -> bool:
@@ -311,9 +290,7 @@ def test_an_answer_that_was_lost_after_the_commit_doubles_nothing(
     assert causes(world, series_id) == ["played"] * 3
 
 
-def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(world: PlayingWorld, monkeypatch) -> None:
     series_id = queued(world)
 
     def full(*_: object) -> str:
@@ -350,9 +327,7 @@ def test_for_a_store_that_is_full_nothing_is_played_and_one_line_is_logged(
     assert told.exc_info is None
 
 
-def test_an_engine_that_goes_away_in_the_middle_costs_no_match(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_engine_that_goes_away_in_the_middle_costs_no_match(world: PlayingWorld, monkeypatch) -> None:
     series_id, open_boxes = queued(world), Arena.play
     matches_played: list[Arena] = []
 
@@ -369,8 +344,7 @@ def test_an_engine_that_goes_away_in_the_middle_costs_no_match(
     monkeypatch.undo()
     play_series(world.context, series_id)
     assert series(world, series_id).state is SeriesState.QUEUED  # this machine is to be checked first
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, (), 0)
+    world.write(record_check, world.host, {}, (), 0)
     play_series(world.context, series_id)
     assert_played_once(world, series_id)
 
@@ -395,9 +369,7 @@ def test_any_other_failure_of_ours_gives_the_series_back(world: PlayingWorld, mo
     assert_played_once(world, series_id)
 
 
-def test_the_lease_is_renewed_while_playing_and_losing_it_stops_the_work(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lease_is_renewed_while_playing_and_losing_it_stops_the_work(world: PlayingWorld, monkeypatch) -> None:
     series_id = queued(world)
     due = holding.Heartbeat(world.context, lambda session: False)
     due()  # not due yet: nobody is asked

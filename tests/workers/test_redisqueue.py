@@ -6,7 +6,6 @@ import logging
 import tempfile
 from pathlib import Path
 
-import pytest
 import redis
 from kombu.simple import SimpleQueue
 
@@ -21,9 +20,7 @@ def let_go_of(queue: SimpleQueue) -> None:
     queue.channel.qos.restore_unacked_once()
 
 
-def test_a_redis_that_dies_leaves_no_files_behind(
-    redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_redis_that_dies_leaves_no_files_behind(redis_url: str, tmp_path: Path, monkeypatch, caplog) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))

@@ -94,9 +94,7 @@ def test_nothing_is_done_in_a_database_that_a_newer_version_has_migrated(
     assert "The database has schema 9999; a newer Deadheat made it" in caplog.text
 
 
-def test_what_was_played_before_an_upgrade_is_not_written_into_the_new_schema(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_played_before_an_upgrade_is_not_written_into_the_new_schema(world: PlayingWorld, monkeypatch) -> None:
     """Of what that keeps besides, this version knows nothing: half a result would stay half for ever."""
     series_id = queued(world)
     store = play.store
@@ -114,8 +112,7 @@ def test_what_was_played_before_an_upgrade_is_not_written_into_the_new_schema(
     assert (found.state, causes) == (SeriesState.RUNNING, [])
     schema(world, ours)
     world.clock.now += timedelta(seconds=world.settings.lease_seconds + 1)
-    with world.db.transaction() as session:
-        sweep(session)
+    world.write(sweep)
     found, causes = series_and_causes(world, series_id)
     assert (found.state, causes) == (SeriesState.QUEUED, ["lease-expired"])
 

@@ -28,7 +28,6 @@ from league.states import SeriesState
 from league.tables import Exhibition, Series
 from tests.workers.conftest import PlayingWorld
 from workers import metrics, tasks
-from workers.play import play_series
 from workers.queue import task_name
 
 
@@ -58,8 +57,7 @@ def stumbling(act: Callable[[Session, int], Any], season_id: int, error: Excepti
 
 
 def season_of(world: PlayingWorld, series_id: int) -> int:
-    with world.db.reading() as session:
-        return session.get_one(Series, series_id).season_id
+    return world.row(Series, series_id).season_id
 
 
 def a_series(world: PlayingWorld) -> int:
@@ -70,8 +68,7 @@ def a_series(world: PlayingWorld) -> int:
 
 def an_exhibition(world: PlayingWorld) -> int:
     person, bot_id = world.playing_bot()
-    with world.db.transaction() as session:
-        return exhibitions.take_seat(session, person, bot_id, 1, 1)
+    return world.write(exhibitions.take_seat, person, bot_id, 1, 1)
 
 
 def state_of_series(session: Session, series_id: int) -> str:
@@ -103,49 +100,38 @@ def test_an_unfit_machine_hands_a_message_on_and_steps_aside(
     monkeypatch.setattr(tasks, "context", lambda: world.context)
     monkeypatch.setattr(tasks, "enqueue", lambda *told: sent.append(told))
     monkeypatch.setattr("workers.tasks.time.sleep", slept.append)
-    with world.db.transaction() as session:
-        record_check(session, world.host, {}, ["Too much noise."], 60)
+    world.write(record_check, world.host, {}, ["Too much noise."], 60)
     carry_out(work_id)
     assert (sent, slept) == ([], []), "nobody is there who could be told"
     other = Host("other", "boot")
-    with world.db.transaction() as session:
-        host_arrives(session, other, "image")
-        record_check(session, other, {}, (), 60)
+    world.write(host_arrives, other, "image")
+    world.write(record_check, other, {}, (), 60)
     carry_out(work_id)
     assert (sent, slept) == ([(life, work_id)], [tasks.STEP_ASIDE_SECONDS])
-    with world.db.reading() as session:
-        assert state(session, work_id) == "queued"
+    assert world.read(state, work_id) == "queued"
 
 
-def test_a_season_that_cannot_be_planned_stops_no_other(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
-) -> None:
+def test_a_season_that_cannot_be_planned_stops_no_other(world: PlayingWorld, monkeypatch, sent: list[int]) -> None:
     bad, good = world.season(series_length=1), world.season(series_length=1)
     before = counted("task_failures", task="tick", cause="ZeroDivisionError")
     monkeypatch.setattr(tasks, "go_on", stumbling(go_on, bad, ZeroDivisionError()))
     tasks.tick()
     assert {season_of(world, series_id) for series_id in sent} == {good}
     assert counted("task_failures", task="tick", cause="ZeroDivisionError") == before + 1
-    with world.db.reading() as session:
-        assert season_progress(session, bad).scheduled == 0, "nothing is left of what it had begun"
+    assert world.read(season_progress, bad).scheduled == 0, "nothing is left of what it had begun"
 
 
-def test_a_season_that_cannot_be_ranked_stops_no_other(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
-) -> None:
+def test_a_season_that_cannot_be_ranked_stops_no_other(world: PlayingWorld, monkeypatch, sent: list[int]) -> None:
     bad, good = world.season(series_length=1), world.season(series_length=1)
     world.play_all()
     world.clock.turn(world.settings.refit_seconds)
     monkeypatch.setattr(standings, "refit", stumbling(refit, bad, ValueError("no such matrix")))
     tasks.refit()
-    with world.db.reading() as session:
-        assert seasons_to_refit(session) == [bad]
-        assert newest_snapshot(session, good) is not None
+    assert world.read(seasons_to_refit) == [bad]
+    assert world.read(newest_snapshot, good) is not None
 
 
-def test_a_database_that_is_away_ends_the_task(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
-) -> None:
+def test_a_database_that_is_away_ends_the_task(world: PlayingWorld, monkeypatch, sent: list[int]) -> None:
     first, _ = world.season(series_length=1), world.season(series_length=1)
 
     def unreachable(*_: object) -> None:
@@ -161,9 +147,7 @@ def test_a_database_that_is_away_ends_the_task(
     assert counted("task_failures", task="tick", cause="database-away") == before + 1
 
 
-def test_that_a_scheduled_task_was_done_is_told(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
-) -> None:
+def test_that_a_scheduled_task_was_done_is_told(world: PlayingWorld, monkeypatch, sent: list[int]) -> None:
     for task in metrics.SCHEDULED:
         before = counted("tasks_done", task=task)
         getattr(tasks, task)()
@@ -205,9 +189,7 @@ def test_the_next_series_are_made_when_one_ends_and_few_are_left(
     tasks.play(first)
     assert asked == [], "enough wait"
     for series_id in others[: bound // 4 - 1]:
-        job = world.claim(series_id)
-        assert job is not None
-        assert world.finish(job)
+        assert world.finish(world.claimed(series_id))
     tasks.ask_for_more(first)
     assert asked == [season_id]
     sent.clear()
@@ -237,14 +219,12 @@ def test_a_broker_that_is_away_when_more_is_asked_for_spoils_no_series(
     (series_id,) = world.tick()
     before = counted("task_failures", task="play", cause="ConnectionError")
     tasks.play(series_id)
-    with world.db.reading() as session:
-        assert session.get_one(Series, series_id).state is SeriesState.DONE
+    assert world.row(Series, series_id).state is SeriesState.DONE
     assert counted("task_failures", task="play", cause="ConnectionError") == before
 
 
 def held(world: PlayingWorld) -> int:
-    with world.db.reading() as session:
-        return sum(held_by_game(session).values())
+    return sum(world.read(held_by_game).values())
 
 
 def test_matches_of_a_series_whose_workers_all_die_are_held(world: PlayingWorld, sent: list[int]) -> None:
@@ -255,16 +235,13 @@ def test_matches_of_a_series_whose_workers_all_die_are_held(world: PlayingWorld,
         assert world.claim(series_id, f"w{attempt}") is not None
         world.clock.turn(world.settings.lease_seconds + 1)
         tasks.sweep()
-    with world.db.reading() as session:
-        assert session.get_one(Series, series_id).state is SeriesState.ABANDONED
+    assert world.row(Series, series_id).state is SeriesState.ABANDONED
     assert held(world) == 3
     tasks.sweep()
     assert held(world) == 3
 
 
-def test_what_was_played_is_what_more_is_asked_of(
-    world: PlayingWorld, sent: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_played_is_what_more_is_asked_of(world: PlayingWorld, sent: list[int], monkeypatch) -> None:
     """A message speaks of one series, and another may have been next."""
     world.season(3, series_length=1, games_per_pair=3)
     tasks.tick()
@@ -272,15 +249,3 @@ def test_what_was_played_is_what_more_is_asked_of(
     monkeypatch.setattr(tasks, "ask_for_more", found.append)
     tasks.play(sent[-1])
     assert found == [sent[0]]
-
-
-def test_matches_of_a_series_that_always_fails_are_held(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
-) -> None:
-    world.season(series_length=3, games_per_pair=3)
-    (series_id,) = world.tick()
-    monkeypatch.setattr("workers.play.fetch_program", lambda *_: 1 / 0)
-    for _ in range(world.settings.series_attempts):
-        assert held(world) == 0
-        play_series(world.context, series_id)
-    assert held(world) == 3

@@ -35,6 +35,7 @@ from sandbox.languages import LANGUAGES
 
 def create_season(
     session: Session,
+    /,
     organiser: Person,
     *,
     name: str,
@@ -85,6 +86,7 @@ def create_season(
 
 def edit_season(
     session: Session,
+    /,
     organiser: Person,
     season_id: int,
     *,
