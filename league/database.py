@@ -192,7 +192,7 @@ def _engine(url: str) -> Engine:
         return create_engine(parsed, pool_pre_ping=True, connect_args=reaching, hide_parameters=True, **POOL)
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-    waits = {"timeout": BUSY_TIMEOUT_MS / 1000}
+    waits = {"timeout": BUSY_TIMEOUT_MS / 1000, "cached_statements": 512}
     engine = create_engine(parsed, connect_args=waits, hide_parameters=True, **POOL)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
