@@ -79,19 +79,35 @@ class Evidence:
     @property
     def waited_ns(self) -> int:
         """Time in which the bot waited for a processor, all of it at once."""
-        alone_ns = 0
-        if None not in (self.delay_ns, self.cpu_ns, self.leader_cpu_ns):
-            leader_ns = (self.delay_ns or 0) + (self.leader_cpu_ns or 0)
-            if leader_ns <= self.wall_ns + SWAPPED_NS:
-                alone_ns = min(leader_ns, self.wall_ns + SKEW_NS) - max(self.cpu_ns or 0, self.leader_cpu_ns or 0)
+        delay_ns = self._delay_alone_ns()
         if self.full_ns is not None:
-            alone_ns = min(alone_ns, self.full_ns + MISSED_NS + self.wall_ns // MISSED_ONE_IN)
-        return max(0, max(self.full_ns or 0, alone_ns) - self.throttled_ns)
+            delay_ns = min(delay_ns, self.full_ns + MISSED_NS + self.wall_ns // MISSED_ONE_IN)
+        return self._without_quota(delay_ns)
+
+    def _delay_alone_ns(self) -> int:
+        """For how long the first thread waited while nothing else of the bot ran."""
+        if self.delay_ns is None or self.cpu_ns is None or self.leader_cpu_ns is None:
+            return 0
+        leader_ns = self.delay_ns + self.leader_cpu_ns
+        if leader_ns > self.wall_ns + SWAPPED_NS:
+            return 0
+        return min(leader_ns, self.wall_ns + SKEW_NS) - max(self.cpu_ns, self.leader_cpu_ns)
+
+    def _without_quota(self, delay_ns: int) -> int:
+        return max(0, max(self.full_ns or 0, delay_ns) - self.throttled_ns)
 
     @property
     def stolen_ns(self) -> int:
         """Time in which the bot wanted to run and could not, by no doing of its own."""
-        stolen_ns = self.referee_ns + max(self.unseen_ns, max(self.waited_ns, self.steal_ns) + self.frozen_ns)
+        return self._stolen_ns(self.waited_ns)
+
+    @property
+    def stolen_once_ns(self) -> int:
+        """What was recorded as stolen until 2026-11-23, when the pressure did not bound the delay yet."""
+        return self._stolen_ns(self._without_quota(self._delay_alone_ns()))
+
+    def _stolen_ns(self, waited_ns: int) -> int:
+        stolen_ns = self.referee_ns + max(self.unseen_ns, max(waited_ns, self.steal_ns) + self.frozen_ns)
         return min(self.wall_ns, stolen_ns) if stolen_ns > NOISE_NS else 0
 
     @property

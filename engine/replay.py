@@ -108,7 +108,8 @@ def _doubt(reply: Reply, limit_ns: int) -> str | None:
         return f"was called {reply.fault} before the rules saw it"
     if reply.elapsed_ns < 0:
         return "came before its prompt"
-    if reply.stolen_ns != (reply.evidence.stolen_ns if reply.evidence else 0):
+    shown = reply.evidence
+    if reply.stolen_ns not in ((shown.stolen_ns, shown.stolen_once_ns) if shown else (0,)):
         return "had more or less time taken from it than its evidence shows"
     if reply.line is not None and reply.own_ns > limit_ns:
         return "came after its limit and was counted"

@@ -40,7 +40,7 @@ from engine.core import Fault, Message, Reply, Seat, Transport, TransportError
 from engine.games import GAMES
 from engine.transcript import Transcript, encode
 from engine.unfinished import Replies, said
-from league.causes import ELSEWHERE
+from league.causes import ELSEWHERE, Cause, Trait
 from league.errors import BlobsAway
 from league.jobs import ExhibitionJob
 from league.service.jobs.exhibiting import (
@@ -54,7 +54,7 @@ from league.service.jobs.exhibiting import (
     release_exhibition,
     renew_exhibition,
 )
-from league.service.series.hosts import turn_away_exhibition
+from league.service.series.hosts import blame_host, turn_away_exhibition
 from league.telemetry import doing
 from sandbox.arena import Arena
 from sandbox.box import bot_limits
@@ -148,6 +148,8 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
                 except TransportError as error:
                     voids += 1
                     log.warning("exhibition %d is void: %s: %s", job.exhibition_id, error.cause, error.detail)
+                    if Trait.CONDEMNS in Cause(error.cause).traits:  # even if this process ends before it says more
+                        insist(context, partial(blame_host, host=context.host, cause=error.cause, detail=error.detail))
                     if error.cause in ELSEWHERE or not person.told(error.cause):
                         raise  # nothing can be played here, or it has failed too often
                     wait_for_quiet(voids, heartbeat)

@@ -57,13 +57,13 @@ def check_schema(settings: Settings) -> None:
     from league.database import Database
     from league.storage.schema import WrongSchema, must_fit
 
-    try:
-        with closing(Database(settings)) as database:
+    with closing(Database(settings)) as database:
+        try:
             must_fit(database.engine)
-    except WrongSchema as error:
-        fail(str(error))
-    except SQLAlchemyError as error:
-        log.warning("the database does not answer yet: %s", error)
+        except WrongSchema as error:
+            fail(str(error))
+        except SQLAlchemyError as error:
+            log.warning("the database does not answer yet: %s", error)
 
 
 def check_sandbox(settings: Settings, waits: bool = False) -> None:

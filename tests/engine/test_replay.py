@@ -306,6 +306,14 @@ def test_own_time_is_not_a_matter_of_belief(reply: Reply) -> None:
     assert found.value.at_exchange == ROLL
 
 
+def test_what_was_taken_by_the_rule_of_before_still_verifies() -> None:
+    counters = {"cpu_ns": 1_000_000, "full_ns": 0, "leader_cpu_ns": 0, "delay_ns": 101_000_000}
+    now = taken(reply_of(ROLL), HALF_S - 1, **counters)
+    assert 10_000_000 < now.stolen_ns < 20_000_000
+    before = with_reply(ROLL, 0, replace(now, stolen_ns=100_000_000))
+    assert verify(before) == before
+
+
 @pytest.mark.parametrize("name", ["yacht-auction", "betris-large-bank", "liars-dice"])
 def test_transcripts_of_the_first_format_still_verify(name: str) -> None:
     data = (Path(__file__).parent.parent / "transcripts" / "version-1" / f"{name}.jsonl").read_bytes()

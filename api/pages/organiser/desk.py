@@ -243,8 +243,9 @@ def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
 @posting("settings", _season_again)
 def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Change settings: what is left empty is taken away, where nothing is a choice."""
-    change = checked(schemas.SeasonChange, season_form.read(posted.fields))
-    api_seasons.change_season(shared, posted.visit.person, season_id, change)
+    given = season_form.read(posted.fields)
+    settings = {name: value for name, value in given.items() if name not in ("state", "force")}
+    api_seasons.change_season(shared, posted.visit.person, season_id, checked(schemas.SeasonChange, settings))
     return onward(f"/desk/seasons/{season_id}")
 
 
