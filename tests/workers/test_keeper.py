@@ -27,7 +27,7 @@ from sandbox.check import FULL_ROUNDS, QUICK_ROUNDS
 from sandbox.fitness import Facts, Report, judged
 from tests.league.world import GAME, World, settings
 from tests.workers.conftest import PlayingWorld
-from workers import keeper
+from workers import keeper, metrics
 from workers.context import Context
 from workers.keeper import Keeper, arrive
 
@@ -54,6 +54,7 @@ def test_folders_of_processes_that_were_killed_go_while_the_machine_lives(world:
 
 def test_the_counters_of_a_season_begin_before_it_is_played(world: PlayingWorld) -> None:
     season_id = world.season(series_length=1)
+    metrics.faults.clear()  # other tests of this process have played seasons of the same number
     Keeper(world.context).look()
     labels = {"game": GAME, "season": str(season_id), "command": "ROLL", "fault": "timeout"}
     assert REGISTRY.get_sample_value("deadheat_faults_total", labels) == 0

@@ -101,7 +101,8 @@ def test_a_series_is_played_stored_and_finished(world: PlayingWorld) -> None:
         assert len(session.exec(select(Ending)).all()) == 6
         latencies = session.exec(select(LatencySummary)).all()
     assert {(row.command, row.prompts) for row in latencies} == {("READY", 1), ("ROLL", 12), ("SCORE", 12)}
-    assert all(0 < row.worst_ns <= row.total_ns for row in latencies)  # on a busy host one may be past its limit
+    assert all(0 <= row.worst_ns <= row.total_ns for row in latencies)  # a busy host may have taken all of a time
+    assert any(row.worst_ns > 0 for row in latencies)
     assert [path for path in world.context.run_dir.iterdir() if path.name != "slots"] == []
 
 
