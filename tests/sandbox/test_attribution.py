@@ -270,7 +270,7 @@ def strangers(count: int, cpu: int) -> Iterator[None]:
 def verdict(tmp_path: Path, work: str, beside: int, freeze: bool = False) -> tuple[str, dict[str, object]]:
     """Let a bot pinned to CPU 0 do some work against a limit of 0.5 s: how it ended, and the evidence."""
     folder = tmp_path / "bot"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "main.py").write_text(WORKER)
     sandbox = DockerSandbox(Settings().image, tmp_path / "run")
     box = sandbox.open(Program(folder, ("/usr/bin/python3", "main.py"), "test"), Limits(cpus="0"))
@@ -317,7 +317,11 @@ def frozen(tmp_path: Path) -> Iterator[None]:
 )
 def test_in_a_container_with_strangers_on_its_cpu(tmp_path: Path, work: str, beside: int, expected: set[str]) -> None:
     """Own time decides, so the verdict is the same beside strangers as alone."""
-    assert verdict(tmp_path, work, beside)[0] in expected
+    for attempt in range(3):
+        how, evidence = verdict(tmp_path / str(attempt), work, beside)
+        if not evidence.get("unseen_ns", 0):  # else this host kept the referee itself from looking
+            break
+    assert how in expected, evidence
 
 
 @pytest.mark.containers
