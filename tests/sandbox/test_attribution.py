@@ -317,10 +317,9 @@ def frozen(tmp_path: Path) -> Iterator[None]:
 )
 def test_in_a_container_with_strangers_on_its_cpu(tmp_path: Path, work: str, beside: int, expected: set[str]) -> None:
     """Own time decides, so the verdict is the same beside strangers as alone."""
-    for attempt in range(3):
-        how, evidence = verdict(tmp_path / str(attempt), work, beside)
-        if not evidence.get("unseen_ns", 0):  # else this host kept the referee itself from looking
-            break
+    how, evidence = verdict(tmp_path / "first", work, beside)
+    if evidence.get("unseen_ns"):  # this host kept the referee itself from looking
+        how, evidence = verdict(tmp_path / "again", work, beside)
     assert how in expected, evidence
 
 
