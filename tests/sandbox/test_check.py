@@ -198,7 +198,7 @@ def test_this_host_judges_as_it_should_however_busy_it_is(docker: Sandbox, tmp_p
 @pytest.mark.containers
 def test_a_clock_that_lies_is_found_out_in_containers(docker: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
-    assert not check_host(docker, (0,), 4).fit
+    assert not check_host(docker, (0,), 2).fit
 
 
 def test_the_reference_program_is_one_file(tmp_path: Path) -> None:
