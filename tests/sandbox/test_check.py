@@ -11,7 +11,7 @@ import pytest
 from engine.core import TransportError
 from engine.own_time import Evidence
 from league.config import Settings
-from sandbox import pipes
+from sandbox import pipes, reference
 from sandbox.attribution import Counters
 from sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox, SandboxError
 from sandbox.check import GUILTY, Host, check_host, doubtful, shares, stat, steal_told
@@ -88,10 +88,10 @@ def test_a_clock_that_runs_too_slowly_is_found_out(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_clock_that_runs_too_fast_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "monotonic_ns", lambda: 2 * time.monotonic_ns())
+    # The bots' runs slowly instead: a fast clock would make the referee oversleep, and it gives that back.
+    monkeypatch.setattr(reference, "CODE", reference.CODE.replace("/ 1000", "/ 800"))
     report = check_host(LocalSandbox(), (), ROUNDS)
-    facts = report.facts
-    assert facts.convicted > 0 or facts.escaped == facts.guilty  # by such a clock it always wakes late
+    assert report.facts.convicted > 0
     assert not report.fit
 
 
