@@ -129,9 +129,11 @@ need_apparmor_parser() {
 
 start_engine() {
     engine_problem="no Docker Engine answers, and none could be started"
-    if ! command -v dockerd >/dev/null; then
-        need_packages "no Docker Engine answers, and bots run in containers" docker.io || return 1
-    fi
+    local why="no Docker Engine answers, and bots run in containers"
+    command -v dockerd >/dev/null || need_packages "$why" docker.io || return 1
+    # Up to Debian 12 docker.io brings the client; Debian 13 has a package of its own for it.
+    command -v docker >/dev/null || need_packages "$why" docker-cli || return 1
+    if engine_answers; then engine_problem=; return 0; fi
     if [ -d /run/systemd/system ]; then
         say "Starting the Docker Engine (systemctl start docker)"
         logged engine systemctl start docker || return 1
