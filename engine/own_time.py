@@ -23,6 +23,7 @@ lower bound that no bot can push up while anything of it runs, so a bot never co
 * `referee_ns`: for how long the referee itself waited for a CPU inside the write of the prompt.
 * `unseen_ns`: how long before it was read the answer may have been there, while the referee was kept from looking or
   served another seat. The bot may have waited meanwhile as well, so this and the waits are not added up.
+* `earlier_ns`: what the counters said just before that time began, where they were read then. This is added to it.
 * `throttled_ns` is in the waits too; it is our own configuration, so it stays the bot's time.
 
 The larger one of the first two counts, for they see the same waits. But a thread that starts a program takes the first
@@ -66,6 +67,7 @@ class Evidence:
     frozen_ns: int = 0
     referee_ns: int = 0
     unseen_ns: int = 0
+    earlier_ns: int = 0
     frozen: bool = False
 
     @property
@@ -97,6 +99,11 @@ class Evidence:
         return max(0, max(self.full_ns or 0, delay_ns) - self.throttled_ns)
 
     @property
+    def counted_ns(self) -> int:
+        """What the kernel's counters alone say was stolen."""
+        return self._counted_ns(self.waited_ns)
+
+    @property
     def stolen_ns(self) -> int:
         """Time in which the bot wanted to run and could not, by no doing of its own."""
         return self._stolen_ns(self.waited_ns)
@@ -106,8 +113,11 @@ class Evidence:
         """What was recorded as stolen until 2026-11-23, when the pressure did not bound the delay yet."""
         return self._stolen_ns(self._without_quota(self._delay_alone_ns()))
 
+    def _counted_ns(self, waited_ns: int) -> int:
+        return max(waited_ns, self.steal_ns) + self.frozen_ns
+
     def _stolen_ns(self, waited_ns: int) -> int:
-        stolen_ns = self.referee_ns + max(self.unseen_ns, max(waited_ns, self.steal_ns) + self.frozen_ns)
+        stolen_ns = self.referee_ns + max(self.earlier_ns + self.unseen_ns, self._counted_ns(waited_ns))
         return min(self.wall_ns, stolen_ns) if stolen_ns > NOISE_NS else 0
 
     @property

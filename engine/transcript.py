@@ -236,7 +236,9 @@ def encode_reply(seat: Seat, reply: Reply) -> str:
 
 
 def _encode_evidence(evidence: Evidence) -> str:
-    return _spelled({name: value for name, value in asdict(evidence).items() if name != "wall_ns"})
+    """`earlier_ns` only where there is any: transcripts from before 2026-11-23 do not have it."""
+    left_out = {"wall_ns"} if evidence.earlier_ns else {"wall_ns", "earlier_ns"}
+    return _spelled({name: value for name, value in asdict(evidence).items() if name not in left_out})
 
 
 def _optional(number: int | None) -> int | str:

@@ -58,7 +58,9 @@ STEAL_TICK_NS = 10_000_000
 need have been taken since. Only the ticks beyond the first one certainly were."""
 
 
-def between(before: Counters, after: Counters, wall_ns: int, referee_ns: int = 0, unseen_ns: int = 0) -> Evidence:
+def between(
+    before: Counters, after: Counters, wall_ns: int, referee_ns: int = 0, unseen_ns: int = 0, earlier_ns: int = 0
+) -> Evidence:
     """The evidence of an interval, from the readings at its ends.
 
     A first thread that was there at the beginning and is gone from a container that is still counted has ended by its
@@ -77,6 +79,7 @@ def between(before: Counters, after: Counters, wall_ns: int, referee_ns: int = 0
         frozen_ns=max(0, after.frozen_ns - before.frozen_ns),
         referee_ns=referee_ns,
         unseen_ns=unseen_ns,
+        earlier_ns=earlier_ns,
         frozen=after.frozen,
     )
 

@@ -67,7 +67,8 @@ BEAT_NS = 5 * NS_PER_S
 @dataclass(slots=True)
 class _Open:
     """A prompt that is not answered yet. `wake_ns`: when to look at it next even if it is silent; `silent_ns`: up to
-    when it certainly had no answer; `referee_ns`: what we waited for a CPU inside its write.
+    when it certainly had no answer; `earlier_ns`: what the counters said was stolen, when they were last read before
+    that; `referee_ns`: what we waited for a CPU inside its write.
     """
 
     seat: Seat
@@ -82,6 +83,7 @@ class _Open:
     late_ns: int = 0
     weigh_ns: int = 0
     beat_ns: int = 0
+    earlier_ns: int = 0
 
     @property
     def deadline_ns(self) -> int:
@@ -91,7 +93,13 @@ class _Open:
         """What happened to the seat until now, when its answer may have been there for `unseen_ns`."""
         meter, wall_ns = self.channel.meter, at_ns - self.started_ns
         after = meter.counters(fresh=at_ns > self.deadline_ns)
-        return between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns)
+        return between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns, self.earlier_ns if unseen_ns else 0)
+
+    def note(self, evidence: Evidence) -> None:
+        """Keep what was stolen so far, if there still is no answer: what lies unseen later comes on top of that."""
+        now_ns = monotonic_ns()
+        if not self.ear.poll(0):
+            self.silent_ns, self.earlier_ns = now_ns, evidence.counted_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +234,7 @@ class PipeTransport:
             unseen_ns += heard.woke_ns - prompt.silent_ns
         if stamp_ns > prompt.deadline_ns:
             unseen_ns = max(unseen_ns, began_ns - prompt.silent_ns + self._paused_ns(prompt.seat, stamp_ns - began_ns))
+        unseen_ns = min(unseen_ns, stamp_ns - prompt.silent_ns)
         return self._decided(prompt, stamp_ns, ended, end, unseen_ns if unseen_ns > NOISE_NS else 0)
 
     def _paused_ns(self, seat: Seat, read_ns: int) -> int:
@@ -275,6 +284,7 @@ class PipeTransport:
             return self._timeout(prompt, stamp_ns, evidence)
         if blame is not None:
             raise self._unjudged(prompt, evidence, blame)
+        prompt.note(evidence)
         if stamp_ns - max(prompt.beat_ns, prompt.deadline_ns) > BEAT_NS:
             prompt.beat_ns = stamp_ns
             self._heartbeat()

@@ -57,6 +57,8 @@ def seen(wall_ms: float, **milliseconds: float) -> Evidence:
         pytest.param(seen(500, cpu=0, full=0, steal=30), 30, id="the hypervisor took something"),
         pytest.param(seen(504, cpu=0, full=0, referee=4), 4, id="the referee waited inside its write"),
         pytest.param(seen(504, cpu=0, full=3, unseen=4), 4, id="both waited, and it may have been at once"),
+        pytest.param(seen(900, cpu=300, full=205, unseen=400, earlier=200), 600, id="it had waited before"),
+        pytest.param(seen(900, cpu=300, full=650, unseen=400, earlier=200), 650, id="it waited all the while"),
     ],
 )
 def test_stolen_time(evidence: Evidence, stolen_ms: float) -> None:

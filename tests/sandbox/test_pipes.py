@@ -265,6 +265,14 @@ def test_past_the_deadline_own_time_decides(monkeypatch, found_ms: float, fault:
     assert (reply.elapsed_ns, reply.stolen_ns) == (found_ns, 5 * NS_PER_MS)
 
 
+def test_what_was_taken_before_the_referee_was_kept_from_looking_counts_too(monkeypatch) -> None:
+    """At 12 ms, 7 of its own, it was silent; its answer may have been there ever since."""
+    limit_ns, silent_ns, found_ns = 10 * NS_PER_MS, 12 * NS_PER_MS, 30 * NS_PER_MS
+    readings = (0, 0, 0, *[silent_ns] * 3, ("OK\n", silent_ns), found_ns)
+    reply = scripted(monkeypatch, *readings, limit_ns=limit_ns, stolen_ns=5 * NS_PER_MS)
+    assert (reply.line, reply.own_ns) == ("OK", 7 * NS_PER_MS)
+
+
 @pytest.mark.parametrize(("stolen_ns", "fault"), [(NS_PER_MS, Fault.EXITED), (0, Fault.TIMEOUT)])
 def test_a_bot_that_leaves_after_the_deadline_has_left_within_its_own_time_or_not(
     monkeypatch: pytest.MonkeyPatch, stolen_ns: int, fault: Fault
