@@ -40,6 +40,8 @@ def test_a_running_match_is_told_from_its_first_second_to_its_end(site: Site) ->
     assert found["told"].startswith("Being played now")
     assert (found["match"]["game"], found["match"]["ranks"]) == ("yacht-auction", None)
     assert [scene["round"] for scene in found["match"]["scenes"]] == [1]
+    assert found["match"]["scenes"][0]["state"]["bids"] is None, "nobody has bid, so the second round is not rolled"
+    assert job.matches[0].seed.hex() not in answer.text.lower()
     again = site.client.get(path, headers={"If-None-Match": answer.headers["etag"]})
     assert again.status_code == 304
     show(site, job, READY, {0: Reply("BID A 1", 7), 1: Reply("BID B 2", 8)})

@@ -182,7 +182,7 @@ def test_hostile_stderr_is_text(watched: Watched) -> None:
     assert not set(raw) & set("\x1b\x07\u202e\u200b\0")
     saved = watched.browsers["ada"].client.get(f"/matches/{watched.ids[number]}/mine/0/stderr")
     assert saved.headers["content-type"] == "text/plain; charset=utf-8"
-    assert f'filename="match-{watched.ids[number]}.seat1.stderr"' in saved.headers["content-disposition"]
+    assert saved.headers["content-disposition"] == f'attachment; filename="match-{watched.ids[number]}.seat1.stderr"'
     assert saved.headers["x-content-type-options"] == "nosniff"
     assert saved.text.endswith(HOSTILE.replace("\0", "\ufffd"))
 

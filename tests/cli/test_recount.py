@@ -105,6 +105,13 @@ def test_a_ranking_that_does_not_follow_is_told(kept: Served) -> None:
     assert f"rows.version {first['version_id']}.elo is stored as 1501.0, and the log gives 1500.0." in said
 
 
+def test_a_log_that_has_changed_since_is_told(kept: Served) -> None:
+    season_id = kept.world.ranked(3, series_length=2, games_per_pair=2)
+    kept.world.write(void_match, kept.world.boss, 1, "a test")
+    code, said = kept.check(season_id)
+    assert (code, "log_sha256 is stored as" in said) == (1, True)
+
+
 def test_a_season_without_a_ranking_and_one_that_is_not_there(kept: Served) -> None:
     season_id = kept.world.season(1)
     code, said = kept.check(season_id)

@@ -104,6 +104,8 @@ def test_a_typo_is_told_and_costs_nothing(world: World) -> None:
 
 def test_an_answer_is_taken_once_and_only_where_it_is_asked(world: World) -> None:
     person, job = begun(world)
+    with pytest.raises(NotFound):
+        answer(world, world.author(), job.exhibition_id, 1, "BID A 1")
     with pytest.raises(WrongState):
         answer(world, person, job.exhibition_id, 2, "BID A 1")
     answer(world, person, job.exhibition_id, 1, "BID A 1")

@@ -220,6 +220,13 @@ def test_neighbours_play_on_until_they_are_told_apart(world: World) -> None:
     assert set(extra) <= {frozenset({2, 3}), frozenset({1, 3})}
 
 
+def test_games_that_do_not_reach_for_all_are_the_best_places(world: World) -> None:
+    season_id = season(world, 3, finals_extra_games=1)
+    begin_finals(world, season_id)
+    play(world, season_id, (1, 3, 2))
+    assert [pair for number, pair in pairings(world, season_id) if number is None] == [frozenset({2, 3})]
+
+
 @pytest.mark.parametrize(("game", "played"), [(GAME, 7), ("liars-dice", 6)])
 def test_equals_play_on_until_the_budget_is_spent(world: World, game: str, played: int) -> None:
     """Where whole deals are played, as far as it holds them."""
