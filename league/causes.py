@@ -25,6 +25,7 @@ class Trait(Flag):
     MACHINE = auto()  # nothing can be played on that machine at present, so it gets nothing until it is checked
     CONDEMNS = auto()  # a watch on that machine came to its end, so it is unfit until its own check passes
     BY_BOTS = auto()  # a bot may have brought it about, although it counts against no series
+    DROPPED = auto()  # nobody wanted the job any more
 
 
 class Cause(StrEnum):
@@ -78,10 +79,10 @@ class Cause(StrEnum):
     WORKER_STOPPED = "worker-stopped", Trait.TOLD | Trait.BLAMELESS  # in order: the job was handed back
 
     # Nobody wanted it any more: not a failure.
-    ENTRY_ABSENT = "entry-absent", Trait.TOLD
-    CHALLENGE_OVER = "challenge-over", Trait.TOLD
-    FINALS_BEGAN = "finals-began", Trait.TOLD
-    SEASON_CLOSED = "season-closed", Trait.TOLD
+    ENTRY_ABSENT = "entry-absent", Trait.TOLD | Trait.DROPPED
+    CHALLENGE_OVER = "challenge-over", Trait.TOLD | Trait.DROPPED
+    FINALS_BEGAN = "finals-began", Trait.TOLD | Trait.DROPPED
+    SEASON_CLOSED = "season-closed", Trait.TOLD | Trait.DROPPED
 
     # A person's match was not played to its end.
     NO_WORKER = "no-worker"  # no worker took it in time
@@ -107,7 +108,7 @@ wrong may be its own doing, and it is given up after some attempts."""
 ELSEWHERE = BLAMELESS | Cause.having(Trait.CONDEMNS)
 """Causes after which there is no use in trying again on the same machine."""
 
-DROPPED = frozenset({Cause.ENTRY_ABSENT, Cause.CHALLENGE_OVER, Cause.FINALS_BEGAN, Cause.SEASON_CLOSED})
+DROPPED = Cause.having(Trait.DROPPED)
 """Causes of series that were not played because nobody wanted them any more."""
 
 NOT_CHECKED = "It could not be checked"

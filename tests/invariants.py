@@ -22,6 +22,7 @@ from league.causes import BLAMELESS, Cause
 from league.database import now, settings_of
 from league.errors import BlobDamaged, BlobMissing
 from league.service.ground.audit import first_broken
+from league.service.jobs.kinds import KINDS
 from league.service.rankings.recount import recount
 from league.service.series.capacity import bound_with
 from league.service.series.hosts import hosts
@@ -52,9 +53,6 @@ from league.tables import (
 TAKEN_BACK = (Cause.LEASE_EXPIRED, Cause.HOST_UNFIT)
 """Causes in the ledger of attempts at a series none of whose results is taken."""
 
-Leased = type[Series] | type[BotVersion] | type[Exhibition]
-"""What somebody carries out who holds a lease."""
-
 
 def broken(session: Session, blobs: Blobs) -> list[str]:
     """Everything that is wrong; whatever still waits or is being played is not, see `unfinished`."""
@@ -81,16 +79,12 @@ def broken(session: Session, blobs: Blobs) -> list[str]:
 
 def unfinished(session: Session) -> list[str]:
     """Series, builds and people's matches that still wait or are under way: nothing at the end of a season."""
-    kinds: list[tuple[str, Leased, Collection[str]]] = [
-        ("series", Series, UNFINISHED),
-        ("version", BotVersion, (VersionState.UPLOADED, VersionState.BUILDING)),
-        ("exhibition", Exhibition, (ExhibitionState.QUEUED, ExhibitionState.RUNNING)),
-    ]
     found = []
-    for what, table, states in kinds:
-        waiting = select(table.id, table.state, table.attempt).where(col(table.state).in_(states))
+    for life in KINDS:
+        table = life.table
+        waiting = select(table.id, table.state, table.attempt).where(col(table.state).in_((life.waiting, life.held)))
         for number, state, attempt in session.exec(waiting.order_by(col(table.id))):
-            found.append(f"{what} {number} is {state} at attempt {attempt}")
+            found.append(f"{table.__name__} {number} is {state} at attempt {attempt}")
     return found
 
 
@@ -127,10 +121,9 @@ def misplaced_builds(session: Session) -> Iterator[str]:
 def unswept_leases(session: Session, at: datetime) -> Iterator[str]:
     """Who holds something renews its lease, or it is taken back: nobody lets one lie for another time as long."""
     latest = at - timedelta(seconds=settings_of(session).lease_seconds)
-    kinds: tuple[tuple[str, Leased], ...] = (("series", Series), ("version", BotVersion), ("exhibition", Exhibition))
-    for what, table in kinds:
+    for table in (life.table for life in KINDS):
         dead = select(table.id, table.lease_until).where(col(table.lease_until) < latest)
-        yield from (f"{what} {number} has a lease until {until}" for number, until in session.exec(dead))
+        yield from (f"{table.__name__} {number} has a lease until {until}" for number, until in session.exec(dead))
 
 
 def lost_programs(session: Session, blobs: Blobs) -> Iterator[str]:

@@ -70,6 +70,7 @@ def check_sandbox(settings: Settings, waits: bool = False) -> None:
     """Fail now rather than with the first upload. A caller that `waits` accepts that there is no engine or image
     yet, but not a runtime that will never work.
     """
+    from league.causes import Cause
     from sandbox.box import SandboxError
     from sandbox.docker import DockerSandbox
 
@@ -79,7 +80,7 @@ def check_sandbox(settings: Settings, waits: bool = False) -> None:
     try:
         DockerSandbox(settings.image, settings.data_dir / "run", settings.runtime).close()
     except SandboxError as error:
-        if error.cause == "no-runtime" or not waits:
+        if error.cause == Cause.NO_RUNTIME or not waits:
             fail(error.detail)
 
 

@@ -268,7 +268,7 @@ def test_past_the_deadline_own_time_decides(monkeypatch, found_ms: float, fault:
 def test_what_was_taken_before_the_referee_was_kept_from_looking_counts_too(monkeypatch) -> None:
     """At 12 ms, 7 of its own, it was silent; its answer may have been there ever since."""
     limit_ns, silent_ns, found_ns = 10 * NS_PER_MS, 12 * NS_PER_MS, 30 * NS_PER_MS
-    readings = (0, 0, 0, *[silent_ns] * 3, ("OK\n", silent_ns), found_ns)
+    readings = (0, 0, 0, silent_ns, silent_ns, silent_ns, ("OK\n", silent_ns), found_ns)
     reply = scripted(monkeypatch, *readings, limit_ns=limit_ns, stolen_ns=5 * NS_PER_MS)
     assert (reply.line, reply.own_ns) == ("OK", 7 * NS_PER_MS)
 

@@ -42,11 +42,12 @@ from league.jobs import Host
 from league.service.ground.life import Life
 from league.service.jobs.builds import BUILDS
 from league.service.jobs.exhibiting import EXHIBITIONS
+from league.service.jobs.kinds import KINDS
 from league.service.rankings.standings import seasons_to_refit
 from league.service.series.carrying_out import SERIES
 from league.service.series.hosts import due_check, host_seen, record_check
-from league.states import UNFINISHED, ExhibitionState, VersionState
-from league.tables import Attempt, BotVersion, Exhibition, Series, WorkerHost
+from league.states import ExhibitionState, VersionState
+from league.tables import Attempt, BotVersion, Exhibition, WorkerHost
 from tests.invariants import broken, unfinished
 from tests.league.world import START
 from tests.simulation import people
@@ -78,12 +79,7 @@ EXPLAINED = (
 )
 """What a storm brings about."""
 
-OPEN = (
-    (Series, UNFINISHED),
-    (BotVersion, (VersionState.UPLOADED, VersionState.BUILDING)),
-    (Exhibition, (ExhibitionState.QUEUED, ExhibitionState.RUNNING)),
-)
-ANYTHING_OPEN = select(or_(*(exists().where(col(table.state).in_(states)) for table, states in OPEN)))
+ANYTHING_OPEN = select(or_(*(exists().where(col(life.table.state).in_((life.waiting, life.held))) for life in KINDS)))
 """Whether anything waits or is under way; asked every few seconds, so it is one statement and made once."""
 
 

@@ -22,6 +22,11 @@ class Person:
         """Whether this is an organiser who may act as one."""
         return self.role.allows(Role.ORGANISER) and self.scope.allows(Scope.FULL)
 
+    @property
+    def administers(self) -> bool:
+        """Whether this is an administrator who may act as one."""
+        return self.role.allows(Role.ADMIN) and self.scope.allows(Scope.FULL)
+
     def must_organise(self) -> None:
         """Raise NotAllowed or NarrowToken unless an organiser."""
         self._must_be(Role.ORGANISER)
