@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -289,6 +290,12 @@ class Cluster:
     def log(self, lines: int = 15) -> str:
         """The last lines of every log, for a failure's report."""
         return "\n".join("\n".join([f"--- {name}", *found[-lines:]]) for name, found in self._logs())
+
+    def warned(self) -> list[str]:
+        """Everything that the league warned of. That a busy host is not fit for a minute is not its doing."""
+        logged = ((name, line) for name, lines in self._logs() for line in lines)
+        alarm = re.compile(r",\d{3} (WARNING|ERROR|CRITICAL) (?!.* NOT FIT to judge)")
+        return [f"{name}: {line}" for name, line in logged if alarm.search(line)]
 
     def _logs(self) -> Iterator[tuple[str, list[str]]]:
         for machine in self.network.machines.values():

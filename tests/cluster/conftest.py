@@ -28,5 +28,7 @@ def cluster(engine_required: None) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="package")
 def bots(cluster: Cluster) -> list[tuple[str, int]]:
-    """Uploaded over HTTP and built by the cluster: their authors' tokens, and their ids."""
-    return cluster.bots(BOTS)
+    """Uploaded over HTTP and built, with nothing to warn of: their authors' tokens, and their ids."""
+    built = cluster.bots(BOTS)
+    assert cluster.warned() == []
+    return built
