@@ -88,7 +88,7 @@ class Settings(BaseSettings):
     rejoin_seconds: float = Field(
         default=3600,
         ge=0,
-        description="Pause in an open season before a withdrawn bot may return, or its author may choose another version.",
+        description="Pause in an open season before a withdrawn bot may return, or another version may be chosen.",
     )
 
     lease_seconds: float = Field(

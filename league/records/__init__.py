@@ -1,5 +1,5 @@
-"""What the league tells: one frozen class for each record, which use cases build, HTTP and pages show and the command
-line's client reads.
+"""What the league reports: one frozen class per record. Use cases build them, HTTP and pages show them, and the command
+line's client reads them.
 
 A field is described where it is declared, and nowhere else: `api` takes these classes as response models, so that the
 OpenAPI document says it too. Only the standard library, pydantic, the engine's and the league's words are imported

@@ -185,7 +185,7 @@ def test_the_bot_is_renamed_described_and_retired_and_its_source_fetched(ada: Br
 
 
 def test_a_change_of_a_bot_says_what_changes(ada: Browser, site: Site) -> None:
-    assert "Say what is to change." in site.problem(422, ada.api("PATCH", "/v1/bots/1", json={}))["detail"]
+    assert "Say what to change." in site.problem(422, ada.api("PATCH", "/v1/bots/1", json={}))["detail"]
     found = site.ok(
         200, ada.api("PATCH", "/v1/bots/1", json={"name": "Greedy", "description": "  new  ", "retired": True})
     )
