@@ -46,7 +46,7 @@ class RecordedTransport:
         """
         number = self._position
         if number == len(self._exchanges):
-            raise Diverged(number, "the transcript ends here, the game does not")
+            raise Diverged(number, "the transcript ends here, but the game does not")
         recorded = self._exchanges[number]
         if tuple(messages) != recorded.messages:
             raise Diverged(number, _difference(messages, recorded.messages))
@@ -92,7 +92,7 @@ def replay(game: Game, transcript: Transcript) -> Transcript:
         if encode_exchange(number, new) != encode_exchange(number, old):
             raise Diverged(number, "the events differ")
     if len(again.exchanges) < len(transcript.exchanges):
-        raise Diverged(len(again.exchanges), "the game ends here, the transcript goes on")
+        raise Diverged(len(again.exchanges), "the game ends here, but the transcript continues")
     if again.result != transcript.result:
         raise Diverged(
             len(again.exchanges), f"the rules end with {_words(again.result)}, recorded was {_words(transcript.result)}"

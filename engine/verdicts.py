@@ -48,7 +48,7 @@ COMPUTED = 0.5  # of the limit, in CPU time: then it was thinking
 def ending(transcript: Transcript, seat: Seat) -> str:
     """The outcome for a seat, in a few words."""
     if seat in transcript.result.faults and not transcript.result.rated:
-        return "nobody wins, the others were at fault too"
+        return "nobody wins, because the others committed faults too"
     return place(transcript.result.ranks, seat)
 
 

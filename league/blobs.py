@@ -134,7 +134,7 @@ class Blobs:
         """Write and read back a few bytes; raises whatever the store raises."""
         obstore.put(self._store, _CHECK_NAME, b"deadheat")
         if bytes(obstore.get(self._store, _CHECK_NAME).bytes()) != b"deadheat":
-            raise BlobDamaged(_CHECK_NAME, "the store returned something else than was written")
+            raise BlobDamaged(_CHECK_NAME, "the store returned different content from what was written")
 
     def _pieces(self, name: str) -> Iterator[bytes]:
         """A blob as it lies there. Raises BlobMissing, BlobsAway."""

@@ -56,5 +56,5 @@ def _recognise(file: BinaryIO, filename: str, settings: Settings) -> tuple[str, 
     file.seek(0)
     while chunk := file.read(256 * 1024):
         if b"\0" in chunk:
-            raise BadUpload("not-text", f"{filename} is not a source file: it has NUL bytes.")
+            raise BadUpload("not-text", f"{filename} is not a source file: it contains NUL bytes.")
     return language, entry

@@ -220,7 +220,7 @@ def _check_paths(entries: Iterable[tuple[str, bool]]) -> None:
     for path, is_directory in entries:
         _check_path(path)
         if path in seen and not (is_directory and seen[path]):
-            raise BadArchive("duplicate", f"{path[:100]!r} comes twice.")
+            raise BadArchive("duplicate", f"{path[:100]!r} appears twice.")
         seen[path] = is_directory
     for path in seen:
         parent = path.rpartition("/")[0]

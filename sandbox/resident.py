@@ -69,7 +69,7 @@ def _wait_for_the_copy(client: docker.APIClient, name: str) -> None:
             _complete.add(life)
             return
         if time.monotonic() > give_up_at:
-            raise SandboxError("engine", f"what bots play in is still being copied after {COPY_SECONDS:.0f} s")
+            raise SandboxError("engine", f"the bots' files are still being copied after {COPY_SECONDS:.0f} s")
         time.sleep(LOOK_SECONDS)
 
 
@@ -78,7 +78,9 @@ def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
     found = client.inspect_container(name)
     state = found["State"]
     if not state["Running"]:
-        raise SandboxError("engine", f"the keeper of what bots play in has ended, with {state['ExitCode']}")
+        raise SandboxError(
+            "engine", f"the container that holds the bots' files has ended with code {state['ExitCode']}"
+        )
     return found["Id"], state["StartedAt"]
 
 

@@ -102,7 +102,7 @@ def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
         try:
             extract_program(built.tar, program, context.settings.program_limit_bytes)
         except BadArchive as refused:
-            return BuildOutcome(None, f"what the build left cannot be used: {refused.detail}", said.text)
+            return BuildOutcome(None, f"the build's output cannot be used: {refused.detail}", said.text)
         reason, played = try_out(context, job, recipe, program, cpus, said, between)
         trial = context.blobs.put(encode(played.transcript))
         if reason:

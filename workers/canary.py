@@ -132,7 +132,7 @@ def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> No
         record_canary(session, host, voids, wrong, series_before)
     metrics.canaries.labels("void" if wrong is None else "wrong" if wrong else "right").inc()
     if wrong is None:
-        log.warning("canary: all of %d attempts were void; %s is checked", voids, host.name)
+        log.warning("canary: all %d attempts were void; checking %s", voids, host.name)
     elif wrong:
         log.error(
             "canary: %s judges WRONGLY and judges no more: %s. Look at the %d series finished there since the last "
@@ -143,7 +143,7 @@ def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> No
             wrong,
         )
     else:
-        log.info("canary: %s judges as it should (%d attempts void)", host.name, voids)
+        log.info("canary: %s judges correctly (%d attempts void)", host.name, voids)
 
 
 def _play(context: Context, cpus: Sequence[int]) -> tuple[list[dict[str, object]] | None, int]:

@@ -217,7 +217,7 @@ class Person:
             with self._context.database.reading() as session:
                 heard = hear_person(session, self._job)
         except SQLAlchemyError as error:
-            log.warning("exhibition %d: the person cannot be heard: %s", self._job.exhibition_id, error)
+            log.warning("exhibition %d: the person cannot be reached: %s", self._job.exhibition_id, error)
             return None
         if heard is None:
             raise LeaseLost

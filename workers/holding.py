@@ -85,7 +85,7 @@ def turned_away(context: Context, what: str, turn: Callable[[Session], bool]) ->
         turned = turn(session)
     if turned:
         metrics.turned_away.inc()
-        log.info("%s is left to another machine: this one may not judge", what)
+        log.info("%s is left to another machine because this one may not judge", what)
     return turned
 
 

@@ -84,9 +84,9 @@ def _game(line: bytes) -> tuple[list[str], list[int], str | None]:
         raise ValueError(f"players are a list of 2 to {MOST_SEATS}")
     names = [_name(player, "a player") for player in players]
     if len(set(names)) < len(names):
-        raise ValueError("a player is there twice")
+        raise ValueError("a player is listed twice")
     if not isinstance(ranks, list) or len(ranks) != len(players):
-        raise ValueError(f"ranks are a list of {len(players)}, one for each player")
+        raise ValueError(f"ranks are a list of {len(players)} numbers, one for each player")
     if not all(type(rank) is int and abs(rank) <= MOST_RANK for rank in ranks):
         raise ValueError("ranks are whole numbers, 1 for the best")
     return names, ranks, None if group is None else _name(group, "a group")

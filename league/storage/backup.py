@@ -262,10 +262,10 @@ def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
         with made.engine.begin() as target:
             held = {table.name: table_sum(source, table, target) for table in tables(made.engine)}
         if source.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one() != wanted:  # noqa: S608
-            raise BadBackup("The database was migrated while it was copied: try again.")
+            raise BadBackup("The database was migrated during the copy: try again.")
     into_one_file(file)
     if sums(file) != held:
-        raise BadBackup("What was written is not what was read; this is a mistake of Deadheat's, please report it.")
+        raise BadBackup("The copy differs from the original. This is a bug in Deadheat; please report it.")
     return held
 
 
@@ -351,6 +351,6 @@ def _alone(folder: Path) -> Iterator[None]:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        raise BadBackup(f"Another back-up into {folder} is going on.") from error
+        raise BadBackup(f"Another back-up into {folder} is in progress.") from error
     finally:
         os.close(fd)

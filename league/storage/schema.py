@@ -38,7 +38,7 @@ class WrongSchema(Exception):
     def __init__(self, found: str | None, age: SchemaAge) -> None:
         own = newest_revision()
         if age is SchemaAge.NEWER:
-            cure = f"a newer Deadheat made it, and this one knows {own} at most: install that version here"
+            cure = f"a newer Deadheat made it, and this one knows at most {own}: install that version here"
         else:
             cure = f"this version needs {own}: `deadheat migrate` brings it there"
         super().__init__(f"The database has {f'schema {found}' if found else 'no schema yet'}; {cure}.")

@@ -39,7 +39,7 @@ def review(blobs: Blobs, match: MatchDetail) -> dict[str, Any]:
             for attempt in match.attempts
         ],
     }
-    assert match.transcript_sha256 is not None, "only finished matches are looked at again"
+    assert match.transcript_sha256 is not None, "only finished matches can be re-simulated"
     try:
         content = blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES)
     except (BlobDamaged, BlobMissing) as error:

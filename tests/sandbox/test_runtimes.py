@@ -134,7 +134,7 @@ class Dies:
         pass
 
     def stopped(self) -> Exit:
-        raise SandboxError("container-died", "the container ended under us")
+        raise SandboxError("container-died", "the container ended unexpectedly")
 
     def favour(self, yes: bool) -> None:
         pass

@@ -113,7 +113,7 @@ def give_back_build(session: Session, version_id: int, attempt: int, worker: str
     if failure.cause != Cause.WORKER_STOPPED:
         failures = failures_before(session, col(Attempt.version_id) == version_id).total() + 1
         public = told(failure.cause, storable(failure.detail))
-        reason = f"Our own failure at attempt {attempt}, which is tried again: {public}"
+        reason = f"The service failed at attempt {attempt} and will try again: {public}"
     if not BUILDS.give_back(session, version_id, attempt, failures, reason=reason):
         return False
     note(session, attempt, failure, now(session), version_id=version_id, worker=worker)

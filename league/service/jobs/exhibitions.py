@@ -130,14 +130,14 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
     seats = _check_table(bot.game, opponents, seat)
     must_be_active(session, bot)
     if not bot.plays_people:
-        raise WrongState("closed", "This bot's author lets nobody play against it.")
+        raise WrongState("closed", "This bot's author does not let people play against it.")
     newest = select(BotVersion.id).where(BotVersion.bot_id == bot_id, *playable())
     version_id = session.exec(newest.order_by(col(BotVersion.number).desc())).first()
     if version_id is None:
         none = "People play against versions that play, or have played, in a season; this bot has none."
         raise WrongState("not-played", none)
     if open_of(session, person) is not None:
-        raise TooMany("matches of one person against bots at a time", 1)
+        raise TooMany("matches against bots at a time for one person", 1)
     own = (Exhibition.user_id == person.id,)
     check_quota(session, Quota("matches of one person against bots", PER_HOUR, HOUR, own, Exhibition.created_at))
     entropy, at = surroundings(session).entropy, now(session)
@@ -258,11 +258,11 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
     match = _match(row)
     asked = row.turn == turn and turn > 0 and row.state in OPEN and not row.resigned
     if not asked or match is None or match.prompt(row.seat) is None:
-        raise WrongState("past", "This move is not asked for any more: another is waited for, or the match is over.")
+        raise WrongState("past", "This move is no longer wanted: another one is, or the match is over.")
     if row.answer == line:
         return
     if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
-        raise IllegalMove("a move is one line, and not a long one")
+        raise IllegalMove("a move is one short line")
     why = objection(GAMES[row.game], row.seats, row.seed, read_replies(row.replies), row.seat, line)
     if why is not None:
         raise IllegalMove(why)

@@ -51,7 +51,7 @@ def set_newcomer_rule(session: Session, organiser: Person, rule: NewcomerRule, c
     """
     organiser.must_organise()
     if rule is NewcomerRule.CODE and not code:
-        raise BadSetting("code", "there must be a code to give out")
+        raise BadSetting("code", "enter an invitation code")
     session.merge(Newcomers(id=ONLY, rule=rule, code=code if rule is NewcomerRule.CODE else ""))
     session.flush()
     record(session, organiser.name, "sign-up-ruled", "site", {"rule": rule.value})

@@ -76,5 +76,5 @@ def leave_match(session: Session, organiser: Person, match_id: int, reason: str)
 def _held(session: Session, organiser: Person, match_id: int) -> tuple[Match, dict[str, object]]:
     match = ruled_on(session, match_id, or_unplayed=True)
     if match.state is not MatchState.HELD:
-        raise WrongState(match.state, "The match does not wait for an organiser.")
+        raise WrongState(match.state, "The match is not waiting for an organiser.")
     return match, judging(session, organiser, match_id)

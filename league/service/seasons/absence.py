@@ -32,7 +32,7 @@ from league.service.series.dropping import drop_waiting
 from league.states import ENTERABLE, GOING_ON, Absence, SeasonState
 from league.tables import AbsentEntry, Entry, Match, Participant, Season, Series
 
-FROM_THE_FREEZE = "from the freeze on only organisers decide who takes part"
+FROM_THE_FREEZE = "after the freeze only organisers decide who takes part"
 
 
 def withdraw(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
@@ -104,7 +104,7 @@ def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, 
         NotAllowed, NotFound, WrongState.
     """
     organiser.must_organise()
-    season = _season_with(session, season_id, bot_id, GOING_ON, "who took part in it stays as it is")
+    season = _season_with(session, season_id, bot_id, GOING_ON, "its entries are final")
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is not None:
         _come_back(session, organiser, season, absent, "entry-reinstated", reason)
@@ -144,7 +144,7 @@ def _ruled_out(absent: AbsentEntry) -> WrongState:
 
 def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:
     assert reason, "a ruling has a reason"
-    _season_with(session, season_id, bot_id, GOING_ON, "who took part in it stays as it is")
+    _season_with(session, season_id, bot_id, GOING_ON, "its entries are final")
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is not None and absent.absence in {absence, Absence.DISQUALIFIED} and not by_author(absent):
         return

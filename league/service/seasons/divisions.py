@@ -60,7 +60,7 @@ def change_divisions(
     if new == [(division.name, division.size) for division in divisions_of(session, [season_id])[season_id]]:
         return
     if season.state is not SeasonState.SCHEDULED:
-        raise BadSetting("divisions", f"they cannot be changed any more, for the season is {season.state.value}")
+        raise BadSetting("divisions", f"they can no longer be changed because the season is {season.state.value}")
     _check(wanted)
     entries = session.exec(select(Entry).where(Entry.season_id == season_id)).all()
     for number, (name, size) in enumerate(new, 1):
@@ -145,7 +145,7 @@ def _check(wanted: Sequence[tuple[str, int | None]]) -> None:
     if len(wanted) > MAX_DIVISIONS:
         raise BadSetting("divisions", f"there may be at most {MAX_DIVISIONS}")
     if len({name.lower() for name, _ in wanted}) < len(wanted):
-        raise BadSetting("divisions", "each needs a name of its own")
+        raise BadSetting("divisions", "each needs its own name")
 
 
 def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]) -> list[list[int]]:

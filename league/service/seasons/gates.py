@@ -92,7 +92,7 @@ def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
     if season.challenge_games == 0:
         raise BadSetting("gate", "this season has no promotion gates")
     if terms.games > season.challenge_games:
-        raise BadSetting("gate", f"this season gives a new version at most {season.challenge_games} games")
+        raise BadSetting("gate", f"this season allows a new version at most {season.challenge_games} games")
     if GAMES[season.game].seats.start > 2:
         raise BadSetting("gate", f"{season.game} cannot be played by two")
     try:
@@ -114,7 +114,7 @@ def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> No
         return
     known = _already_known(session, entry, candidate)
     if not known:
-        end_challenges(session, entry.season_id, f"Version {candidate.number} came.", entry.id)
+        end_challenges(session, entry.season_id, f"Version {candidate.number} replaced it.", entry.id)
     terms = GateTerms(**entry.gate)
     season = session.get_one(Season, entry.season_id)
     row = Challenge(
@@ -207,7 +207,7 @@ def _already_known(session: Session, entry: Entry, candidate: BotVersion) -> str
     twins = same_program(session, candidate.id)
     if entry.version_id in twins:
         number = session.exec(select(BotVersion.number).where(BotVersion.id == entry.version_id)).one()
-        return f"It is the same program as version {number}, which is the one that plays."
+        return f"It is the same program as version {number}, which is active."
     failed = _tests(session, entry, candidate.id).where(Challenge.state == ChallengeState.FAILED)
     before = session.exec(failed.order_by(col(Challenge.id)).limit(1)).first()
     if before is None:
@@ -252,7 +252,7 @@ def _decide(session: Session, challenge: Challenge, entry: Entry, count: Count) 
         reason = f"{counted(count.played, 'game')} did not show that it is stronger."
         return _end(session, challenge.id, ChallengeState.FAILED, reason)
     if count.abandoned >= challenge.games_limit:
-        reason = f"Our own failure: {counted(count.abandoned, 'game')} could not be played."
+        reason = f"The service failed: {counted(count.abandoned, 'game')} could not be played."
         return _end(session, challenge.id, ChallengeState.ENDED, reason)
     return False
 

@@ -205,7 +205,7 @@ def _hold(session: Session, match_ids: Sequence[int]) -> None:
     session.exec(update(Match).where(col(Match.id).in_(match_ids)).values(state=MatchState.HELD))
     for match_id in match_ids:
         record(session, SYSTEM, "match-held", f"match/{match_id}")
-    log.error("held until an organiser decides, for we failed at them too often: matches %s", list(match_ids))
+    log.error("held until an organiser decides, because the service failed too often: matches %s", list(match_ids))
 
 
 def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:

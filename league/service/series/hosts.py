@@ -54,7 +54,7 @@ RECHECK_SECONDS = 60
 AVOID_SECONDS = 600
 """For so long a series waits for another machine than the one that failed at it; then it is played by whoever comes."""
 
-NOT_SEEN = "its keeper was not heard of lately"
+NOT_SEEN = "its keeper has not reported lately"
 
 
 def host_arrives(session: Session, host: Host, image: str) -> bool:
@@ -142,7 +142,7 @@ def blame_host(session: Session, host: Host, cause: str, detail: str) -> None:
     if Trait.MACHINE in traits:
         _become(session, host, Fitness.UNCHECKED, (), now(session))
     if Trait.CONDEMNS in traits:
-        at, reasons = now(session), [storable(f"A watch came to its end there: {detail}")]
+        at, reasons = now(session), [storable(f"A watch reached its end there: {detail}")]
         found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": reasons, "check_due_at": at}
         _change(session, and_(_is(host), col(WorkerHost.fitness) != Fitness.UNFIT), since_at=at)
         _change(session, _is(host), **found)
