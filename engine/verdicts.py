@@ -1,5 +1,5 @@
-"""Why a seat lost, or won: what each fault means and what cures it (the table of docs/authors.md), and what a
-transcript tells of one seat. `deadheat explain` and the page of a match for its bots' owners say the same.
+"""Why a seat lost, or won: what each fault means and how to cure it (the table of docs/authors.md), and what a
+transcript shows about one seat. `deadheat explain` and the page of a match for its bots' owners say the same.
 """
 
 from __future__ import annotations

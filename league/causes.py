@@ -1,13 +1,13 @@
-"""Why an attempt came to nothing: every cause, and what follows from it.
+"""Why an attempt failed: every cause, and what follows from it.
 
-The ledger keeps the whole truth about a failure of ours, for whoever runs the league: what a library said, with
-addresses, paths and the names of machines in it. Whatever leaves the league is looked at here. Details are told only of
-causes for which we write them ourselves, about what was measured or decided (`Cause.told`); for all others, and for
-those that nobody has thought of yet, a fixed sentence stands in. Measurements (`evidence`) are public as they are,
-except a machine's reasons not to judge, which may stand among them.
+The database keeps everything about a failure of ours for whoever runs the league: what a library said, including
+addresses, paths and names of machines. Whatever leaves the league is filtered here. Details are public only for causes
+whose details we write ourselves, about what was measured or decided (`Cause.told`); a fixed sentence replaces those of
+all others, including causes that nobody has thought of yet. Measurements (`evidence`) are public as they are, except a
+machine's reasons not to judge, which may be among them.
 
-A row keeps its cause as a word. `Cause(word)` reads any word: one that is not listed here, such as the class of an
-exception or a cause of another version of Deadheat, is `Cause.UNKNOWN`.
+A row keeps its cause as a word. `Cause(word)` accepts any word: one that is not listed here, such as the class of an
+exception or another version's cause, is `Cause.UNKNOWN`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Settings with which a deployment must not meet the world: what they are, why, and how to mend them.
+"""Settings that are unsafe in production: which, why, and how to fix them.
 
-`unsafe_settings` is a pure function of the settings, so that whatever starts a part of a deployment refuses by it, and
-a check of a deployment tells the same. `DEADHEAT_ENVIRONMENT=production` asks for all of it. What lets a stranger run
-programs on the host is refused in development too.
+`unsafe_settings` is a pure function of the settings, so everything that starts a part of a deployment refuses the same
+settings, and the doctor reports them. `DEADHEAT_ENVIRONMENT=production` refuses all of them. Settings that let a
+stranger run programs on the host are refused in development, too.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 
 class Fielded(Protocol):
-    """What every dataclass is."""
+    """The protocol of dataclasses."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -22,7 +22,7 @@ Told = TypeVar("Told", bound=Fielded)
 
 
 class Record:
-    """What all records are."""
+    """The base of all records."""
 
     __slots__ = ("__dict__",)  # not "said", which pydantic would take for a field, and its models could not share
 

@@ -1,7 +1,7 @@
-"""Who may sign up: everybody, whoever has the code that the organisers give out, or nobody.
+"""Who may sign up: everybody, those with the organisers' code, or nobody.
 
-The code is no password: everybody who was told it has the same, organisers read it on their desk, and another one
-takes its place at once. Wrong ones are counted as tries to sign up (`api.edge.rates`).
+The code is no password: everybody has the same one, organisers read it on their desk, and a new one replaces it at
+once. Wrong codes count as attempts to sign up (`api.edge.rates`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Teams: authors who share bots.
 
-A bot that belongs to a team is every member's: each may upload versions, choose which one plays, and read logs and
-stderr; whoever is no member any more may not, even if the bot was theirs once. A bot changes hands only between
-seasons, so that nobody gets round a season's rules by way of a team. A season counts the entries of people, not of
-teams: whoever is in one has a hand in its entries, which is looked at when a bot enters and when somebody joins.
+All members share a team's bots: each may upload versions, choose which one plays, and read logs and stderr. Former
+members may not, even if the bot was once theirs. A bot changes owners only between seasons, so that nobody evades a
+season's rules by way of a team. A season counts the entries of people, not of teams: a team's entries count for each
+member, which is checked when a bot enters and when somebody joins.
 
 Rows are locked in the order season, bot, team, user, so that two who count at once wait for each other.
 """

@@ -1,7 +1,7 @@
-"""Appeals: an author doubts a match, the service looks at it again, an organiser rules.
+"""Appeals: an author disputes a match, the service re-simulates it, an organiser rules.
 
-Only who owns a bot in a match (or is in its team) may appeal, once at a time for each bot. What the appeal says is
-read by its author and by organisers; that there is one, and how it was ruled, is in the audit log for everyone.
+Only the owner of a bot in a match (or a member of its team) may appeal, once at a time for each bot. Its author and
+organisers can read an appeal; its existence and the ruling are in the public audit log.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Nothing here touches a rating or a stored result. A ruling adds or removes a row that says "this match does not
 count", notes it in the audit log with its reason, and marks the season's ranking as out of date; the refit does the
-rest. So voiding a match and restoring it gives back exactly the ranking of before. `league.service.ground.counting` is
+rest. So voiding and restoring a match restores exactly the previous ranking. `league.service.ground.counting` is
 the other half: which matches count.
 
-A season that is closed is final, and no ruling changes it but on matches that are held.
+A closed season is final: only rulings on held matches change it.
 """
 
 from __future__ import annotations

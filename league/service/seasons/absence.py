@@ -2,15 +2,14 @@
 
 Theory of operation
 -------------------
-Nothing is to be gained by leaving. Nobody need be present for a program to play, so an author's withdrawal says "draw
-no more matches for it", and no more than that: series that wait are played and count, whoever they are against. It
-can be taken back after a pause (`Settings.rejoin_seconds`), so that leaving for a moment is no way of choosing
-opponents. From the freeze on authors neither leave nor come back: the field stands, and the others' finals must not
-depend on somebody's mood.
+Leaving gains nothing. A program plays without its author, so a withdrawal only means "draw no more matches for it":
+waiting series are played and count, whoever the opponents. An author can reverse it after a pause
+(`Settings.rejoin_seconds`), so leaving for a moment is no way to choose opponents. After the freeze authors neither
+leave nor return: the field is fixed, and the others' finals must not depend on somebody's mood.
 
-Organisers can do both at any time until the season closes, with a reason. Whoever they take out leaves at once: series
-that nobody has begun are dropped, and pairing forgets them, so that they are drawn again if the ruling is taken back
-(the finals do so too, see `league.service.course.finals`). Played matches count after `take_out` and do not after
+Organisers can do both at any time until the season closes, with a reason. A bot that they take out leaves at once:
+series that have not begun are dropped, and pairing forgets them, so they are drawn again if the ruling is reversed (so
+do the finals, see `league.service.course.finals`). Played matches count after `take_out` and do not after
 `disqualify`; `league.service.ground.counting` is the other half of both.
 """
 

@@ -1,8 +1,8 @@
 """Divisions of a season's field, and who changes them from one season to the next.
 
-Only bots of one division meet. Newcomers begin in the lowest; an organiser may put a bot elsewhere while its season
-is not frozen. In the season made from a published one, the first `promoted` of each division change places with the
-last `promoted` of the division above, so every division keeps its size.
+Only bots of one division meet. Newcomers begin in the lowest; an organiser may move a bot until its season is
+frozen. In a season that continues a published one, the first `promoted` of each division swap places with the last
+`promoted` of the division above, so every division keeps its size.
 """
 
 from __future__ import annotations

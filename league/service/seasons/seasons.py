@@ -1,5 +1,5 @@
-"""Seasons: what an organiser sets, and as long as it may change. How they go from state to state is in
-`league.service.course.states`.
+"""Seasons: their settings, and when these may change. `league.service.course.states` says how they go from state to
+state.
 """
 
 from __future__ import annotations

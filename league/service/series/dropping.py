@@ -1,4 +1,4 @@
-"""What is not played because nobody wants it any more, and what follows for the matches in whose place it stood."""
+"""Dropping what is no longer needed, and what follows for the matches that it was to replace."""
 
 from __future__ import annotations
 
