@@ -1,4 +1,4 @@
-"""From a stranger's bytes to something worth building: recognised, checked and stored, before any row is written."""
+"""From a stranger's bytes to a buildable upload: recognised, checked and stored before any row is written."""
 
 from __future__ import annotations
 

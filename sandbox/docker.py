@@ -2,8 +2,8 @@
 
 Theory of operation
 -------------------
-The engine is asked for the container's life cycle only: create, start, inspect (once, for the process id), wait for
-removal; and to kill what does not end by itself.
+The engine handles only the container's life cycle: create, start, inspect (once, for the process id), wait for
+removal, and kill what does not end by itself.
 Nothing between the first and the last line of a match goes through it: lines travel over FIFOs in a directory
 that is mounted read-only into the container, orders to the image's init (images/init.c) over two more. Every
 engine call has a time-out.

@@ -1,18 +1,18 @@
-"""May this host judge? What the facts about it mean: the rule as a pure function, with a mend for what is amiss.
+"""May this host judge? The rule as a pure function of the facts, with a fix for every fault.
 
 Theory of operation
 -------------------
-The clock guards verdicts by itself: what a host takes from a bot is seen and given back. So a busy, shared or slow
-machine judges as justly as a quiet one, only slower, and what makes it slower is a *remark*. *Unfit* is a host where
-that guard is missing, wrong, or has no end:
+The clock itself protects verdicts: time that a host takes from a bot is seen and given back. So a busy, shared or slow
+machine judges as fairly as a quiet one, only slower, and what makes it slower is a *remark*. A host is *unfit* if that
+protection is missing, wrong, or endless:
 
-* nothing tells whether a bot was kept from running, so every missed deadline would end as unknown;
-* its clock counts in ticks, which are longer than what verdicts turn on;
+* nothing shows whether a bot was kept from running, so every missed deadline would end as unknown;
+* its clock counts in ticks, which are longer than the differences that decide verdicts;
 * the verdict over a reference bot was wrong, once: a host may stand still where none of its counters shows it (a
   hypervisor's pauses of less than a tick, up to 29 ms together, were seen under mixed load), and then takes it for a
   bot's own time;
-* more than `MAX_ESCAPE_SHARE` of those that were late got away, because the attempt was void or the host by its own
-  word stood still.
+* more than `MAX_ESCAPE_SHARE` of the late ones were not caught, because the attempt was void or the host reported that
+  it stood still.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A host's facts with what they mean."""
+    """A host's facts and what follows from them."""
 
     facts: Facts
     findings: tuple[Finding, ...]

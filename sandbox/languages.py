@@ -1,7 +1,7 @@
 """Languages as data: how to recognise, build and start a bot. A further language is one entry of `LANGUAGES`.
 
-An upload is a single source file, known by its suffix, or a zip. Of a zip the language is told by what lies at its
-root (``main.py``, ``main.c``, ...), or by a file ``deadheat.toml`` there::
+An upload is a single source file, recognised by its suffix, or a zip. The language of a zip follows from the files at
+its root (``main.py``, ``main.c``, ...), or from a file ``deadheat.toml`` there::
 
     language = "python"
     entry = "src/bot.py"      # optional

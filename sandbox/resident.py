@@ -2,12 +2,12 @@
 
 Theory of operation
 -------------------
-Whoever has read a page of a file from a disk makes the next one's reading of it two hundred times as fast, whatever box
-either is in: 32 of 32 bits passed so. A name that was looked for and is not there leaves a trace of the same kind. So
-what bots read is never on a disk. One container for each judge image, the *keeper*, copies the image's /play (see
-deploy/images/play.py) into a tmpfs volume once, locks every page of it in memory and waits; every box mounts that
-volume, read-only and without times of access. A file system in memory looks nothing up elsewhere and evicts nothing
-that is locked, so what one bot does there changes nothing that another could time.
+Once a page of a file has been read from a disk, the next read is two hundred times as fast, in any box: 32 of 32 bits
+passed that way. Looking up a missing name leaves a similar trace. So bots never read from a disk. One container for
+each judge image, the *keeper*, copies the image's /play (see deploy/images/play.py) into a tmpfs volume once, locks
+every page of it in memory and waits; every box mounts that volume, read-only and without times of access. A file system
+in memory looks nothing up elsewhere and evicts nothing that is locked, so what one bot does there changes nothing that
+another could time.
 
 The keeper is found by its name, so all workers of a host share one, and it costs the size of the tree: 62 MB for core.
 It outlives them, as the image does; whoever rebuilds the image removes it (deploy/images/build), and boxes that have

@@ -1,4 +1,4 @@
-"""What a container runtime other than the engine's usual one asks of a box.
+"""What a box needs under a container runtime other than the engine's usual one.
 
 Theory of operation
 -------------------

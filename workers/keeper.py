@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-The keeper says "still here" every few seconds; a machine whose keeper is silent for a lease's time is given no series.
+The keeper reports every few seconds; a machine whose keeper is silent for a lease's time gets no series.
 It has the machine checked (`sandbox.check`) when that is due: quickly when its worker starts, thoroughly at once if
 that finds it unfit, and again after each pause for as long as it is; and when a canary match (`workers.canary`) went
 wrong or had no end. A check takes a slot like any match, so neither spoils the other.

@@ -1,4 +1,4 @@
-"""Make a deployment what a back-up was (see `league.storage.backup`), or only look whether one could.
+"""Restore a deployment from a back-up (see `league.storage.backup`), or only check whether that is possible.
 
 Nothing is trusted: the file's hash, the tables' digests, the chain of the audit log and each blob against its name are
 looked at before anything is touched, so a restore that is refused leaves nothing behind. Blobs go first, for they harm

@@ -1,7 +1,7 @@
 """Which schema a database has, and whether this version may work with it.
 
 Schemas only go forward, one migration after the other. While a deployment is upgraded, programs of two versions meet
-one database; who finds a schema that is not its own does nothing there but say so.
+one database; a program that finds another schema than its own only reports it.
 """
 
 from __future__ import annotations

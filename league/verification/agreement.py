@@ -1,11 +1,11 @@
-"""Whether a transcript is of the match that a league tells of.
+"""Whether a transcript belongs to the match in a league's record.
 
 Theory of operation
 -------------------
 Re-simulating a transcript (`engine.replay`) proves that lines, events and result follow from the rules, its seed and
 the replies in it. It does not prove that it is this match's: a host could serve the honest record of another one. So
-everything that the league tells of a match and a transcript has too is compared here, by the host itself and by whoever
-verifies a match from outside.
+everything that both the league's record and the transcript contain is compared here, by the host itself and by anyone
+who verifies a match from outside.
 
 What remains is the host's word: that the bots gave these replies, and the times and CPU times beside them.
 """

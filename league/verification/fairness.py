@@ -1,5 +1,5 @@
-"""Whether a season's dice are those it had committed to before anybody knew who would play; pure, so that anybody can
-ask what a server exports.
+"""Whether a season's dice are those that it committed to before anybody knew who would play; pure, so that anybody can
+check a server's exports.
 
 What is checked, and what remains to be trusted, is said in `league.service.series.dice`.
 """
@@ -52,7 +52,7 @@ class Dealt:
 
 @dataclass(frozen=True, slots=True)
 class DiceCheck:
-    """`sentence`: what can be said where nothing is wrong; `differences`: what is, in sentences, at most so many."""
+    """`sentence`: the answer if nothing is wrong; `differences`: what is wrong, in a bounded number of sentences."""
 
     sentence: str
     differences: tuple[str, ...]

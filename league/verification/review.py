@@ -1,4 +1,4 @@
-"""Looking at a match again: re-simulate its transcript and put together what speaks for or against the verdict.
+"""Reviewing a match: re-simulate its transcript and collect what speaks for or against the verdict.
 
 The re-simulation proves that rules, dice, result and every counted answer belong together, and that each verdict on
 time follows from the evidence beside it. What it cannot prove is that evidence (see docs/authors.md on own time).

@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-Each machine has a keeper (`workers.keeper`), which says "still here" every few seconds and has it checked when it
+Each machine has a keeper (`workers.keeper`), which reports every few seconds and has it checked when it
 starts. A machine may judge while its newest check or canary match in this boot found it *fit* and its keeper reported
 within a lease's time. `may_judge` is that rule as a condition of the statement that claims a series, so a worker that
 does not know yet cannot take one.

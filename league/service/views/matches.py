@@ -1,4 +1,4 @@
-"""Looking at matches: lists by cursor, one match with its evidence, and what only an author may see of it."""
+"""Views of matches: lists by cursor, one match with its evidence, and what only an author may see."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from league.words import Uncounting
 
 @dataclass(frozen=True, slots=True)
 class Bearing:
-    """What a match has to do with the ranking. `rejudged_id`: the match that is played in its place."""
+    """How a match bears on the ranking. `rejudged_id`: the match that replaces it."""
 
     uncounted: Uncounted | None
     rejudged_id: int | None

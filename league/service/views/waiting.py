@@ -1,13 +1,13 @@
-"""What stands between a bot and its next result in a season, and an honest guess of how long it takes.
+"""What stands between a bot and its next result in a season, and an estimate of the wait.
 
 Theory of operation
 -------------------
 Machines play for every season, and a series hands in its results when the whole of it is over. So what is ahead of a
 bot is the matches of all series that come before its first one, in the order in which workers take them
-(`league.service.series.turns`), and then its own series. The guess is a plain quotient: those matches, each as long as
-its season's matches took lately, divided by the number of series that are played at this moment, half of each of which
-is taken to be over. It foresees no change: no machine that comes or stops, nobody who is let in ahead. Nothing is
-guessed where nothing is being played, or where too few series of a season ahead have ended within the last hour.
+(`league.service.series.turns`), and then its own series. The estimate is a plain quotient: those matches, each as long
+as its season's recent matches, divided by the number of series in progress, each assumed to be half over. It foresees
+no change, such as machines that start or stop, or series let in ahead. There is no estimate if nothing is being played,
+or if too few series of a season ahead have ended within the last hour.
 """
 
 from __future__ import annotations
