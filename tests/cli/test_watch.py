@@ -95,7 +95,7 @@ def test_a_league_that_serves_another_match_is_told_of(monkeypatch: pytest.Monke
     assert_one_sentence(done, "match 7 differs from the league's record", 1)
     found = json.loads(done.stdout)
     assert found["verified"] is False
-    for what in ("match the commitment", "game is betris-large", "number is none", "points of seat 1", "player at seat 2"):
+    for what in ("the commitment", "game is betris-large", "number is none", "points of seat 1", "player at seat 2"):
         assert what in found["detail"], what
 
 
