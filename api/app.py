@@ -44,8 +44,8 @@ from league.config import Settings
 from league.database import Database
 
 DESCRIPTION = """
-Upload bots, look at seasons, matches and rankings. Errors are problem documents (RFC 9457); lists have cursors;
-dates are in UTC; names ending `_ns` are nanoseconds.
+Upload bots; read seasons, matches and rankings. Errors are problem documents (RFC 9457); lists have cursors;
+dates are in UTC; names ending in `_ns` are nanoseconds.
 """
 
 NOUNS = (

@@ -24,10 +24,10 @@ def told_table(table: Table) -> str:
     if info.state is ExhibitionState.QUEUED:
         return f"{_failed(info)}You have a seat; the match begins as soon as a worker is free."
     if table.resigned:
-        return "You have resigned; the record is being written. You may play on elsewhere."
+        return "You have resigned; the record is being written. You may play elsewhere."
     if table.prompt is not None:
         return f"{_failed(info)}It is your move."
-    return f"{_failed(info)}{info.bot} is at work; this page goes on by itself."
+    return f"{_failed(info)}{info.bot} is thinking; this page updates itself."
 
 
 def told_of(info: ExhibitionInfo) -> str:
@@ -35,13 +35,13 @@ def told_of(info: ExhibitionInfo) -> str:
     if info.ranks is None:
         if info.resigned or info.cause == Cause.RESIGNED:
             return f"{info.person} resigned."
-        whys = {Cause.LEFT: f"{info.person} left before it began.", Cause.NO_WORKER: "no worker was free for it."}
-        why = whys.get(Cause(info.cause), f"we failed at it too often, the last time by {info.cause}.")
+        whys = {Cause.LEFT: f"{info.person} left before it began.", Cause.NO_WORKER: "no worker was free."}
+        why = whys.get(Cause(info.cause), f"the service failed too often, most recently by {info.cause}.")
         return f"It was not played: {why}"
     if info.fault is Fault.EXITED:
         return f"{info.person} resigned."
     if info.fault is Fault.TIMEOUT:
-        return f"{info.person} did not answer in time, and has lost."
+        return f"{info.person} did not answer in time and lost."
     mine = info.ranks[info.seat]
     if mine > 1:
         return f"{info.person} lost: place {mine} of {info.seats}." if info.seats > 2 else f"{info.person} lost."
@@ -51,7 +51,7 @@ def told_of(info: ExhibitionInfo) -> str:
 def _failed(info: ExhibitionInfo) -> str:
     if not info.voids:
         return ""
-    return f"We failed ({info.cause}), neither you nor the bot. It goes on from the beginning, with the same dice. "
+    return f"The service failed ({info.cause}), not you or the bot. The match restarts with the same dice. "
 
 
 def moves_of(shared: Services, info: ExhibitionInfo) -> list[Scene]:

@@ -38,14 +38,14 @@ def told(watched: Watched) -> str:
     if watched.state is not MatchState.SCHEDULED:
         return "It is over."
     if watched.series is SeriesState.QUEUED:
-        return "Not played yet: its series waits for a worker."
+        return "Not played yet: its series is waiting for a worker."
     if watched.series is not SeriesState.RUNNING:
         return "It is over."
     if watched.withheld:
         return f"Its series is being played now. {WITHHELD}"
     if watched.match is None:
         return (
-            "Its series is being played now. A match that takes longer than a second is shown here; results come when"
+            "Its series is being played now. Matches that take longer than a second are shown here; results come when"
             " the whole series is done."
         )
     if watched.match.result is not None:
@@ -53,7 +53,7 @@ def told(watched: Watched) -> str:
     again = ""
     if watched.voids:
         times = "once" if watched.voids == 1 else f"{watched.voids} times"
-        again = f" We failed at it {times}, which costs no bot anything. It is played again with other dice."
+        again = f" The service failed {times}, which costs no bot anything. The match is replayed with other dice."
     return f"Being played now; you see it a second or two later.{again}"
 
 

@@ -28,7 +28,7 @@ _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 requests = Counter("deadheat_http_requests_total", "Requests by route and status.", ["method", "route", "status"])
 connections = Gauge("deadheat_http_connections", "Open connections.", multiprocess_mode="livesum")
 connections_dropped = Counter(
-    "deadheat_http_connections_dropped_total", "Connections that were closed for what they cost.", ["why"]
+    "deadheat_http_connections_dropped_total", "Connections closed to save resources.", ["why"]
 )
 request_seconds = Histogram("deadheat_http_request_seconds", "Time to answer.", ["method", "route"], buckets=_SECONDS)
 
@@ -68,7 +68,7 @@ class _Database(Collector):
             "deadheat_queue_rows", "Builds, series and people's matches by state.", labels=["queue", "state"]
         )
         oldest = GaugeMetricFamily(
-            "deadheat_queue_oldest_seconds", "Age of the row that has waited longest; 0: none waits.", labels=["queue"]
+            "deadheat_queue_oldest_seconds", "Age of the oldest waiting row; 0: none is waiting.", labels=["queue"]
         )
         age = GaugeMetricFamily(
             "deadheat_ratings_age_seconds",
@@ -76,19 +76,19 @@ class _Database(Collector):
             labels=["season"],
         )
         behind = GaugeMetricFamily(
-            "deadheat_ratings_behind", "1: that season's results have changed since its ranking.", labels=["season"]
+            "deadheat_ratings_behind", "1: the season's results have changed since its ranking.", labels=["season"]
         )
         ended = GaugeMetricFamily(
             "deadheat_exhibitions_ended", "People's matches of the last day by how they ended.", labels=["outcome"]
         )
         held = GaugeMetricFamily(
             "deadheat_held_matches",
-            "Matches at which we failed so often that an organiser is to decide.",
+            "Matches that the service failed to play too often; an organiser must decide.",
             labels=["game"],
         )
-        slots = GaugeMetricFamily("deadheat_slots", "Matches that the machines that judge can play at a time.")
+        slots = GaugeMetricFamily("deadheat_slots", "Matches that the judging machines can play at a time.")
         idle = GaugeMetricFamily(
-            "deadheat_slots_idle", "Of those slots, the ones that play and build nothing although matches are unplayed."
+            "deadheat_slots_idle", "Slots that neither play nor build although matches are unplayed."
         )
         with self._shared.db.reading() as session:
             waiting = held_by_game(session)
@@ -126,19 +126,19 @@ class _Disk(Collector):
             room = room_at(self._folder)
         except OSError:  # /readyz says that blobs are away; what else is measured is told all the same
             return
-        yield GaugeMetricFamily("deadheat_blob_free_bytes", "Room where blobs lie.", value=room.free_bytes)
+        yield GaugeMetricFamily("deadheat_blob_free_bytes", "Free space for blobs.", value=room.free_bytes)
         yield GaugeMetricFamily(
-            "deadheat_blob_free_ratio", "Its share, or that of free inodes, if smaller.", value=room.free_ratio
+            "deadheat_blob_free_ratio", "Free share of space or of inodes, whichever is smaller.", value=room.free_ratio
         )
 
 
 def _of_hosts(hosts: Sequence[Worker]) -> Iterator[Metric]:
     """The machines that play; not about bots or users, so each may have its label."""
     fit = GaugeMetricFamily("deadheat_host_fit", "1: found fit to judge; 0: not, or not yet.", labels=["host"])
-    judges = GaugeMetricFamily("deadheat_host_judges", "1: would be given a series now.", labels=["host"])
-    seen = GaugeMetricFamily("deadheat_host_seen_timestamp_seconds", "When it was last heard of.", labels=["host"])
+    judges = GaugeMetricFamily("deadheat_host_judges", "1: it would get a series now.", labels=["host"])
+    seen = GaugeMetricFamily("deadheat_host_seen_timestamp_seconds", "When it last reported.", labels=["host"])
     steal = GaugeMetricFamily(
-        "deadheat_host_steal_ratio", "What the hypervisor took of its CPUs' time lately.", labels=["host"]
+        "deadheat_host_steal_ratio", "Share of its CPU time recently taken by the hypervisor.", labels=["host"]
     )
     for host in hosts:
         fit.add_metric([host.name], host.fitness is Fitness.FIT)

@@ -13,7 +13,7 @@ from api.errors import PROBLEM
 from api.schemas.base import Problem
 
 _REF = "#/components/schemas/Problem"
-OVER = "Over a limit; Retry-After says in how many seconds to ask again"
+OVER = "Over a limit; Retry-After says how many seconds to wait"
 
 
 def install(app: FastAPI) -> None:

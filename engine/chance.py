@@ -6,12 +6,12 @@ and the blocks' bytes are used in order. `below(n)` for 1 <= n <= 256 takes the 
 is ``b mod n``. Nothing else draws from the stream. Fixed values are kept in tests/engine/test_chance.py.
 
 A match's `commitment` is published when it is scheduled, and its seed with the transcript. It commits to a whole list
-of seeds: an attempt that came to nothing is played again with the next one (`attempt_seed`, ruling C-16), so that
-nothing which a bot learnt in it helps.
+of seeds: a void attempt is replayed with the next one (`attempt_seed`, ruling C-16), so that nothing
+learnt in it helps a bot.
 
 A season's seeds follow from one secret (`season_seed`), whose commitment is published when the season opens, before
-anybody knows who will play whom, and which is told when it is over. Who keeps the secret can foresee the dice, and
-cannot choose others.
+anybody knows who will play whom, and which is itself published at the end. Whoever keeps the secret can foresee the
+dice but cannot choose them.
 """
 
 from __future__ import annotations

@@ -1,26 +1,26 @@
-"""The conformance test of a game: every registered game passes it, and whoever adds one runs it first.
+"""The conformance test for games: every registered game passes it, and anyone who adds one runs it first.
 
     check_game(HighCard(), Bot)    # returns, or raises `NotConforming` with a sentence
 
 Theory of operation
 -------------------
-It needs the game and something that plays it legally: a class like the ``Bot`` in every game's random bot, made with a
-number (equal numbers play alike) and asked ``answer(line)``, which gives a line, or None where none is wanted.
+It needs the game and something that plays it legally: a class like the ``Bot`` in every game's random bot, created with
+a number (equal numbers play alike) and called as ``answer(line)``, which returns a line, or None if none is wanted.
 
-*Honest matches* come first, for each number of seats. Every step is looked at on its way (READY first, FINISH last, one
-prompt a seat and nothing behind it, events that survive JSON), and so is the result. Each match must replay to equality
-from its bytes, also while another match of the same game object goes on.
+*Honest matches* come first, for each number of seats. Every step is checked (READY first, FINISH last, one prompt per
+seat and nothing after it, events that survive JSON), and so is the result. Each match must replay to equality from its
+bytes, even while another match of the same game object is in progress.
 
-*Faults* are injected at every prompt, or at some spread evenly over the match where they are many: the match must come
-to an end, keep the fault, send nothing more to that seat, and not let it win.
+*Faults* are injected at every prompt or, if there are many, at some spread evenly over the match: the match must end,
+keep the fault, send nothing more to that seat, and not let it win.
 
-*Secrets.* What a seat is told must follow from what it may know: the public events so far, the private events of its
-own (``"private": True, "seat": n``), and its own replies. So a match is played again with the same replies and
-one thing changed, a draw of chance or one reply. For as long as the events that another seat may see are the same, so
-must be the lines sent to it. That makes the marks on events the only declaration that a game needs: a secret
-without an event is found as well, because then the line that tells it to its owner comes out of nowhere.
+*Secrets.* What a seat reads must follow from what it may know: the public events so far, its own private events
+(``"private": True, "seat": n``), and its own replies. So a match is replayed with the same replies and one thing
+changed, a draw of chance or one reply. As long as the events that another seat may see are the same, the lines sent to
+it must be the same. That makes the marks on events the only declaration that a game needs: a secret
+without an event is found as well, because the line that tells it to its owner then has no source.
 
-What this cannot see: whether the rules are those of the game's text, and what random play hardly ever reaches.
+This cannot check whether the rules match the game's text, nor what random play hardly ever reaches.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _seed(number: int) -> bytes:
 
 @dataclass(slots=True)
 class _Match:
-    """One playing: what it was made of, and what came of it."""
+    """One match: its inputs and its outcome."""
 
     seats: int
     seed: bytes
@@ -139,7 +139,7 @@ class _Match:
 
 
 class _Enough(Exception):
-    """Ends a match that need not be played to its end."""
+    """Ends a match early."""
 
 
 class _Exactly(dict[Seat, Reply]):

@@ -2,8 +2,8 @@
 
 Theory of operation
 -------------------
-A *game* is a generator. It yields a `Step` (lines for the seats, some of which demand an answer) and is sent
-back exactly one `Reply` for every line that carried a limit. It never sees a clock, a pipe or a database, so the
+A *game* is a generator. It yields a `Step` (lines for the seats, some of which demand an answer) and receives
+exactly one `Reply` for every line that carried a limit. It never sees a clock, a pipe or a database, so the
 same code runs under the judge, in a unit test with simulated time, and when a stranger verifies a transcript.
 
 A step is a barrier: every prompted seat has answered or failed before anyone learns anything. A bot's failure
@@ -44,7 +44,7 @@ STDERR_KEPT_BYTES = 56 * 1024 + 80
 
 
 class Fault(StrEnum):
-    """Why a bot lost its place: the bot's doing, never ours."""
+    """Why a bot lost its place: always the bot's fault, never ours."""
 
     TIMEOUT = "timeout"  # no complete line within the limit of its own time
     EXITED = "exited"  # end of file before the reply
@@ -78,8 +78,8 @@ class Reply:
     """The one answer to a prompt.
 
     `elapsed_ns` runs on the referee's monotonic clock from just before the prompt's write to its newline's read
-    (ruling C-03). `stolen_ns` of it the host took from the bot, which `evidence` shows; there is evidence wherever
-    something was taken, and beside every time-out that a clock measured. `cpu_ns` is the CPU time that the bot's whole
+    (ruling C-03). Of it, the host took `stolen_ns` from the bot, as `evidence` shows; there is evidence whenever
+    time was taken, and for every timeout that a clock measured. `cpu_ns` is the CPU time that the bot's whole
     sandbox used meanwhile, None where nothing could measure it. `late_ns` is how late the referee itself noticed:
     evidence, never part of a verdict.
     """
@@ -113,8 +113,8 @@ Points = int | Fraction
 class Result:
     """The outcome of a match.
 
-    `ranks[seat]` is 1 for the best; equal ranks are a tie. `points` are for people and None where there are no
-    honest ones (a forfeit). `faults` keeps every fault that was committed.
+    `ranks[seat]` is 1 for the best; equal ranks are a tie. `points` are for people, and None if there are no
+    meaningful ones (after a forfeit). `faults` keeps every fault that was committed.
     """
 
     ranks: tuple[int, ...]
@@ -157,7 +157,7 @@ class TransportError(Exception):
     """We failed: the attempt is void, no bot pays.
 
     `cause` is a short stable word for metrics (``host-memory``, ``container-died``, ...); `evidence` goes into the
-    ledger of attempts, with the ``seat`` whose prompt was open, if one was.
+    record of the attempt, with the ``seat`` whose prompt was open, if any.
     """
 
     def __init__(self, cause: str, detail: str, **evidence: object) -> None:

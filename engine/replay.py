@@ -1,10 +1,10 @@
 """Verification: play a transcript again, with the recorded replies, and demand equality at every exchange.
 
 Nothing of the original run is needed: the rules, the seed and the replies determine every line that was sent,
-every event, and the result. Exchanges are compared as they are spelled, for Python takes 1, 1.0 and True for equal, and
-objects whose keys stand in another order. Measured times are part of the replies, so a game with a time bank replays
-too, and they must agree with the verdict: an answer that was counted came within its limit of own time, a timeout did
-not, and what the host is said to have taken follows from the evidence beside it (`engine.own_time`).
+every event, and the result. Exchanges are compared as written, because Python treats 1, 1.0 and True as equal, and
+so objects with their keys in another order. Measured times are part of the replies, so a game with a time bank replays
+too, and they must agree with the verdict: a counted answer came within its limit of own time, a timeout did not,
+and the time that the host is said to have taken follows from the evidence (`engine.own_time`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.transcript import Transcript, encode_exchange
 
 
 class Diverged(Exception):
-    """The rules lead somewhere else than the transcript says.
+    """The rules lead to something other than the transcript says.
 
     `at_exchange` (0-based) is the first exchange with other lines or impossible replies; if there is none, the first
     with other events; the number of exchanges if only the result differs.
@@ -46,7 +46,7 @@ class RecordedTransport:
         """
         number = self._position
         if number == len(self._exchanges):
-            raise Diverged(number, "the transcript ends here, the game does not")
+            raise Diverged(number, "the transcript ends here, but the game does not")
         recorded = self._exchanges[number]
         if tuple(messages) != recorded.messages:
             raise Diverged(number, _difference(messages, recorded.messages))
@@ -92,7 +92,7 @@ def replay(game: Game, transcript: Transcript) -> Transcript:
         if encode_exchange(number, new) != encode_exchange(number, old):
             raise Diverged(number, "the events differ")
     if len(again.exchanges) < len(transcript.exchanges):
-        raise Diverged(len(again.exchanges), "the game ends here, the transcript goes on")
+        raise Diverged(len(again.exchanges), "the game ends here, but the transcript continues")
     if again.result != transcript.result:
         raise Diverged(
             len(again.exchanges), f"the rules end with {_words(again.result)}, recorded was {_words(transcript.result)}"

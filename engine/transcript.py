@@ -12,15 +12,15 @@ Format (version 2), one JSON object a line, UTF-8, no blank lines:
 * the result ``{"ranks": [...], "points": [...]|null, "faults": {seat: fault}}``; points are integers or "p/q".
 
 Every line but the first carries ``prev``: the SHA-256 of the line before (its bytes without the newline), so no
-line can be changed, dropped or inserted unseen. Bytes of a bot's output that are no UTF-8 are kept as lone
+line can be changed, dropped or inserted unnoticed. Bytes of a bot's output that are not UTF-8 are kept as lone
 surrogates (Python's ``surrogateescape``), written as ``\udcXX``.
 
 A transcript has exactly one spelling: `decode` refuses what `encode` would have written differently (another order,
 blanks, a number with a point, an unknown or repeated key), so equal matches have equal content addresses. The last
-line has no successor to carry its hash: whoever alters the result is found out by `engine.replay`, as is whoever
-alters a line and mends the chain behind it.
+line has no successor to carry its hash: `engine.replay` finds an altered result, and an altered
+line with a repaired chain.
 
-Version 1 is still read: it has no ``attempt`` (its dice are the first one's) and no reply of eight items.
+Version 1 is still read: it has no ``attempt`` (its dice are those of the first) and no replies with eight items.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""A match that is still being played, as far as it has come.
+"""A match in progress.
 
-The rules, the seed and the replies so far determine every line and every event up to now, so that is all a worker has
-to tell: whoever shows a running match makes the rest again from them, as `engine.replay` does with a finished one.
+The rules, the seed and the replies so far determine every line and every event up to now, so that is all a worker
+has to report: whoever shows a running match recomputes the rest from them, as `engine.replay` does with a finished one.
 
 What a viewer may see of it follows from the barrier: the events of a step are yielded after every seat that was asked
-before it has answered, so an unanswered bid is in no event. Events that carry ``private`` are for their seat's eyes
+before it has answered, so an unanswered bid is in no event. Only their own seat may see events marked ``private``
 until the game itself reveals them; `seen_by` leaves the others' out. The seed, from which all dice to come follow,
-stays with whoever holds the replies.
+stays with the holder of the replies.
 """
 
 from __future__ import annotations

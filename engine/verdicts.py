@@ -1,5 +1,5 @@
-"""Why a seat lost, or won: what each fault means and what cures it (the table of docs/authors.md), and what a
-transcript tells of one seat. `deadheat explain` and the page of a match for its bots' owners say the same.
+"""Why a seat lost, or won: what each fault means and how to cure it (the table of docs/authors.md), and what a
+transcript shows about one seat. `deadheat explain` and the page of a match for its bots' owners say the same.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ COMPUTED = 0.5  # of the limit, in CPU time: then it was thinking
 def ending(transcript: Transcript, seat: Seat) -> str:
     """The outcome for a seat, in a few words."""
     if seat in transcript.result.faults and not transcript.result.rated:
-        return "nobody wins, the others were at fault too"
+        return "nobody wins, because the others committed faults too"
     return place(transcript.result.ranks, seat)
 
 

@@ -1,4 +1,4 @@
-"""What stands beside a ranking, in sentences; from the JSON of a ranking or of `deadheat rate`."""
+"""The figures beside a ranking, in sentences; from the JSON of a ranking or of `deadheat rate`."""
 
 from __future__ import annotations
 

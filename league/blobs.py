@@ -1,10 +1,10 @@
 """Content by its name: uploads, built programs and transcripts.
 
 A blob's name is the SHA-256 of its content before compression, so writing twice is harmless, a name proves the
-content, and a database row can only point at what it was made for. At rest everything is compressed (zstd). The
+content, and a database row can only point at its own content. At rest everything is compressed (zstd). The
 store is a local directory, memory (tests), or any object store that `obstore` opens from a URL; each of them makes
-a blob visible at once and whole. When `put` returns, it is on the disk, as the row that will name it soon is: what is
-lost with the power is never a result that was told.
+a blob visible at once and whole. When `put` returns, it is on the disk, like the row that will soon name it, so a power
+failure never loses a result that was reported.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Blobs:
         """Write and read back a few bytes; raises whatever the store raises."""
         obstore.put(self._store, _CHECK_NAME, b"deadheat")
         if bytes(obstore.get(self._store, _CHECK_NAME).bytes()) != b"deadheat":
-            raise BlobDamaged(_CHECK_NAME, "the store returned something else than was written")
+            raise BlobDamaged(_CHECK_NAME, "the store returned different content from what was written")
 
     def _pieces(self, name: str) -> Iterator[bytes]:
         """A blob as it lies there. Raises BlobMissing, BlobsAway."""

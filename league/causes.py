@@ -1,13 +1,13 @@
-"""Why an attempt came to nothing: every cause, and what follows from it.
+"""Why an attempt failed: every cause, and what follows from it.
 
-The ledger keeps the whole truth about a failure of ours, for whoever runs the league: what a library said, with
-addresses, paths and the names of machines in it. Whatever leaves the league is looked at here. Details are told only of
-causes for which we write them ourselves, about what was measured or decided (`Cause.told`); for all others, and for
-those that nobody has thought of yet, a fixed sentence stands in. Measurements (`evidence`) are public as they are,
-except a machine's reasons not to judge, which may stand among them.
+The database keeps everything about a failure of ours for whoever runs the league: what a library said, including
+addresses, paths and names of machines. Whatever leaves the league is filtered here. Details are public only for causes
+whose details we write ourselves, about what was measured or decided (`Cause.told`); a fixed sentence replaces those of
+all others, including causes that nobody has thought of yet. Measurements (`evidence`) are public as they are, except a
+machine's reasons not to judge, which may be among them.
 
-A row keeps its cause as a word. `Cause(word)` reads any word: one that is not listed here, such as the class of an
-exception or a cause of another version of Deadheat, is `Cause.UNKNOWN`.
+A row keeps its cause as a word. `Cause(word)` accepts any word: one that is not listed here, such as the class of an
+exception or another version's cause, is `Cause.UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any, Self
 
 
 class Trait(Flag):
-    """What may be said of a cause."""
+    """Properties of a cause."""
 
     TOLD = auto()  # its details are our own words, and public
     BLAMELESS = auto()  # the job would have succeeded elsewhere or later, so the attempt is not counted against it
-    MACHINE = auto()  # nothing can be played on that machine at present, so it gets nothing until it is checked
-    CONDEMNS = auto()  # a watch on that machine came to its end, so it is unfit until its own check passes
-    BY_BOTS = auto()  # a bot may have brought it about, although it counts against no series
+    MACHINE = auto()  # the machine can play nothing at present, so it gets nothing until it is checked
+    CONDEMNS = auto()  # a watch on that machine reached its end, so the machine is unfit until its check passes
+    BY_BOTS = auto()  # a bot may have caused it, although it counts against no series
     DROPPED = auto()  # nobody wanted the job any more
 
 
 class Cause(StrEnum):
-    """One stable word for why an attempt ended, its traits, and a sentence that replaces details that are not told."""
+    """One stable word for why an attempt ended, its traits, and a sentence that replaces private details."""
 
     traits: Trait
     sentence: str
@@ -44,7 +44,7 @@ class Cause(StrEnum):
     # The attempt became the result.
     PLAYED = "played", Trait.TOLD
 
-    # The machine on which it was played failed.
+    # The machine that played it failed.
     HOST_MEMORY = "host-memory", Trait.TOLD
     HOST_UNKNOWN = "host-unknown", Trait.TOLD
     WATCH_ENDED = "watch-ended", Trait.TOLD | Trait.CONDEMNS
@@ -59,24 +59,24 @@ class Cause(StrEnum):
     # The container engine, or one of its containers, failed.
     ENGINE = "engine", Trait.BLAMELESS | Trait.MACHINE | Trait.BY_BOTS, "The container engine of a machine failed."
     NO_ENGINE = "no-engine", Trait.BLAMELESS | Trait.MACHINE, "A machine's container engine did not answer."
-    NO_IMAGE = "no-image", Trait.BLAMELESS | Trait.MACHINE, "A machine had no image to open boxes with."
-    NO_RUNTIME = "no-runtime", Trait.BLAMELESS | Trait.MACHINE, "A machine's container engine had no fit runtime."
+    NO_IMAGE = "no-image", Trait.BLAMELESS | Trait.MACHINE, "A machine lacked the image for its boxes."
+    NO_RUNTIME = "no-runtime", Trait.BLAMELESS | Trait.MACHINE, "A machine's container engine lacked the right runtime."
     CONTAINER_DIED = "container-died", Trait.TOLD
-    CONTAINER_STUCK = "container-stuck", Trait(0), "A container took no more orders."
+    CONTAINER_STUCK = "container-stuck", Trait(0), "A container stopped accepting orders."
     DIRTY_BOX = "dirty-box", Trait.TOLD
     NO_START = "no-start", Trait(0), "A program could not be started."
 
-    # A bot of our own made a mistake.
+    # One of our own bots made a mistake.
     HOUSE_BOT = "house-bot", Trait.TOLD
     REFERENCE_BOT = "reference-bot", Trait.TOLD
 
-    # Something else of the service was away.
+    # Another part of the service failed.
     BLOBS_AWAY = "blobs-away", Trait.BLAMELESS, "Nothing could be stored or fetched."
-    BLOB_DAMAGED = "BlobDamaged", Trait(0), "What the store has of a program is damaged."
+    BLOB_DAMAGED = "BlobDamaged", Trait(0), "The store's copy of a program is damaged."
     BLOB_MISSING = "BlobMissing", Trait(0), "The store does not have a program."
-    DATABASE_AWAY = "database-away", Trait.BLAMELESS, "The database was away."
-    LEASE_EXPIRED = "lease-expired", Trait(0), "The worker was not heard of in time."
-    WORKER_STOPPED = "worker-stopped", Trait.TOLD | Trait.BLAMELESS  # in order: the job was handed back
+    DATABASE_AWAY = "database-away", Trait.BLAMELESS, "The database was unavailable."
+    LEASE_EXPIRED = "lease-expired", Trait(0), "The worker stopped reporting."
+    WORKER_STOPPED = "worker-stopped", Trait.TOLD | Trait.BLAMELESS  # deliberately: the job was handed back
 
     # Nobody wanted it any more: not a failure.
     ENTRY_ABSENT = "entry-absent", Trait.TOLD | Trait.DROPPED
@@ -89,7 +89,7 @@ class Cause(StrEnum):
     LEFT = "left"  # the person left before it began
     RESIGNED = "resigned"  # the person left after that, while no worker had it
 
-    UNKNOWN = "unknown", Trait(0), "Something of ours failed; what it was is in the service's log."
+    UNKNOWN = "unknown", Trait(0), "The service failed; its log says how."
 
     @classmethod
     def _missing_(cls, value: object) -> Self:  # noqa: ARG003  enum's own signature
@@ -102,21 +102,21 @@ class Cause(StrEnum):
 
 
 BLAMELESS = Cause.having(Trait.BLAMELESS)
-"""Causes that say nothing about the job. It waits until they have passed, however long that takes; whatever else goes
-wrong may be its own doing, and it is given up after some attempts."""
+"""Causes that say nothing about the job. It waits until they have passed, however long that takes. Any other
+failure may be the job's own, so the job is given up after some attempts."""
 
 ELSEWHERE = BLAMELESS | Cause.having(Trait.CONDEMNS)
-"""Causes after which there is no use in trying again on the same machine."""
+"""Causes after which trying again on the same machine is useless."""
 
 DROPPED = Cause.having(Trait.DROPPED)
 """Causes of series that were not played because nobody wanted them any more."""
 
 NOT_CHECKED = "It could not be checked"
-"""How a machine's reason not to judge begins where its check itself failed; what follows are an engine's words."""
+"""The start of a machine's reason not to judge if the check itself failed; the engine's words follow."""
 
 
 def told(word: str, detail: str) -> str:
-    """The public detail of an attempt whose row in the ledger has this cause and detail."""
+    """The public detail of an attempt that was recorded with this cause and detail."""
     cause = Cause(word)
     if Trait.TOLD in cause.traits and NOT_CHECKED not in detail:
         return detail
@@ -129,7 +129,7 @@ def told_reasons(reasons: Collection[str]) -> tuple[str, ...]:
 
 
 def told_evidence(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """The public evidence of an attempt whose row in the ledger has this evidence."""
+    """The public evidence of an attempt that was recorded with this evidence."""
     if Cause.HOST_UNFIT not in evidence:
         return dict(evidence)
     return {**evidence, Cause.HOST_UNFIT: list(told_reasons(evidence[Cause.HOST_UNFIT]))}

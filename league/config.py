@@ -18,7 +18,7 @@ from engine.referee import MATCH_ATTEMPTS
 MIB = 1024 * 1024
 
 HEARTBEAT_SECONDS = 7
-"""How often a worker renews its lease and a machine's keeper says that it is there. A lease outlives three of them."""
+"""How often a worker renews its lease and a machine's keeper reports. A lease outlives three of these intervals."""
 
 
 class Settings(BaseSettings):
@@ -27,9 +27,11 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="DEADHEAT_", frozen=True, env_ignore_empty=True)
 
     environment: Literal["development", "production"] = Field(
-        default="development", description="`production` refuses to start with settings that are not safe there."
+        default="development", description="`production` refuses to start with unsafe settings."
     )
-    data_dir: Path = Field(default=Path("data"), description="Where the embedded defaults keep everything.")
+    data_dir: Path = Field(
+        default=Path("data"), description="Directory for everything that the embedded defaults store."
+    )
     database_url: str = Field(
         default="",
         repr=False,
@@ -52,101 +54,105 @@ class Settings(BaseSettings):
     session_days: int = Field(default=14, ge=1, le=365, description="Days until a browser must sign in again.")
     site_url: str = Field(
         default="",
-        description="Address at which people reach the site, e.g. `https://league.example`; empty: as they ask for it.",
+        description="Public address of the site, e.g. `https://league.example`; empty: taken from each request.",
     )
     trusted_proxies: str = Field(
         default="",
-        description="Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed, e.g. `10.0.0.2`; "
-        "commas between them.",
+        description="Addresses or networks of proxies whose X-Forwarded-For and -Proto are trusted, e.g. `10.0.0.2`; "
+        "separate them by commas.",
     )
     reads_per_minute: int = Field(
         default=3000,
         ge=1,
-        description="Most reading requests of one address in a minute and API process; what is in memory is free.",
+        description="Read requests per address, minute and API process; answers from memory do not count.",
     )
     writes_per_minute: int = Field(
-        default=600, ge=1, description="Most changing requests of one address, and of one user, in a minute."
+        default=600, ge=1, description="Changing requests per minute, per address and per user."
     )
-    sign_ins_per_minute: int = Field(default=20, ge=1, description="Most tries of one address to sign in, in a minute.")
-    sign_ups_per_hour: int = Field(default=60, ge=1, description="Most new accounts of one address in an hour.")
+    sign_ins_per_minute: int = Field(default=20, ge=1, description="Sign-in attempts per address and minute.")
+    sign_ups_per_hour: int = Field(default=60, ge=1, description="New accounts per address and hour.")
 
     connections: int = Field(
-        default=4096, ge=1, description="Most connections of one API process, if there are descriptors for them."
+        default=4096, ge=1, description="Connections per API process, if there are enough file descriptors."
     )
     connections_per_address: int = Field(
-        default=1024, ge=1, description="Most connections of one address, trusted proxies excepted."
+        default=1024, ge=1, description="Connections per address, except for trusted proxies."
     )
-    upload_limit_bytes: int = Field(default=16 * MIB, ge=1024, description="Largest upload, as it comes.")
-    unpacked_limit_bytes: int = Field(default=64 * MIB, ge=1024, description="Largest sum of an archive's files.")
+    upload_limit_bytes: int = Field(default=16 * MIB, ge=1024, description="Largest upload, as sent.")
+    unpacked_limit_bytes: int = Field(
+        default=64 * MIB, ge=1024, description="Largest total size of an archive's files."
+    )
     program_limit_bytes: int = Field(default=64 * MIB, ge=1024, description="Largest built program, as a tar.")
-    uploads_per_hour: int = Field(default=60, ge=1, description="Most uploads of one author in an hour.")
-    versions_per_day: int = Field(default=200, ge=1, description="Most versions of one bot in a day.")
+    uploads_per_hour: int = Field(default=60, ge=1, description="Uploads per author and hour.")
+    versions_per_day: int = Field(default=200, ge=1, description="Versions per bot and day.")
     rejoin_seconds: float = Field(
         default=3600,
         ge=0,
-        description="How long a bot that its author withdrew from an open season stays out, and a version that its "
-        "author chose there stays chosen.",
+        description="Pause in an open season before a withdrawn bot may return, or another version may be chosen.",
     )
 
     lease_seconds: float = Field(
-        default=30, ge=3 * HEARTBEAT_SECONDS, description="A worker silent for this long is taken for dead."
+        default=30, ge=3 * HEARTBEAT_SECONDS, description="A worker that is silent for this long counts as dead."
     )
     requeue_seconds: float = Field(
-        default=60, gt=0, description="A queued row is enqueued again when no worker took it for this long."
+        default=60, gt=0, description="A queued job is sent again if no worker has taken it for this long."
     )
     retry_seconds: float = Field(
         default=5,
         ge=0,
-        description="Wait before a job that we failed is tried again; it doubles with each failure.",
+        description="Wait before a job is retried after a failure of the service; it doubles with each failure.",
     )
     match_attempts: int = Field(
-        default=MATCH_ATTEMPTS, ge=1, description="Void attempts after which an organiser decides on a match."
+        default=MATCH_ATTEMPTS, ge=1, description="Void attempts at a match after which an organiser decides."
     )
     series_attempts: int = Field(
-        default=5, ge=1, description="Lost attempts at a series after which an organiser decides on its matches."
+        default=5, ge=1, description="Failed attempts at a series after which an organiser decides on its matches."
     )
 
     open_series_limit: int = Field(
         default=16,
         ge=1,
-        description="Series of one season that may wait or run; every slot that judges but the first adds two.",
+        description="Series of one season that may wait or run at a time; every judging slot after the first adds two.",
     )
     refit_seconds: float = Field(default=5, gt=0, description="Shortest time between two rankings of one season.")
 
     sandbox: Literal["docker", "local"] = Field(
         default="docker", description="What runs the bots. `local` isolates nothing and is for development only."
     )
-    image: str = Field(default="deadheat/judge:core", description="Image that bots are built and run in.")
+    image: str = Field(default="deadheat/judge:core", description="Image in which bots are built and run.")
     runtime: str = Field(default="", description="The engine's runtime for bots, e.g. `runsc`; empty: its default.")
     worker_name: str = Field(
         default="",
         max_length=100,
-        description="This machine's name in the league, which no other one has; empty: its host name.",
+        description="This machine's unique name in the league; empty: its host name.",
     )
-    slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (a match each); empty: found out.")
+    slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (two slots); empty: detected.")
 
-    exhibitions: int = Field(default=2, ge=0, description="People who may play against bots at a time; 0: nobody.")
+    exhibitions: int = Field(default=2, ge=0, description="How many people may play against bots at a time; 0: nobody.")
     exhibition_move_seconds: float = Field(default=300, gt=0, description="A person's time for one move.")
     exhibition_seconds: float = Field(default=3600, gt=0, description="A person's time for a whole match.")
 
     judge_unfit: bool = Field(
-        default=False, description="Let unfit machines judge all the same; each of their attempts then says so."
+        default=False, description="Let unfit machines judge anyway; each of their attempts then says so."
     )
 
     metrics_dir: Path | None = Field(
         default=None,
-        description="Directory in which the processes of one host add up their metrics; none: one process.",
+        description="Directory in which the processes of one host combine their metrics; empty: one process.",
     )
     metrics_networks: str = Field(
         default="127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7",
-        description="From where `/metrics` may be read, and a worker's `--metrics-port`.",
+        description="Networks that may read `/metrics` and a worker's `--metrics-port`.",
     )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="Least logged level.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", description="Lowest level that is logged."
+    )
     log_format: Literal["text", "json"] = Field(
-        default="text", description="Logs as sentences, or as a JSON object a line with the ids of match and version."
+        default="text",
+        description="Logs as sentences, or as one JSON object per line with the ids of match and version.",
     )
     traces_url: str = Field(
-        default="", description="OTLP address for traces, e.g. http://host:4318/v1/traces; empty: none are made."
+        default="", description="OTLP address for traces, e.g. http://host:4318/v1/traces; empty: no traces."
     )
 
     @field_validator("metrics_networks")
@@ -162,7 +168,7 @@ class Settings(BaseSettings):
         return tuple(ip_network(part.strip()) for part in self.metrics_networks.split(","))
 
     def may_measure(self, address: str) -> bool:
-        """Whether metrics are told to who asks from there."""
+        """Whether this address may read the metrics."""
         try:
             found = ip_address(address)
         except ValueError:  # a Unix socket, so a proxy that is not trusted

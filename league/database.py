@@ -3,24 +3,24 @@
 Theory of operation
 -------------------
 Every use case is one transaction, written `with db.transaction() as session:`; it commits when the block ends and
-rolls back when an exception leaves it. What merely reads says `with db.reading()`.
+rolls back when an exception leaves it. A use case that only reads uses `with db.reading()`.
 
 Several processes write the same SQLite file (API, scheduler, workers). A transaction that reads first and writes
 later would begin as a reader, and SQLite refuses to make it a writer ("database is locked", at once, whatever the
-time-out) when another wrote in between. So writers say so at their first statement, by BEGIN IMMEDIATE: they then
+timeout) if another wrote in between. So writers begin with BEGIN IMMEDIATE: they then
 wait in line for at most `BUSY_TIMEOUT_MS`. The driver's own transactions are switched off, because they begin too
 late and not at all before schema changes. Readers never wait (write-ahead log). PostgreSQL's writers run at its
 default, READ COMMITTED; correctness rests on compare-and-set updates and unique constraints, not on isolation. Readers
 see one instant on both, whatever is committed while they read: SQLite's do anyway, PostgreSQL's by REPEATABLE READ.
 
-A session carries what a use case may not reach for by itself: the settings, a clock and a source of random bytes.
+A session carries what a use case must not fetch for itself: the settings, a clock and a source of random bytes.
 Tests and simulations replace the last two.
 
 Leases are instants that one machine writes and another compares with, so all machines of a league need one clock, and
-theirs may be wrong: it is the PostgreSQL server's (`ServerClock`). SQLite's users are all on one machine and use its.
+their own may be wrong: they use the PostgreSQL server's (`ServerClock`). SQLite's users are all on one machine.
 
-A connection whose other end is gone, without a word, must not hold a worker for the quarter of an hour that TCP goes on
-trying. The kernel is told to give up after `SILENCE_SECONDS`, and that is an error like any other.
+A connection whose other end has silently gone must not block a worker for the quarter of an hour that TCP keeps trying.
+The kernel gives up after `SILENCE_SECONDS`, and that is an error like any other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors of the league that somebody else causes. Our own mistakes are assertions, not errors.
+"""Errors of the league that others cause. Our own mistakes are assertions, not errors.
 
 Every error has a stable `code` (a word for programs) and data as attributes; its text is a sentence for people.
 The HTTP status of each is in `api.errors`.
@@ -22,8 +22,8 @@ class LeagueError(Exception):
 
 
 class NotFound(LeagueError):
-    """The thing does not exist, or the asker may not know that it does. `said` replaces a sentence that people would
-    not understand.
+    """It does not exist, or the asker may not know that it does. `said` replaces a sentence that people would not
+    understand.
     """
 
     code = "not-found"
@@ -225,7 +225,7 @@ class NotReady(LeagueError):
 
 
 class TooMany(LeagueError):
-    """A user has as many of something as one user may have."""
+    """A user has reached the maximum number of something."""
 
     code = "too-many"
 

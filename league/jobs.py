@@ -1,7 +1,7 @@
 """What passes between the database and the workers: plain values, no rows.
 
 A worker gets a job from a claim, carries it out without a database connection, and hands back outcomes in one
-call. A job names its attempt; the row moved on to another attempt means that the outcome is too late and is
+call. A job names its attempt; if the row has moved on to another attempt, the outcome is too late and is
 dropped (see `league.service`).
 """
 
@@ -17,7 +17,7 @@ from sandbox.box import Exit
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A machine that plays: its name, and which of its starts. What was found out before a reboot is not known."""
+    """A machine that plays: its name, and which of its starts. Findings from before a reboot are void."""
 
     name: str
     boot: str

@@ -1,14 +1,14 @@
-"""The folder in which the processes of one host add up what they count (`DEADHEAT_METRICS_DIR`).
+"""The folder in which the processes of one host combine their metrics (`DEADHEAT_METRICS_DIR`).
 
 Theory of operation
 -------------------
-prometheus_client has each process write files that are named after it, adds all of them up when asked, and removes
-none: what a process counted still counts when it is gone. A sum that fell would look like a counter that began anew,
-and Prometheus would take all that is left of it for an increase. So the files of processes that are gone are added to
-one for each kind of metric (`fold`), under a lock that whoever adds up shares: the sum is the same before and after.
-It is forgotten when a deployment starts in a folder where nobody lives (`begin`).
+prometheus_client has each process write files named after it, sums them when asked, and removes none: what a process
+counted still counts after it has ended. A sum that fell would look like a counter that restarted, and Prometheus would
+take all that is left for an increase. So the files of ended processes are merged into one for each kind of metric
+(`fold`), under a lock shared with readers: the sum is the same before and after. It is reset when a deployment starts
+in a folder that no process uses (`begin`).
 
-Who tells the sum tells it of the whole folder, so two that Prometheus asks tell everything twice (`told_alone`).
+A reader reports the sum of the whole folder, so two that Prometheus asks report everything twice (`told_alone`).
 """
 
 from __future__ import annotations

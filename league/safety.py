@@ -1,8 +1,8 @@
-"""Settings with which a deployment must not meet the world: what they are, why, and how to mend them.
+"""Settings that are unsafe in production: which, why, and how to fix them.
 
-`unsafe_settings` is a pure function of the settings, so that whatever starts a part of a deployment refuses by it, and
-a check of a deployment tells the same. `DEADHEAT_ENVIRONMENT=production` asks for all of it. What lets a stranger run
-programs on the host is refused in development too.
+`unsafe_settings` is a pure function of the settings, so everything that starts a part of a deployment refuses the same
+settings, and the doctor reports them. `DEADHEAT_ENVIRONMENT=production` refuses all of them. Settings that let a
+stranger run programs on the host are refused in development, too.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _isolation(settings: Settings) -> Iterator[Unsafe]:
         reached = not is_loopback(settings.host)
         yield Unsafe(
             "DEADHEAT_SANDBOX",
-            f"bots run without isolation, and whoever reaches {settings.host} may upload one."
+            f"bots run without isolation, and anyone who reaches {settings.host} may upload one."
             if reached
             else "bots run without isolation.",
             "Use `docker`, or listen on 127.0.0.1 alone." if reached else "Use `docker`.",
@@ -102,7 +102,7 @@ def _transport(settings: Settings) -> Iterator[Unsafe]:
         yield Unsafe(
             "DEADHEAT_SITE_URL",
             "passwords and cookies would go over the network as plain text.",
-            "Set the https address at which a proxy of yours serves the site.",
+            "Set the https address at which your proxy serves the site.",
         )
 
 
@@ -110,13 +110,13 @@ def _proxies(settings: Settings) -> Iterator[Unsafe]:
     if "*" in settings.trusted_proxies or "/0" in settings.trusted_proxies.replace(" ", ""):
         yield Unsafe(
             "DEADHEAT_TRUSTED_PROXIES",
-            "whoever connects could claim any address, and get round every limit by address.",
+            "anyone could claim any address and evade every limit by address.",
             "Name the proxies' own addresses.",
         )
     elif not settings.trusted_proxies:
         yield Unsafe(
             "DEADHEAT_TRUSTED_PROXIES",
-            "everybody would have the address of the proxy that speaks https, and share the limits of one address.",
+            "everybody would appear under the https proxy's address and share one address's limits.",
             "Name the proxy's address.",
         )
 
@@ -134,7 +134,7 @@ def _together(settings: Settings) -> Iterator[Unsafe]:
     if settings.broker_url and settings.database.startswith("sqlite"):
         yield Unsafe(
             "DEADHEAT_DATABASE_URL",
-            "an SQLite file cannot be shared between machines, and a broker of its own says that there are several.",
+            "machines cannot share an SQLite file, and a separate broker implies several machines.",
             "Use PostgreSQL.",
         )
 
@@ -143,7 +143,7 @@ def _logs(settings: Settings) -> Iterator[Unsafe]:
     if settings.log_level == "DEBUG":
         yield Unsafe(
             "DEADHEAT_LOG_LEVEL",
-            "DEBUG writes what bots are told and answer, dice of matches under way among it.",
+            "DEBUG logs what bots read and write, including the dice of matches in progress.",
             "Use INFO.",
         )
 

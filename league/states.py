@@ -15,7 +15,7 @@ from typing import Self
 
 
 class _Ladder(StrEnum):
-    """Words of which each allows what those before it allow; a new word gives nobody more than its place does."""
+    """Words in order, each allowing everything that the earlier ones allow."""
 
     def allows(self, wanted: Self) -> bool:
         """Whether who has this may do what needs that one."""
@@ -29,7 +29,7 @@ class _Ladder(StrEnum):
 
 
 class Role(_Ladder):
-    """What a user may do beside playing."""
+    """A user's rights besides playing."""
 
     AUTHOR = "author"
     ORGANISER = "organiser"  # runs seasons and rules on results
@@ -45,14 +45,14 @@ class NewcomerRule(StrEnum):
 
 
 class TokenKind(StrEnum):
-    """What a secret of ours opens."""
+    """What a secret grants access to."""
 
     TOKEN = "token"  # noqa: S105  # the API, for programs
     SESSION = "session"  # the site, in one browser
 
 
 class Scope(_Ladder):
-    """What a token lets its holder do of what its owner may."""
+    """Which of its owner's rights a token carries."""
 
     READ = "read"
     SUBMIT = "submit"  # make bots, upload versions, enter seasons: what an author's CI needs
@@ -88,7 +88,7 @@ class ExhibitionState(StrEnum):
 
 
 class MatchState(StrEnum):
-    """One playing."""
+    """One match."""
 
     SCHEDULED = "scheduled"
     DONE = "done"
@@ -118,7 +118,7 @@ class SeasonState(StrEnum):
 
 
 class Ranks(StrEnum):
-    """What of a table of three and more a season's ranking counts; with two seats both are the same."""
+    """What a ranking counts at tables of three or more; with two seats both are the same."""
 
     PLACEMENT = "placement"  # every pair of places is a comparison
     WINS = "wins"  # who was first beat everyone; how the others placed themselves says nothing
@@ -156,7 +156,7 @@ class Purpose(StrEnum):
 
 
 class Precedence(IntEnum):
-    """Whose series are played first, see `league.service.series.turns`. Stored; the smaller is the sooner."""
+    """Which series are played first, see `league.service.series.turns`. Stored; the smaller is the sooner."""
 
     PLACEMENT = 0  # begun for a version that is being placed, or that nothing links to the field yet
     NEW_VERSION = 1  # another one with a version that is being placed, or at a promotion gate
@@ -182,7 +182,7 @@ class AppealState(StrEnum):
 
 
 class Fitness(StrEnum):
-    """What is known of a machine that plays. Any may follow any other: it is found anew with each look."""
+    """A machine's fitness to judge. Any may follow any other, because each check decides anew."""
 
     UNCHECKED = "unchecked"  # it just started, and its check is not done
     FIT = "fit"

@@ -1,11 +1,11 @@
-"""What a process tells of its work: log lines that name the match and the version they are about, and traces.
+"""What a process reports of its work: log lines that name their match and version, and traces.
 
 Theory of operation
 -------------------
-`doing` says what is going on, with the ids of what it is done to. Every log line written meanwhile, in whatever module,
+`doing` names the current work, with the ids of its objects. Every log line written meanwhile, in whatever module,
 carries those ids when logs are JSON (`DEADHEAT_LOG_FORMAT=json`); as text, the sentences name what matters. Where
 traces are on (`DEADHEAT_TRACES_URL`), it is a span as well. A span that leads to a message travels with it (`headers`),
-and whoever carries it out goes on from there (`carrying_out`): so one trace shows an upload, its time in the queue, its
+and its receiver continues it (`carrying_out`): so one trace shows an upload, its time in the queue, its
 build and its trial match.
 
 Traces are off by default; OpenTelemetry is then not even imported. Spans begin and end where no bot's clock runs, and

@@ -1,11 +1,11 @@
 """A season's settings: each is declared here, once, and everything else follows from the declaration.
 
-`Terms` says of each setting its type and bounds, its default, what it means, what a form calls it and until when it may
+`Terms` gives each setting's type and bounds, default, meaning, label in forms, and the last state in which it may
 change. From that follow the columns and checks of `league.tables.Season`, the shapes of HTTP, the organisers' form,
-`deadheat season settings`, what the next season inherits, and the export. docs/architecture.md says what a new setting
-takes.
+`deadheat season settings`, what the next season inherits, and the export. docs/architecture.md says how to add a
+setting.
 
-This module is pure, so that the command line reads it without the database's library.
+This module is pure, so the command line can use it without the database library.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=da
 
 
 class Group(StrEnum):
-    """Settings that belong together; the words are those of the form."""
+    """Settings that belong together; the values are the form's headings."""
 
     MATCHES = "Matches"
     DATES = "Dates, in UTC"
@@ -37,11 +37,11 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is to be known of a setting beside its type, bounds, default and meaning.
+    """Everything about a setting except its type, bounds, default and meaning.
 
-    `until` is the last state of a season in which it may change: how a ladder is ranked is settled before it begins,
-    how the finals are played before they begin. `options` are the words of a choice, by value. Once a setting that
-    is `ranked_by` has changed, another ranking is due.
+    `until` is the last state of a season in which it may change: the ladder's rules are fixed before it begins, the
+    finals' before they begin. `options` are the labels of a choice, by value. When a setting with `ranked_by` has
+    changed, a new ranking is due.
     """
 
     group: Group
@@ -52,40 +52,40 @@ class Setting:
 
 
 class Terms(BaseModel, use_attribute_docstrings=True):
-    """What an organiser may set; what is left out stays as it is, or has its default."""
+    """An organiser's settings; those left out stay as they are, or have their defaults."""
 
     ranks: Annotated[
         Ranks,
         Setting(
             Group.MATCHES,
-            "What counts at three seats and more",
+            "What counts with three or more seats",
             SeasonState.SCHEDULED,
             options={"placement": "every place", "wins": "only the win"},
             ranked_by=True,
         ),
     ] = Ranks.PLACEMENT
-    """What counts of a table of three and more."""
+    """What counts at tables of three or more."""
 
     seats: Annotated[int, Field(ge=2, le=64), Setting(Group.MATCHES, "Seats at a table", SeasonState.SCHEDULED)] = 2
-    """At a table; by default the fewest that the game has."""
+    """Seats at a table; by default the fewest that the game allows."""
 
     series_length: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Matches per series")] = 10
-    """Matches played in one go; in Liar's Dice whole turns round the table (of 10 at a table of 4: 8)."""
+    """Matches played in one go; in Liar's Dice whole turns around the table (of 10 at a table of 4: 8)."""
 
     games_per_pair: Annotated[int | None, Field(ge=1, le=1_000_000), Setting(Group.MATCHES, "Matches per pair")] = None
-    """Matches of each pair in the whole ladder, rounded like those in one go; null: no bound."""
+    """Matches of each pair in the whole ladder, rounded like `series_length`; null: unlimited."""
 
     opens_at: Annotated[Date | None, Setting(Group.DATES, "Opens", SeasonState.SCHEDULED)] = None
-    """null: opened by hand."""
+    """Opening date; null: manual."""
 
     freezes_at: Annotated[Date | None, Setting(Group.DATES, "Freezes")] = None
-    """From then on no entries and no other versions; null: frozen by hand."""
+    """From then on, entries and versions are fixed; null: manual."""
 
     finals_at: Annotated[Date | None, Setting(Group.DATES, "Finals begin")] = None
-    """null: begun by hand."""
+    """Start of the finals; null: manual."""
 
     closes_at: Annotated[Date | None, Setting(Group.DATES, "Closes", SeasonState.FINALS)] = None
-    """null: closed by hand, or by the end of the finals."""
+    """Closing date; null: manual, or at the end of the finals."""
 
     finals: Annotated[
         FinalsFormat,
@@ -99,21 +99,21 @@ class Terms(BaseModel, use_attribute_docstrings=True):
             },
         ),
     ] = FinalsFormat.NONE
-    """How they are played."""
+    """How the finals are played."""
 
     finals_top: Annotated[int | None, Field(ge=2, le=10_000), Setting(Group.FINALS, "How many qualify")] = None
-    """So many of each division qualify; null: all."""
+    """How many of each division qualify; null: all."""
 
     finals_games: Annotated[int, Field(ge=1, le=1000), Setting(Group.FINALS, "Matches per meeting")] = 10
-    """Matches each time that two finalists meet."""
+    """Matches per meeting of two finalists."""
 
     finals_rounds: Annotated[int | None, Field(ge=1, le=100), Setting(Group.FINALS, "Swiss rounds")] = None
-    """Of Swiss finals; null: as many as halving the field to one takes."""
+    """Rounds of Swiss finals; null: as many as a knockout takes."""
 
     finals_extra_games: Annotated[
         int, Field(ge=0, le=1_000_000), Setting(Group.FINALS, "Extra matches", SeasonState.FINALS)
     ] = 0
-    """For each division, to tell neighbours apart after the rounds."""
+    """Extra matches per division, to tell neighbours apart after the rounds."""
 
     finals_log: Annotated[
         FinalsLog,
@@ -138,7 +138,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """The end of the finals closes the season."""
 
     promoted: Annotated[int, Field(ge=0, le=1000), Setting(Group.FINALS, "Promoted bots", SeasonState.FINALS)] = 0
-    """Bots that change places between neighbouring divisions afterwards."""
+    """Bots that swap places between neighbouring divisions afterwards."""
 
     admission: Annotated[
         Admission,
@@ -151,7 +151,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """Who may enter."""
 
     entries_per_author: Annotated[int | None, Field(ge=1, le=1000), Setting(Group.ENTRY, "Entries per author")] = None
-    """That one person has a hand in, alone and in teams; null: any number."""
+    """Entries per author, alone and in teams; null: unlimited."""
 
     teams_only: Annotated[bool, Setting(Group.ENTRY, "Bots of", options={"false": "anybody", "true": "teams only"})] = (
         False
@@ -163,17 +163,17 @@ class Terms(BaseModel, use_attribute_docstrings=True):
         Field(min_length=1, max_length=50),
         Setting(Group.ENTRY, "Languages"),
     ] = None
-    """null: all that the judge image has."""
+    """Languages that may enter; null: all that the judge image has."""
 
     uploads_per_hour: Annotated[
         int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author and hour")
     ] = None
-    """By one author for bots that take part; null: what holds everywhere."""
+    """Uploads per author and hour, for bots that take part; null: the deployment's quota."""
 
     versions_per_day: Annotated[
         int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Versions per bot and day")
     ] = None
-    """Of a bot that takes part; null: what holds everywhere."""
+    """Versions per day of a bot that takes part; null: the deployment's quota."""
 
     challenge_games: Annotated[int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Matches at a promotion gate")] = (
         1000
@@ -183,7 +183,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A setting as its readers take it from `TERMS`.
+    """A setting as listed in `TERMS`.
 
     `kind` is `int`, `bool`, `datetime`, `list` or an enumeration, `optional` whether it may be none. `least` and `most`
     bound a number. `meaning` calls that null, as JSON does.
@@ -219,7 +219,7 @@ def _term(name: str, info: FieldInfo) -> Term:
 
 
 TERMS: Mapping[str, Term] = {name: _term(name, info) for name, info in Terms.model_fields.items()}
-"""All settings by name, in their order."""
+"""All settings by name, in order."""
 
 DATES = tuple(name for name, term in TERMS.items() if term.kind is datetime)
-"""A season's dates, in the order in which they must come; each may be None: that happens by hand or not at all."""
+"""A season's dates, in their required order; None: the step is manual, or does not happen."""

@@ -1,4 +1,4 @@
-"""From a stranger's bytes to something worth building: recognised, checked and stored, before any row is written."""
+"""From a stranger's bytes to a buildable upload: recognised, checked and stored before any row is written."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ def _recognise(file: BinaryIO, filename: str, settings: Settings) -> tuple[str, 
     file.seek(0)
     while chunk := file.read(256 * 1024):
         if b"\0" in chunk:
-            raise BadUpload("not-text", f"{filename} is not a source file: it has NUL bytes.")
+            raise BadUpload("not-text", f"{filename} is not a source file: it contains NUL bytes.")
     return language, entry

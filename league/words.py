@@ -24,7 +24,7 @@ class Uncounting(StrEnum):
 
 
 class Exported(StrEnum):
-    """The tables of a season that can be had as files (docs/export.md)."""
+    """The tables of a season that can be exported (docs/export.md)."""
 
     SEASON = "season"
     DIVISIONS = "divisions"

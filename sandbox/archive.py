@@ -1,16 +1,16 @@
-"""Strangers' archives: looked at before they are kept, and unpacked without trust.
+"""Strangers' archives: inspected before they are kept, and unpacked without trust.
 
 Theory of operation
 -------------------
-A zip is what an author sends, a tar is what came out of a build of the author's code; both are hostile until shown
-otherwise. The rules are the same. An entry is a regular file or a directory, has a plain relative path of printable
-text, and comes once; links, devices, absolute paths, ``..``, backslashes and control characters are refused, not
-repaired, so what was inspected is exactly what is unpacked. Because no link is ever created and every file is
-created anew, nothing can be written outside the directory.
+Authors send zips, and builds of their code produce tars; both are hostile until shown otherwise. The rules are the
+same. An entry is a regular file or a directory, has a plain relative path of printable text, and appears once; links,
+devices, absolute paths, ``..``, backslashes and control characters are refused, not repaired, so what was inspected is
+exactly what is unpacked. Because no link is ever created and every file is created anew, nothing can be written outside
+the directory.
 
 Sizes are bounded three times: what the directory of the archive declares, the ratio to what was sent, and the bytes
-that really come out. No two entries may share bytes, or what is sent once would be unpacked a thousand times (D.
-Fifield, "A better zip bomb", 2019). A zip's directory is bounded before the standard library parses it, for that
+that really come out. No two entries may share bytes; otherwise what is sent once could be unpacked a thousand times (D.
+Fifield, "A better zip bomb", 2019). A zip's directory is bounded before the standard library parses it, because that
 costs half a kilobyte of memory an entry, and an upload of 16 MiB has room for a third of a million.
 
 The standard library's own extraction filters came with Python 3.11.4; Debian 12 has 3.11.2.
@@ -220,7 +220,7 @@ def _check_paths(entries: Iterable[tuple[str, bool]]) -> None:
     for path, is_directory in entries:
         _check_path(path)
         if path in seen and not (is_directory and seen[path]):
-            raise BadArchive("duplicate", f"{path[:100]!r} comes twice.")
+            raise BadArchive("duplicate", f"{path[:100]!r} appears twice.")
         seen[path] = is_directory
     for path in seen:
         parent = path.rpartition("/")[0]

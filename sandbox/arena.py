@@ -1,7 +1,7 @@
 """A series: the same programs in their boxes, match after match. Judge and local kit share every line of it.
 
 A box is opened when it is first needed and kept; every match starts fresh processes in them. After a failure of
-ours all boxes are thrown away: whatever was wrong with one of them ends with it.
+ours all boxes are discarded, and whatever was wrong with them.
 
 The referee stays away from the bots' processors. Where a kernel is not preemptible, a bot holds its own for tens of
 milliseconds with one system call (unmapping 64,000 mappings: 34 ms), and a referee that waits for it there at a
@@ -191,7 +191,7 @@ class Arena:
 
 
 class _Pausing:
-    """A transport that lets something else happen between exchanges."""
+    """A transport that allows other work between exchanges."""
 
     def __init__(self, transport: Transport, between: Callable[[], None]) -> None:
         self._transport = transport
@@ -221,7 +221,7 @@ class _Resting:
 
 
 class _Placed:
-    """A transport for programs that have not the first seats: the n-th of them has the n-th of `places`."""
+    """A transport for programs that do not have the first seats: the n-th of them has the n-th of `places`."""
 
     def __init__(self, transport: Transport, places: Sequence[Seat]) -> None:
         self._transport = transport

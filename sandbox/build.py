@@ -1,11 +1,11 @@
-"""Turn sources into a program: inside a box, without network, under limits of its own.
+"""Turn sources into a program inside a box, without network, under its own limits.
 
-A build is a box whose output is a tar of the result: nothing outside is writable for it, so nothing it leaves behind
-needs cleaning, and whatever it prints is bounded like any bot's stderr. The tar is untrusted and is unpacked by
+A build is a box whose output is a tar of the result. It can write nothing outside, so nothing needs cleaning, and its
+output is bounded like any bot's stderr. The tar is untrusted and is unpacked by
 `sandbox.archive` only.
 
-What the tools print is looked at while they run, so that an author can follow it. Each look takes all that is kept of
-it, which is bounded; a flood costs a look no more than a line.
+The tools' output is read while they run, so that an author can follow it. Each read takes everything that is kept,
+which is bounded, so a flood costs no more than a line.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def build(
 
 
 class _Listening:
-    """Looks at what the tools have printed when it is time to."""
+    """Reads the tools' output at intervals."""
 
     def __init__(self, box: Box, hear: Hear | None) -> None:
         self._box, self._hear = box, hear

@@ -1,7 +1,7 @@
-"""Find out about this host what `sandbox.fitness` judges: look at its configuration, and try it with reference bots.
+"""Gather the facts that `sandbox.fitness` judges: read this host's configuration, and test it with reference bots.
 
 Configuration says what could go wrong (no pressure files, a governor that saves power, shared cores, swap); the trial
-says what does. In a real box, against a limit of `LIMIT_MS`, a sleeper answers a margin before the limit and as much
+shows what does. In a real box, against a limit of `LIMIT_MS`, a sleeper answers a margin before the limit and as much
 after it (see `sandbox.runtimes`), a worker uses half of it, a spinner never answers, and a chatterer answers at once.
 """
 

@@ -2,8 +2,8 @@
 
 Theory of operation
 -------------------
-The engine is asked for the container's life cycle only: create, start, inspect (once, for the process id), wait for
-removal; and to kill what does not end by itself.
+The engine handles only the container's life cycle: create, start, inspect (once, for the process id), wait for
+removal, and kill what does not end by itself.
 Nothing between the first and the last line of a match goes through it: lines travel over FIFOs in a directory
 that is mounted read-only into the container, orders to the image's init (images/init.c) over two more. Every
 engine call has a time-out.
@@ -156,7 +156,7 @@ class DockerSandbox:
         try:
             found = self._client.inspect_image(self._image)
         except _EngineFailure as error:
-            raise SandboxError("no-image", f"the engine does not tell of its image {self._image}: {error}") from error
+            raise SandboxError("no-image", f"the engine does not describe its image {self._image}: {error}") from error
         recipe = (found["Config"].get("Labels") or {}).get("deadheat.recipe", "")
         return Image(self._image, found["Id"], recipe, found["Created"], found["Size"])
 
@@ -176,7 +176,7 @@ class DockerSandbox:
                         self._client.remove_container(found["Id"], force=True)
                         swept += 1
         except _EngineFailure as error:
-            raise SandboxError("engine", f"the engine does not tell of its containers: {error}") from error
+            raise SandboxError("engine", f"the engine does not list its containers: {error}") from error
         return swept
 
     def close(self) -> None:
@@ -271,7 +271,7 @@ class DockerBox:
             self._client.pause(container)
             self._resting = True
         except _EngineFailure as error:
-            log.info("a container goes on while it should rest, it could not be paused: %s", error)
+            log.info("a container could not be paused and keeps running: %s", error)
 
     def _wake(self, container: str) -> None:
         for tried in range(1, WAKING_TRIES + 1):
@@ -401,7 +401,7 @@ class DockerBox:
         try:
             os.write(self._fds["ctl"], line)
         except OSError as error:
-            raise SandboxError("container-stuck", f"init takes no orders: {error}") from error
+            raise SandboxError("container-stuck", f"init accepts no orders: {error}") from error
 
     def _await(self, pattern: bytes | re.Pattern[bytes], timeout_s: float) -> re.Match[bytes]:
         """Wait for init's next line, which must match."""
@@ -414,7 +414,7 @@ class DockerBox:
             if not ready:
                 raise SandboxError("container-stuck", f"init did not acknowledge within {timeout_s} s")
             if not data:
-                raise SandboxError("container-died", "the container ended under us")
+                raise SandboxError("container-died", "the container ended unexpectedly")
             self._acknowledged += data
         line, _, self._acknowledged = self._acknowledged.partition(b"\n")
         match = re.fullmatch(pattern, line + b"\n")

@@ -1,18 +1,18 @@
-"""May this host judge? What the facts about it mean: the rule as a pure function, with a mend for what is amiss.
+"""May this host judge? The rule as a pure function of the facts, with a fix for every fault.
 
 Theory of operation
 -------------------
-The clock guards verdicts by itself: what a host takes from a bot is seen and given back. So a busy, shared or slow
-machine judges as justly as a quiet one, only slower, and what makes it slower is a *remark*. *Unfit* is a host where
-that guard is missing, wrong, or has no end:
+The clock itself protects verdicts: time that a host takes from a bot is seen and given back. So a busy, shared or slow
+machine judges as fairly as a quiet one, only slower, and what makes it slower is a *remark*. A host is *unfit* if that
+protection is missing, wrong, or endless:
 
-* nothing tells whether a bot was kept from running, so every missed deadline would end as unknown;
-* its clock counts in ticks, which are longer than what verdicts turn on;
+* nothing shows whether a bot was kept from running, so every missed deadline would end as unknown;
+* its clock counts in ticks, which are longer than the differences that decide verdicts;
 * the verdict over a reference bot was wrong, once: a host may stand still where none of its counters shows it (a
   hypervisor's pauses of less than a tick, up to 29 ms together, were seen under mixed load), and then takes it for a
   bot's own time;
-* more than `MAX_ESCAPE_SHARE` of those that were late got away, because the attempt was void or the host by its own
-  word stood still.
+* more than `MAX_ESCAPE_SHARE` of the late ones were not caught, because the attempt was void or the host reported that
+  it stood still.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A host's facts with what they mean."""
+    """A host's facts and what follows from them."""
 
     facts: Facts
     findings: tuple[Finding, ...]
@@ -126,10 +126,10 @@ def _of_the_kernel(facts: Facts) -> Iterator[Finding]:
     yield _either(facts.cgroups != "1", f"Control groups {names[facts.cgroups]}.", mend)
     psi = "boot with psi=1, on a kernel with CONFIG_PSI and a unified cgroup hierarchy"
     if not facts.signals:
-        text = "Nothing tells whether a bot was kept from running (no cpu.pressure, no schedstat)."
+        text = "Nothing shows whether a bot was kept from running (no cpu.pressure, no schedstat)."
         yield Finding(Level.UNFIT, text, f"{psi}, or with CONFIG_SCHED_INFO")
     elif "pressure" not in facts.signals:
-        text = "No cpu.pressure: waits of a bot's children are not seen, and a bot can feign waits of its own."
+        text = "No cpu.pressure: waits of a bot's children are not seen, and a bot can fake waits."
         yield Finding(Level.REMARK, text, psi)
     elif "run-delay" not in facts.signals:
         text = "No run-queue delay: waits of a bot that are shorter than a tick are not seen."
@@ -145,9 +145,9 @@ def _of_the_kernel(facts: Facts) -> Iterator[Finding]:
 
 def _of_the_machine(facts: Facts) -> Iterator[Finding]:
     if facts.margin_ms > MARGIN_MS:
-        text = f"Bots run under {facts.runtime}, by whose doing alone one may be some milliseconds late."
+        text = f"Bots run under {facts.runtime}, which itself may make a bot some milliseconds late."
         yield Finding(
-            Level.REMARK, text, "keep it where limits are long against that, or use the engine's usual runtime"
+            Level.REMARK, text, "keep it if limits are much longer than that, or use the engine's usual runtime"
         )
     elif facts.runtime:
         yield Finding(Level.GOOD, f"Bots run under {facts.runtime}.")
@@ -155,10 +155,10 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
     mend = "run the worker as root or with CAP_SYS_NICE"
     yield _either(facts.realtime, first, mend, "The referee may not use SCHED_FIFO.")
     steady, mend = not set(facts.governors) - {"performance"}, "cpupower frequency-set --governor performance"
-    changing = f"CPUs change their speed (governor {', '.join(facts.governors)})."
-    yield _either(steady, "CPUs keep their speed, or their host decides.", mend, changing)
+    changing = f"CPUs change speed (governor {', '.join(facts.governors)})."
+    yield _either(steady, "CPUs keep their speed, or the host decides.", mend, changing)
     few, mend = facts.waiters <= MAX_WAITERS, f"sysctl fs.epoll.max_user_watches={MAX_WAITERS}"
-    many = f"A bot may have {facts.waiters} waiters on its input, and a write to it may last as long as they take."
+    many = f"A bot may have {facts.waiters} waiters on its input, which slow down writes to it."
     yield _either(few, "Waiters on a bot's input are few.", mend, many)
     swaps = "This host swaps: the referee itself may be paged out."
     yield _either(not facts.swap, "No swap.", "swapoff --all", swaps)
@@ -171,8 +171,8 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
 def _of_the_hypervisor(facts: Facts) -> Finding:
     if not facts.steal_told:
         # Some cannot say it. What they take then looks like the bot's own time, and only wrong verdicts tell.
-        text = "The hypervisor has told of no stolen time since this machine started: it took none, or hides it."
-        return Finding(Level.REMARK, text, "where other guests share its CPUs, use a machine that tells")
+        text = "The hypervisor has reported no stolen time since this machine started: it took none, or hides it."
+        return Finding(Level.REMARK, text, "if other guests share its CPUs, use a machine that reports it")
     text = f"The hypervisor took {100 * facts.steal_share:.1f} % of this machine's time."
     mend = "use a machine whose CPUs are not shared"
     return _either(facts.steal_share <= MAX_STEAL_SHARE, text, mend)
@@ -182,19 +182,18 @@ def _of_verdicts(facts: Facts) -> Iterator[Finding]:
     prompts = facts.innocent + facts.guilty
     mend = "find out what else runs here, and send us the report (--json)"
     if facts.convicted:
-        text = f"Of {facts.innocent} reference bots that were in time {facts.convicted} were called late."
+        text = f"Of {facts.innocent} reference bots that were in time, {facts.convicted} were judged late."
         yield Finding(Level.UNFIT, text, mend)
     if facts.acquitted:
-        text = f"Of {facts.guilty} reference bots that were late {facts.acquitted} were called in time."
+        text = f"Of {facts.guilty} reference bots that were late, {facts.acquitted} were judged in time."
         yield Finding(Level.UNFIT, text, mend)
     if not facts.convicted and not facts.acquitted:
         yield Finding(Level.GOOD, f"None of {prompts} known verdicts was wrong.")
-    mend = "give the bots CPUs of their own, and this machine less other work"
+    mend = "give the bots their own CPUs, and this machine less other work"
     voids = facts.disturbed + facts.escaped
     if facts.escaped > MAX_ESCAPE_SHARE * facts.guilty:
-        text = (
-            f"Of {facts.guilty} reference bots that were late {facts.escaped} got away: all bots are kept from running."
-        )
+        missed = f"{facts.escaped} were not caught: all bots are kept from running."
+        text = f"Of {facts.guilty} reference bots that were late, {missed}"
         yield Finding(Level.UNFIT, text, mend)
     elif voids > BUSY_VOID_SHARE * prompts:
         text = f"{voids} of {prompts} known verdicts were void or in doubt: bots are kept from running"
@@ -205,7 +204,7 @@ def _of_times(facts: Facts) -> Iterator[Finding]:
     mend = "let the worker use SCHED_FIFO (CAP_SYS_NICE), and keep a CPU for it"
     punctual = facts.late_ns[1] <= NS_PER_MS
     yield _either(punctual, f"The referee is late by {_us(facts.late_ns)}.", mend)
-    yield Finding(Level.GOOD, f"A chatterer's round trip takes {_us(facts.trip_ns)}.")
+    yield Finding(Level.GOOD, f"A round trip of a chatty bot takes {_us(facts.trip_ns)}.")
 
 
 def _either(good: bool, text: str, mend: str, otherwise: str = "") -> Finding:

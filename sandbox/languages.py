@@ -1,7 +1,7 @@
 """Languages as data: how to recognise, build and start a bot. A further language is one entry of `LANGUAGES`.
 
-An upload is a single source file, known by its suffix, or a zip. Of a zip the language is told by what lies at its
-root (``main.py``, ``main.c``, ...), or by a file ``deadheat.toml`` there::
+An upload is a single source file, recognised by its suffix, or a zip. The language of a zip follows from the files at
+its root (``main.py``, ``main.c``, ...), or from a file ``deadheat.toml`` there::
 
     language = "python"
     entry = "src/bot.py"      # optional
@@ -224,7 +224,7 @@ def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[
         found = {recipe.name: hit for recipe in _BY_SUFFIX if (hit := _match(recipe, names, exact=False))}
     if len(found) > 1:
         raise LanguageError(
-            "ambiguous", f'This could be {_or(sorted(found))}; say which by a line in {MANIFEST}: language = "...".'
+            "ambiguous", f'This could be {_or(sorted(found))}; choose with a line in {MANIFEST}: language = "...".'
         )
     if not found:
         raise LanguageError("no-entry", _where_is_it(names))
@@ -239,7 +239,7 @@ def _of_single_file(filename: str) -> tuple[str, str]:
                 return recipe.name, next(usual, recipe.entries[0])
     known = [suffix for recipe in _BY_SUFFIX for suffix in recipe.suffixes]
     raise LanguageError(
-        "unknown-language", f"{filename!r} is of no known language: send a .zip, or a single file {_or(known)}."
+        "unknown-language", f"{filename!r} has no known language: send a .zip, or a single file {_or(known)}."
     )
 
 
@@ -256,7 +256,7 @@ def _read_manifest(text: str) -> tuple[str, str]:
     if not isinstance(language, str) or not isinstance(entry, str):
         raise LanguageError("bad-manifest", f"In {MANIFEST}, language and entry are strings.")
     if not language:
-        raise LanguageError("bad-manifest", f"{MANIFEST} does not say which language.")
+        raise LanguageError("bad-manifest", f"{MANIFEST} does not name a language.")
     if language not in LANGUAGES:
         raise LanguageError(
             "unknown-language", f"{MANIFEST} asks for {language[:40]!r}; known: {', '.join(LANGUAGES)}."

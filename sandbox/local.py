@@ -26,7 +26,7 @@ REAP_TIMEOUT_S = 10
 
 
 class LocalSandbox:
-    """See `sandbox.box.Sandbox`; of the limits it knows none."""
+    """See `sandbox.box.Sandbox`; it enforces no limits."""
 
     def open(self, program: Program, limits: Limits) -> Box:
         """A box that starts `program` as a plain subprocess."""

@@ -2,12 +2,12 @@
 
 Theory of operation
 -------------------
-Whoever has read a page of a file from a disk makes the next one's reading of it two hundred times as fast, whatever box
-either is in: 32 of 32 bits passed so. A name that was looked for and is not there leaves a trace of the same kind. So
-what bots read is never on a disk. One container for each judge image, the *keeper*, copies the image's /play (see
-deploy/images/play.py) into a tmpfs volume once, locks every page of it in memory and waits; every box mounts that
-volume, read-only and without times of access. A file system in memory looks nothing up elsewhere and evicts nothing
-that is locked, so what one bot does there changes nothing that another could time.
+Once a page of a file has been read from a disk, the next read is two hundred times as fast, in any box: 32 of 32 bits
+passed that way. Looking up a missing name leaves a similar trace. So bots never read from a disk. One container for
+each judge image, the *keeper*, copies the image's /play (see deploy/images/play.py) into a tmpfs volume once, locks
+every page of it in memory and waits; every box mounts that volume, read-only and without times of access. A file system
+in memory looks nothing up elsewhere and evicts nothing that is locked, so what one bot does there changes nothing that
+another could time.
 
 The keeper is found by its name, so all workers of a host share one, and it costs the size of the tree: 62 MB for core.
 It outlives them, as the image does; whoever rebuilds the image removes it (deploy/images/build), and boxes that have
@@ -69,7 +69,7 @@ def _wait_for_the_copy(client: docker.APIClient, name: str) -> None:
             _complete.add(life)
             return
         if time.monotonic() > give_up_at:
-            raise SandboxError("engine", f"what bots play in is still being copied after {COPY_SECONDS:.0f} s")
+            raise SandboxError("engine", f"the bots' files are still being copied after {COPY_SECONDS:.0f} s")
         time.sleep(LOOK_SECONDS)
 
 
@@ -78,7 +78,9 @@ def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
     found = client.inspect_container(name)
     state = found["State"]
     if not state["Running"]:
-        raise SandboxError("engine", f"the keeper of what bots play in has ended, with {state['ExitCode']}")
+        raise SandboxError(
+            "engine", f"the container that holds the bots' files has ended with code {state['ExitCode']}"
+        )
     return found["Id"], state["StartedAt"]
 
 

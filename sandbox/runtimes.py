@@ -1,4 +1,4 @@
-"""What a container runtime other than the engine's usual one asks of a box.
+"""What a box needs under a container runtime other than the engine's usual one.
 
 Theory of operation
 -------------------
@@ -43,7 +43,7 @@ MARGIN_MS, GVISOR_MARGIN_MS = 3, 10
 before it, 6 came late by doings of its kernel that no counter tells from theirs; of 400 that aimed 10 ms before, none.
 """
 
-_HOW = "docs/operators.md tells how to register one"
+_HOW = "docs/operators.md says how to register one"
 _USER_NAMESPACES = {"name=rootless": "is rootless", "name=userns": "maps users (userns-remap)"}
 
 
@@ -94,7 +94,8 @@ def refuse_user_namespaces(info: Mapping[str, Any]) -> None:
     for option, how in _USER_NAMESPACES.items():
         if option in (info.get("SecurityOptions") or ()):
             raise SandboxError(
-                "no-runtime", f"the Docker Engine {how}, so a bot gets no user of its own; use one that runs as root"
+                "no-runtime",
+                f"the Docker Engine {how}, so bots cannot get users of their own; use one that runs as root",
             )
 
 

@@ -1,4 +1,4 @@
-"""Which system calls a bot may make: a list of our own, stricter than any engine's default.
+"""Which system calls a bot may make: our own list, stricter than any engine's default.
 
 Everything that is not named here does not exist for a bot (ENOSYS, so that runtimes fall back to older calls; engines
 before 23.0 do not know that wish and say EPERM), and what opens doors is refused (EPERM). The engine's default of the

@@ -1,4 +1,4 @@
-"""Which processors a match may have. A slot is a set of CPUs that one match (or build) owns while it runs.
+"""The processors of a match. A slot is a set of CPUs that one match (or build) owns while it runs.
 
 Slots are lock files: every process of this host that runs bots asks here, and a killed owner's lock is free at
 once. Bots run on their own slot's processors only; what the engine does to start a container runs anywhere.

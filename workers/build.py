@@ -1,11 +1,10 @@
 """Build one uploaded version and try it: claim, make, try, finish. The same split as `workers.play`.
 
 A version qualifies by finishing a match against the house bot without a fault, in the same boxes and under the same
-limits as any rated match: one at the game's smallest table and, where there are larger ones, one at the largest. What
-it did wrong is told to its author with the lines around it, and the transcript of the match is kept for them. What we
-did wrong puts the version back in the queue, however often, and never breaks it; nor does a time-out on a machine that
-is known to be unfit for judging (`league.service.series.hosts`). The log grows while its author reads
-(`workers.build_log`).
+limits as any rated match: one at the game's smallest table and, where there are larger ones, one at the largest. Its
+author sees its faults with the lines around them and can fetch the transcript of the match. Our own failure puts the
+version back in the queue, however often, and never breaks it; nor does a timeout on a machine that is known to be unfit
+(`league.service.series.hosts`). The log grows while its author reads (`workers.build_log`).
 """
 
 from __future__ import annotations
@@ -102,7 +101,7 @@ def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
         try:
             extract_program(built.tar, program, context.settings.program_limit_bytes)
         except BadArchive as refused:
-            return BuildOutcome(None, f"what the build left cannot be used: {refused.detail}", said.text)
+            return BuildOutcome(None, f"the build's output cannot be used: {refused.detail}", said.text)
         reason, played = try_out(context, job, recipe, program, cpus, said, between)
         trial = context.blobs.put(encode(played.transcript))
         if reason:

@@ -1,8 +1,8 @@
 """The log of a build, as its author sees it grow.
 
 It is kept whole here and written to the version's row at most once a second: when the build says something, and
-between the exchanges of a trial match, where no bot's clock runs. What the build's tools print is not appended but
-heard anew each time (`sandbox.build`), because of much output only the beginning and the end are kept.
+between the exchanges of a trial match, where no bot's clock runs. The tools' output is not appended but read anew each
+time (`sandbox.build`), because only the beginning and the end of long output are kept.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Canary matches: does this machine still judge as it should?
+"""Canary matches: does this machine still judge correctly?
 
 Theory of operation
 -------------------
 Between two series a worker now and then plays a match whose every verdict is known beforehand. Its players are the
 reference bots, its rules are `CanaryGame`; everything else is what any match has: boxes on the slot's processors, the
-same arena, referee, clock and attribution, in the same process. It is in no season, and its result is nowhere.
+same arena, referee, clock and attribution, in the same process. It belongs to no season, and its result is not stored.
 
-An innocent bot that was convicted, or a guilty one that was acquitted, makes the machine unfit at once: whatever is
-amiss, matches that count are judged by it too. The game notes every verdict as it falls, so one that was wrong is not
-lost when the attempt ends void after it. Else a void attempt says nothing and is repeated; a match of which none has
-an end has the machine checked, which decides.
+An innocent bot that was convicted, or a guilty one that was acquitted, makes the machine unfit at once, because the
+same fault affects matches that count. The game records every verdict as it falls, so a wrong one is not lost if the
+attempt then ends void. Otherwise a void attempt says nothing and is repeated; if every attempt is void, the machine is
+checked, and the check decides.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ START_MS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What one reference bot is told to do, and how that must end."""
+    """An order for one reference bot, and its required end."""
 
     line: str
     guilty: bool = False
@@ -132,7 +132,7 @@ def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> No
         record_canary(session, host, voids, wrong, series_before)
     metrics.canaries.labels("void" if wrong is None else "wrong" if wrong else "right").inc()
     if wrong is None:
-        log.warning("canary: all of %d attempts were void; %s is checked", voids, host.name)
+        log.warning("canary: all %d attempts were void; checking %s", voids, host.name)
     elif wrong:
         log.error(
             "canary: %s judges WRONGLY and judges no more: %s. Look at the %d series finished there since the last "
@@ -143,7 +143,7 @@ def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> No
             wrong,
         )
     else:
-        log.info("canary: %s judges as it should (%d attempts void)", host.name, voids)
+        log.info("canary: %s judges correctly (%d attempts void)", host.name, voids)
 
 
 def _play(context: Context, cpus: Sequence[int]) -> tuple[list[dict[str, object]] | None, int]:

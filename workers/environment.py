@@ -1,4 +1,4 @@
-"""Tell the league what bots find in this host's judge image: when a worker starts, and again now and then."""
+"""Describe this host's judge image to the league, when a worker starts and from time to time after that."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Play a person's match against a bot: the referee, the boxes and the clock of any match, and a seat that is a row.
+"""Play a person's match against a bot: with the referee, boxes and clock of any match, and a seat that is a row.
 
 Theory of operation
 -------------------
-The person takes minutes where a bot takes milliseconds, so what a match holds is given back meanwhile. Between two
+A person takes minutes where a bot takes milliseconds, so the match releases its resources meanwhile. Between two
 exchanges of the bots their boxes rest (`Box.rest`: nothing of them runs, or where the engine fails at that, nothing in
 front of anybody else) and the slot of processors is free; it is taken again for every exchange, between two series of
 the league. So a person who thinks, or has gone, costs a frozen container and this process, whose queue is its own: a
@@ -13,17 +13,17 @@ Bots that are asked in the same step answer first, under the limits of any match
 have answered. READY is answered for the person.
 
 *The person's clock is not the game's.* An answer is recorded with 0 ns: the move's own limit is minutes
-(`exhibition_move_seconds`), a bank of time does not run, and the transcript verifies like any other. Who resigns is
-recorded as gone (`exited`), whose time is over as a `timeout`. What the rules would refuse never comes so far
-(`league.service.jobs.exhibitions`). Who has resigned is free from that moment; the bots play on for the record.
+(`exhibition_move_seconds`), a bank of time does not run, and the transcript verifies like any other. Resigning is
+recorded as `exited`, running out of time as `timeout`. Answers that the rules refuse never get this far
+(`league.service.jobs.exhibitions`). A person who has resigned is free at once; the bots play on for the record.
 
-*A failure of ours* makes an attempt void, as always, and the match begins again, here alone with the same dice: nothing
-is won by it, and it costs the person least. The person's answers are given again for as long as the bots say what they
-said before, so mostly nobody notices; so is one that the person gave while nobody listened. Voids are counted in the
-row, whatever their cause and whichever machine failed, and after as many as end a match of bots the person is told and
-free. A worker that is to stop lets go of a match at once, and another one goes on with it. A database that is away is
-waited for as with series (`insist`), and so is the store with a match that is over, for a bot may not play it again as
-it did: nothing runs meanwhile but a person's patience.
+*A failure of ours* makes an attempt void, as always, and the match restarts, only here with the same dice: that gains
+nobody anything and costs the person least. The person's answers are repeated as long as the bots say the same as
+before, so it usually goes unnoticed; so is an answer given between attempts. Voids are counted in the row, whatever
+their cause and whichever machine failed, and after as many as end a match of bots the person is told and free. A worker
+that is to stop lets go of a match at once, and another one goes on with it. A database that is away is waited for as
+with series (`insist`), and so is the store with a match that is over, for a bot may not play it again as it did:
+nothing runs meanwhile but a person's patience.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ class Person:
             with self._context.database.reading() as session:
                 heard = hear_person(session, self._job)
         except SQLAlchemyError as error:
-            log.warning("exhibition %d: the person cannot be heard: %s", self._job.exhibition_id, error)
+            log.warning("exhibition %d: the person cannot be reached: %s", self._job.exhibition_id, error)
             return None
         if heard is None:
             raise LeaseLost

@@ -1,7 +1,7 @@
-"""A worker's metrics at a port of their own, where no API runs.
+"""A worker's metrics on a separate port, where no API runs.
 
-Whoever asks from a network that may not is turned away before anything is read or a thread begins: the process that
-answers is the one that keeps the worker's others alive.
+Requests from other networks are refused before anything is read or a thread starts, because the same process keeps the
+worker's other processes alive.
 """
 
 from __future__ import annotations

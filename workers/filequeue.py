@@ -3,7 +3,7 @@
 The original writes a message under its final name, where a reader may find it before it is complete; it moves what it
 reads to the machine's folder for temporary files; and it remembers in files which queues there are. A worker that finds
 such a file damaged, after a power cut say, ends with a JSON error. Here a message is written aside and renamed; whoever
-removes it has it; and what cannot be read is dropped, for a message is only a nudge (see `workers.queue`).
+removes it owns it; and an unreadable one is dropped, for a message is only a nudge (see `workers.queue`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a worker needs for as long as it holds a job, of whatever kind.
+"""What a worker needs while it holds a job of any kind.
 
 Theory of operation
 -------------------
 A worker holds no database connection while it works. Between two steps, when no bot's clock runs, its `Heartbeat`
-renews the lease, and ends the work where the lease is lost (`LeaseLost`) or where this process is told to end
-(`stopping.Stopping`). Whatever else goes wrong is a failure of ours: `failure_of` gives it a word for the ledger, and
-tells operators. What there is to say to the database is said with `insist`, which outlasts a database that is away.
+renews the lease, and ends the work if the lease is lost (`LeaseLost`) or this process must stop
+(`stopping.Stopping`). Any other error is a failure of ours: `failure_of` names its cause and informs operators. Results
+are written with `insist`, which outlasts an unavailable database.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Told = TypeVar("Told")
 
 
 class LeaseLost(Exception):
-    """Somebody else was given our job: whatever we would still do could only be thrown away."""
+    """Somebody else has our job: any further result would be discarded."""
 
 
 def failure_of(life: Life, what: str, error: Exception) -> Failure:
@@ -85,7 +85,7 @@ def turned_away(context: Context, what: str, turn: Callable[[Session], bool]) ->
         turned = turn(session)
     if turned:
         metrics.turned_away.inc()
-        log.info("%s is left to another machine: this one may not judge", what)
+        log.info("%s is left to another machine because this one may not judge", what)
     return turned
 
 

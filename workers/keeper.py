@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-The keeper says "still here" every few seconds; a machine whose keeper is silent for a lease's time is given no series.
+The keeper reports every few seconds; a machine whose keeper is silent for a lease's time gets no series.
 It has the machine checked (`sandbox.check`) when that is due: quickly when its worker starts, thoroughly at once if
 that finds it unfit, and again after each pause for as long as it is; and when a canary match (`workers.canary`) went
 wrong or had no end. A check takes a slot like any match, so neither spoils the other.
@@ -47,8 +47,8 @@ def arrive(context: Context) -> bool:
         arrived = host_arrives(session, context.host, context.settings.image)
     if not arrived:
         log.error(
-            "two machines have the name %s, or this one started again a moment ago: it plays nothing while the other "
-            "is heard of. Give one of them another name (DEADHEAT_WORKER_NAME).",
+            "two machines have the name %s, or this one restarted a moment ago: it plays nothing while the other "
+            "reports. Give one of them another name (DEADHEAT_WORKER_NAME).",
             context.host.name,
         )
     return arrived
@@ -153,15 +153,15 @@ class Keeper:
         if isinstance(report, Report):
             for finding in report.findings:
                 if finding.level is Level.REMARK:
-                    log.info("%s: %s (To mend it: %s.)", name, finding.text, finding.mend)
+                    log.info("%s: %s (Fix: %s.)", name, finding.text, finding.mend)
         if not reasons:
             log.info("machine %s is fit to judge (checked in %.1f s)", name, seconds)
             return
-        judges = "It judges all the same, for DEADHEAT_JUDGE_UNFIT is set."
+        judges = "It judges anyway because DEADHEAT_JUDGE_UNFIT is set."
         if not self._context.settings.judge_unfit:
             judges = "It builds, but plays nothing that counts (DEADHEAT_JUDGE_UNFIT=true would let it)."
         log.error(
-            "machine %s is NOT FIT to judge: %s %s It is checked again %s; `deadheat check-host` tells more.",
+            "machine %s is NOT FIT to judge: %s %s It is checked again %s; `deadheat check-host` says more.",
             name,
             " ".join(reasons),
             judges,

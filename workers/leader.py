@@ -1,6 +1,6 @@
 """The scheduler's clockwork, of which any number may run: one of them leads, the others stand by.
 
-Who leads holds a lease where the messages go: in Redis, or with the embedded queue a lock in the data directory. The
+The leader holds a lease where the messages go: in Redis, or with the embedded queue a lock in the data directory. The
 lease is short and renewed with every beat, so when a leader dies, hangs or cannot reach Redis, another takes over
 within `LEASE_SECONDS`. Should two lead for a moment (Redis was flushed, a leader was stopped for a while and goes on),
 some messages are sent twice, which changes nothing: planning series locks the season, and a nudge is only a nudge.

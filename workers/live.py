@@ -1,9 +1,9 @@
-"""Telling spectators of a running match, at a price that no match feels.
+"""Showing spectators a running match, at a cost that no match notices.
 
 Between two exchanges, when no bot's clock runs, the replies so far are written to the database
 (`league.service.series.live`): for the first time when the match has lasted a second, then about once a second, and
 seldom enough that writing takes at most a fiftieth of the time. So a match of some milliseconds, as most are, costs a
-list to append to and a look at the clock at each exchange. What cannot be written is not: a spectator waits.
+list to append to and a look at the clock at each exchange. If writing fails, the spectator waits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COST_SHARE = 50
 
 
 class Broadcast:
-    """Tells of the matches of one series, one after the other. Nothing in it ends a match."""
+    """Publishes the matches of one series, one after the other. No failure in it ends a match."""
 
     def __init__(self, context: Context, job: SeriesJob, seconds: Callable[[], float] = time.monotonic) -> None:
         self._context = context

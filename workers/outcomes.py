@@ -1,4 +1,4 @@
-"""What a match's transcript tells the database: faults and response times."""
+"""What the database stores from a match's transcript: faults and response times."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ still carries our attempt number.
 
 So a worker may die anywhere: before `finish` the lease runs out and somebody plays the series again, with the next
 seeds; after it, the results are there. There is no in between. A failure of ours is an exception; it voids a match or
-fails the series. Either ends what is done here: what was played before is stored and finished, and what was not goes
-back to the queue in the same transaction, for new boxes and the next seeds. It never becomes a result.
+fails the series. Either ends the work here: matches played before are stored and finished, and the others go back
+to the queue in the same transaction, for new boxes and the next seeds. It never becomes a result.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Ending a worker in order: first it goes on with what it does, then it hands that back.
+"""Stopping a worker cleanly: first it continues its work, then it hands it back.
 
-SIGTERM lets a worker take nothing new (that is Celery's part). Who still plays or builds after a while gets `SIGNAL`:
-at the next moment at which no bot's clock runs, the job is put back into the queue as if it had not been begun, with a
-line in the ledger and without counting against it. So a restart costs some matches played twice, and never a result.
+After SIGTERM a worker accepts nothing new (Celery sees to that). If it still plays or builds after a while, it gets
+`SIGNAL`: at the next moment at which no bot's clock runs, the job is put back into the queue as if it had not begun;
+the attempt is recorded but does not count against it. So a restart costs some matches played twice, and never a result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _asked = False
 
 
 class Stopping(Exception):
-    """Whatever is being done is to be handed back."""
+    """The current work is to be handed back."""
 
 
 def listen() -> None:

@@ -54,7 +54,7 @@ def step_aside(life: Life, row_id: int) -> None:
 
 
 class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when the program runs
-    """Does nothing in a database that another version of Deadheat has migrated; what was asked for is found again."""
+    """Does nothing in a database that another version of Deadheat has migrated; the sweep finds the work again."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Carry it out, or step aside."""

@@ -183,7 +183,7 @@ class Connection(H11Protocol):
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
         if status == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
-            msg = f"The head of a request may have {h11_connection.DEFAULT_MAX_INCOMPLETE_EVENT_SIZE} bytes."
+            msg = f"The head of a request may have at most {h11_connection.DEFAULT_MAX_INCOMPLETE_EVENT_SIZE} bytes."
         for event in refusal(HTTPStatus(status), msg):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()

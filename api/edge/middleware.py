@@ -100,7 +100,7 @@ class PlainAddresses:
         if scope["type"] != "http" or is_plain(scope["path"] + unquote(scope["query_string"].decode("latin-1"))):
             await self._app(scope, receive, send)
             return
-        answer = problem(Request(scope), 422, "invalid", "The address has control characters.")
+        answer = problem(Request(scope), 422, "invalid", "The address contains control characters.")
         await answer(scope, receive, send)
 
 

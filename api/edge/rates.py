@@ -42,7 +42,7 @@ IPV6_NETWORK = 64
 FREE = ("/static/", "/healthz", "/readyz", "/metrics")
 """Reading these is not counted: files, and what a deployment asks of itself, maybe through a proxy's address."""
 
-TRIES = "tries to sign in by one name"
+TRIES = "sign-in attempts for one name"
 
 TRIES_PER_NAME = 20
 """Most wrong passwords for one name from one address in a quarter of an hour: more than anybody mistypes."""
@@ -86,7 +86,7 @@ class Rates:
 
     def sign_in(self, request: Request, name: str) -> None:
         """One more try at a password."""
-        self._spend(self._sign_ins, address(request), "tries to sign in from one address", "a minute")
+        self._spend(self._sign_ins, address(request), "sign-in attempts from one address", "a minute")
         self._spend(self._guesses, _by_name(request, name), TRIES, "in a quarter of an hour")
         self._spend(self._all_guesses, name.lower(), f"{TRIES} from everywhere", "in a quarter of an hour")
 

@@ -37,7 +37,7 @@ CSRF_HEADER = "X-CSRF-Token"
 CSRF_FIELD = "csrf"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
-FORGED = "This did not come from a page of this site, or the page is an old one. Load it again and repeat what you did."
+FORGED = "This request did not come from a page of this site, or the page is outdated. Reload it and try again."
 
 
 def secret_of(request: Request, settings: Settings) -> str | None:

@@ -51,7 +51,7 @@ UPLOAD_SECONDS = 300.0
 """For a whole body. An upload of 16 MiB needs 56 KB/s."""
 
 CLOSE = {"Connection": "close"}
-BUSY = "Too many uploads are under way. Send this one again in a moment."
+BUSY = "Too many uploads are in progress. Try again in a moment."
 LATER = {"Retry-After": "10", "Connection": "close"}
 
 
@@ -126,7 +126,7 @@ def _bounded(receive: Receive, seconds: float, limit_bytes: int | None) -> Recei
             async with asyncio.timeout(min(PIECE_SECONDS, ends - at)):
                 message = await receive()
         except TimeoutError as slow:
-            raise HTTPException(408, "The body came too slowly.", CLOSE) from slow
+            raise HTTPException(408, "The body arrived too slowly.", CLOSE) from slow
         complete = not message.get("more_body", False)
         total += len(message.get("body", b""))
         if limit_bytes is not None and total > limit_bytes:

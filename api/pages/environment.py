@@ -1,4 +1,4 @@
-"""The judging environment, as the image itself tells it."""
+"""The judging environment, as read from the image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What organisers tell everyone."""
+"""Organisers' announcements."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ router = APIRouter(prefix="/v1/announcements", tags=["announcements"])
 
 @router.get("")
 def list_announcements(shared: Shared, season: Annotated[base.RowId | None, Query()] = None) -> shapes.Announcements:
-    """The newest 50; of one season together with those about the whole league."""
+    """The newest 50. For a season, this includes those about the whole league."""
     with shared.db.reading() as session:
         return shapes.Announcements(items=announcements(session, season))
 
 
 @router.post("", status_code=201, responses={401: {}, 403: {}, 404: {}})
 def announce(shared: Shared, asker: Asker, body: shapes.AnnouncementRequest) -> Announcement:
-    """Tell everyone. Organisers only."""
+    """Publish an announcement. Organisers only."""
     with shared.db.transaction() as session:
         return league_announcements.announce(session, asker, body.season, body.title, body.text)
 
 
 @router.delete("/{announcement_id}", status_code=204, responses={401: {}, 403: {}, 404: {}})
 def take_down(shared: Shared, asker: Asker, announcement_id: Id) -> None:
-    """Remove one; the audit log keeps that it was there. Organisers only."""
+    """Remove an announcement; the audit log still records it. Organisers only."""
     with shared.db.transaction() as session:
         league_announcements.take_down(session, asker, announcement_id)

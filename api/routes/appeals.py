@@ -31,7 +31,7 @@ class AppealPage(base.Query):
 
 @router.post("/matches/{match_id}/appeals", status_code=201, responses={401: {}, 404: {}, 409: {}})
 def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealRequest) -> Appeal:
-    """Doubt a finished match of one's own bot. It is re-simulated at once; an organiser reads both and rules."""
+    """Appeal against a finished match of your bot. It is re-simulated at once; an organiser reads both and rules."""
     with shared.db.reading() as session:
         appealable(session, asker, match_id)
         detail = match_detail(session, match_id)
@@ -42,7 +42,7 @@ def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealR
 
 @router.get("/appeals", responses={401: {}})
 def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query()]) -> shapes.Appeals:
-    """The newest first: for an organiser all, for an author the own ones."""
+    """The newest first: all for an organiser, their own for an author."""
     limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
         before = read_cursor(page.cursor)
@@ -53,7 +53,7 @@ def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query
 
 @router.post("/appeals/{appeal_id}/ruling", responses=REFUSED)
 def rule(shared: Shared, asker: Asker, appeal_id: Id, body: shapes.Ruling) -> Appeal:
-    """Uphold (and void the match or have it played again) or reject. Organisers only."""
+    """Reject an appeal, or uphold it (and void the match or have it replayed). Organisers only."""
     with shared.db.transaction() as session:
         return league_appeals.rule(
             session, asker, appeal_id, uphold=body.uphold, ruling=body.ruling, remedy=body.remedy
@@ -62,6 +62,6 @@ def rule(shared: Shared, asker: Asker, appeal_id: Id, body: shapes.Ruling) -> Ap
 
 @router.post("/appeals/{appeal_id}/withdraw", responses={401: {}, 404: {}, 409: {}})
 def withdraw_appeal(shared: Shared, asker: Asker, appeal_id: Id) -> Appeal:
-    """Take one's own open appeal back."""
+    """Withdraw your open appeal."""
     with shared.db.transaction() as session:
         return league_appeals.withdraw_appeal(session, asker, appeal_id)

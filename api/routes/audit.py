@@ -27,7 +27,7 @@ class AuditPage(base.Query):
 
 @router.get("")
 def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> shapes.AuditRecords:
-    """Who decided what and why. Each record's hash covers the one before, so nothing can be changed unseen."""
+    """Who decided what and why. Each record's hash covers the previous one, so no change goes unnoticed."""
     limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
         found = audit_log(

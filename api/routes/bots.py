@@ -19,7 +19,7 @@ router = APIRouter(prefix="/v1/bots", tags=["bots"])
 
 @router.post("", status_code=201, responses={401: {}, 404: {}, 409: {}, 422: {}})
 def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response: Response) -> Bot:
-    """A bot without versions; upload one next."""
+    """Create a bot without versions; upload one next."""
     with shared.db.transaction() as session:
         bot = bots.create_bot(session, asker, body.game, body.name, body.team_id)
     response.headers["Location"] = f"/v1/bots/{bot.id}"
@@ -28,23 +28,23 @@ def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response:
 
 @router.get("", responses={401: {}})
 def list_own_bots(shared: Shared, asker: Asker) -> schemas.Bots:
-    """All of one's own bots, and those of one's teams."""
+    """Your bots and those of your teams."""
     with shared.db.reading() as session:
         return schemas.Bots(items=bots_of(session, asker))
 
 
 @router.get("/{bot_id}", responses={404: {}})
 def get_bot(shared: Shared, bot_id: Id) -> Bot:
-    """What anyone may know of a bot."""
+    """The public facts about a bot."""
     with shared.db.reading() as session:
         return bot_info(session, bot_id)
 
 
 @router.patch("/{bot_id}", responses={401: {}, 403: {}, 404: {}, 409: {}})
 def change_bot(shared: Shared, asker: Asker, bot_id: Id, body: schemas.BotChange) -> Bot:
-    """Rename a bot, describe it, retire it or bring it back, close it to people who would play against
-    it or open it; while it plays no season also give it to a team one is in,
-    or (as that team's captain) back to who made it. What is left out stays as it is.
+    """Rename a bot, describe it, retire it or bring it back, and open or close it to people who want to play
+    against it. While it is in no season, also give it to one of your teams or (as that team's captain) back to
+    its creator. Fields that are left out stay as they are.
     """
     change = cast(BotChange, body.model_dump(exclude_unset=True))
     with shared.db.transaction() as session:

@@ -35,7 +35,7 @@ class Waits(base.Query):
 
 @router.get("", responses={404: {}})
 def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query()]) -> schemas.Entries:
-    """Who takes part."""
+    """Entries of the season."""
     after = read_cursor(page.cursor) or 0
     with shared.db.reading() as session:
         found = entries(session, season_id, after, page.limit)
@@ -48,7 +48,7 @@ def list_entries(shared: Shared, season_id: Id, page: Annotated[EntryPage, Query
     responses={401: {}, 403: {"description": "Not admitted"}, 404: {}, 409: {"description": "Closed, full, not ready"}},
 )
 def enter(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas.EntryRequest | None = None) -> Entry:
-    """Let one's own bot (an organiser: anybody's) take part, or choose which version plays."""
+    """Enter your bot (organisers: any bot), or choose which version plays."""
     version = body.version if body else None
     with shared.db.transaction() as session:
         return league_entries.enter(session, asker, season_id, bot_id, version, _gate(body))
@@ -56,7 +56,7 @@ def enter(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas
 
 @router.patch("/{bot_id}", responses=REFUSED)
 def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: schemas.EntryChange) -> Entry:
-    """Put an entry into another division; organisers only, and not in a frozen season."""
+    """Move an entry to another division; organisers only, and not in a frozen season."""
     with shared.db.transaction() as session:
         assign_division(session, asker, season_id, bot_id, body.division)
         return entry_info(session, season_id, bot_id)
@@ -64,14 +64,14 @@ def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: 
 
 @router.get("/{bot_id}/challenges", responses={401: {}, 404: {}})
 def list_challenges(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> schemas.Challenges:
-    """New versions at the entry's promotion gate, for its author: how they stand and how they ended."""
+    """New versions at the entry's promotion gate, with their progress or verdicts; for its author."""
     with shared.db.reading() as session:
         return schemas.Challenges(items=challenges(session, asker, season_id, bot_id))
 
 
 @router.get("/{bot_id}/waiting", responses={404: {}})
 def get_waiting(shared: Shared, season_id: Id, bot_id: Id, page: Annotated[Waits, Query()]) -> Waiting:
-    """How long a bot, or one version of it, waits for its next result: its place in the queue, and a guess."""
+    """How long a bot, or one version of it, waits for its next result: its place in the queue, and an estimate."""
     with shared.db.reading() as session:
         return waiting(session, season_id, bot_id, page.version)
 

@@ -25,7 +25,7 @@ NOT_OVER: dict[int | str, dict[str, Any]] = {409: {"description": "Not over yet"
 
 @router.get("/{exhibition_id}/replay", response_class=Response, responses=JSON | NOT_OVER)
 def get_replay(shared: Shared, exhibition_id: Id, request: Request) -> Response:
-    """A person's finished match against a bot as scenes: what the viewer draws."""
+    """A person's finished match against a bot as scenes, which the viewer draws."""
     info = _done(shared, exhibition_id)
 
     def draw(record: Transcript) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def get_replay(shared: Shared, exhibition_id: Id, request: Request) -> Response:
 
 @router.get("/{exhibition_id}/verification", response_class=Response, responses=JSON | NOT_OVER)
 def verify(shared: Shared, exhibition_id: Id, request: Request) -> Response:
-    """Re-simulate it here: whether rules, dice and recorded answers lead to the result."""
+    """Re-simulate it: do rules, dice and recorded answers lead to the result?"""
     info = _done(shared, exhibition_id)
 
     def check(record: Transcript) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def verify(shared: Shared, exhibition_id: Id, request: Request) -> Response:
         if record.seed.hex() != info.seed:
             wrong.append("the transcript's seed is not the match's")
         if record.result.ranks != info.ranks:
-            wrong.append("the transcript's result is not the one that is told")
+            wrong.append("the transcript's result is not the recorded one")
         return verified(record, wrong)
 
     return answer(request, made_of(shared, info, "exhibition-verification", check))
@@ -56,7 +56,7 @@ def verify(shared: Shared, exhibition_id: Id, request: Request) -> Response:
     responses={200: {"content": {"application/x-ndjson": {}}}, 404: {}, **NOT_OVER},
 )
 def get_transcript(shared: Shared, exhibition_id: Id) -> Response:
-    """Its record; `deadheat verify` re-simulates it."""
+    """Its transcript; `deadheat verify` re-simulates it."""
     info = _done(shared, exhibition_id)
     return record_file(
         shared, info.transcript_sha256 or "", f"exhibition-{exhibition_id}.jsonl", {"Cache-Control": FOR_EVER}
@@ -67,5 +67,5 @@ def _done(shared: Services, exhibition_id: int) -> ExhibitionInfo:
     with shared.db.reading() as session:
         info = exhibitions.exhibition(session, exhibition_id)
     if info.transcript_sha256 is None:
-        raise WrongState.of_match(info.state, "there is a transcript only of one that was played to its end")
+        raise WrongState.of_match(info.state, "only matches that were played to the end have a transcript")
     return info

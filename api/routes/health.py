@@ -56,7 +56,7 @@ def readyz(shared: Shared, response: Response) -> Readiness:
 
 @router.get("/metrics", response_class=PlainTextResponse, responses={403: {"description": "Not from that network"}})
 def get_metrics(shared: Shared, request: Request) -> Response:
-    """For Prometheus, from the networks that the settings name."""
+    """Metrics for Prometheus, only for the networks that the settings name."""
     if not shared.settings.may_measure(request.client.host if request.client is not None else ""):
-        raise HTTPException(403, "Metrics are not told to this network; see DEADHEAT_METRICS_NETWORKS.")
+        raise HTTPException(403, "Metrics are not available to this network; see DEADHEAT_METRICS_NETWORKS.")
     return Response(metrics.exposition(shared), media_type="text/plain; version=0.0.4; charset=utf-8")

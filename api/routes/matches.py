@@ -34,11 +34,10 @@ class MatchPage(base.Query):
 
 @router.get("")
 def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas.Matches:
-    """The newest first, filtered by season, bot and state: the last that were planned, of those that are done the last
-    that ended.
+    """Matches filtered by season, bot and state, the last planned first; finished ones by when they ended.
 
-    With `finished_since`: those that ended at that instant or later, the last that ended first. Matches of a series end
-    at once, and series in any order, so this is the list to follow; a match may be seen some seconds after it ended.
+    With `finished_since`: those that ended at that instant or later, newest first. Follow this list: matches of a
+    series end together, and series in any order. A match may appear some seconds after it ended.
     """
     limit = min(page.limit, base.PAGE_LIMIT)
     with shared.db.reading() as session:
@@ -57,7 +56,7 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
 
 @router.get("/{match_id}", responses={404: {}})
 def get_match(shared: Shared, match_id: Id) -> MatchDetail:
-    """One match with every attempt at it and all response times."""
+    """One match with all its attempts and response times."""
     with shared.db.reading() as session:
         return match_detail(session, match_id)
 
@@ -69,11 +68,13 @@ def get_match(shared: Shared, match_id: Id) -> MatchDetail:
         200: {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"},
         304: {"description": "Not modified"},
         404: {},
-        409: {"description": "This match, or another with the same dice, is not over: the transcript holds the seed"},
+        409: {
+            "description": "This match, or another with the same dice, is not over; the transcript contains the seed"
+        },
     },
 )
 def get_transcript(shared: Shared, match_id: Id, request: Request) -> Response:
-    """The record of a match that is done; `deadheat verify` re-simulates it."""
+    """The transcript of a finished match; `deadheat verify` re-simulates it."""
     with shared.db.reading() as session:
         sha256 = transcript_of(session, match_id)
     headers = {"ETag": f'"{sha256}"', "Cache-Control": FOR_EVER}
@@ -84,6 +85,6 @@ def get_transcript(shared: Shared, match_id: Id, request: Request) -> Response:
 
 @router.get("/{match_id}/logs", responses={401: {}, 404: {}})
 def get_logs(shared: Shared, asker: Asker, match_id: Id) -> schemas.Endings:
-    """How one's own bots' processes ended in this match, with their stderr."""
+    """How your bots' processes ended in this match, with their stderr."""
     with shared.db.reading() as session:
         return schemas.Endings(items=endings(session, asker, match_id))

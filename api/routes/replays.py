@@ -24,15 +24,15 @@ router = APIRouter(prefix="/v1/matches", tags=["matches"])
 
 @router.get("/{match_id}/replay", response_class=Response, responses=JSON)
 def get_replay(shared: Shared, match_id: Id, request: Request) -> Response:
-    """A finished match as scenes, each a sentence and the whole state of the game: what the viewer draws."""
+    """A finished match as scenes, each a sentence and the game's whole state, which the viewer draws."""
     match = _done(shared, match_id)
     return answer(request, made_of(shared, match, "replay", lambda record: document(record, match.names)))
 
 
 @router.get("/{match_id}/verification", response_class=Response, responses=JSON)
 def verify(shared: Shared, match_id: Id, request: Request) -> Response:
-    """Re-simulate a finished match here: whether rules, dice and recorded answers lead to the ranked result.
-    ``verified`` is null where it was played by rules that this server does not have.
+    """Re-simulate a finished match: do rules, dice and recorded answers lead to the ranked result?
+    ``verified`` is null if it was played by rules that this server does not have.
     """
     match = _done(shared, match_id)
 
@@ -44,8 +44,8 @@ def verify(shared: Shared, match_id: Id, request: Request) -> Response:
 
 @router.get("/{match_id}/live", response_class=Response, responses={200: JSON[200], 304: JSON[304], 404: {}})
 def watch(shared: Shared, match_id: Id, request: Request) -> Response:
-    """A match that is being played, as far as a spectator may see it: ``told`` (a sentence), ``ends`` (nothing more
-    will be shown here) and ``match``, a document as that of a replay or null.
+    """A match in progress, as far as a spectator may see it: ``told`` (a sentence), ``ends`` (nothing more will be
+    shown here) and ``match``, a document like that of a replay, or null.
     """
     body = live_body(shared, match_id)
     shared.bodies.remember(request.scope, live_key(match_id))  # however many watch from one address
@@ -56,7 +56,7 @@ def _done(shared: Services, match_id: int) -> Match:
     with shared.db.reading() as session:
         match = match_detail(session, match_id)
     if match.state is not MatchState.DONE:
-        raise WrongState.of_match(match.state, "there is a replay only of one that was played to its end")
+        raise WrongState.of_match(match.state, "only matches that were played to the end have a replay")
     if match.withheld:
         raise WrongState.withheld()
     return match

@@ -19,7 +19,7 @@ router = APIRouter(prefix="/v1", tags=["rulings"])
 
 @router.post("/matches/{match_id}/void", responses=REFUSED)
 def void_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> RuledOn:
-    """Take a finished match out of the log of results; the ranking follows. Organisers only."""
+    """Take a finished match out of the log of results and update the ranking. Organisers only."""
     with shared.db.transaction() as session:
         changed = rulings.void_match(session, asker, match_id, body.reason)
     return RuledOn(match_id=match_id, changed=changed)
@@ -27,7 +27,7 @@ def void_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) 
 
 @router.post("/matches/{match_id}/restore", responses=REFUSED)
 def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> RuledOn:
-    """Take the voiding back; the ranking is then exactly the one of before. Organisers only."""
+    """Reverse the voiding; the ranking is then exactly as it was before. Organisers only."""
     with shared.db.transaction() as session:
         changed = rulings.restore_match(session, asker, match_id, body.reason)
     return RuledOn(match_id=match_id, changed=changed)
@@ -35,7 +35,7 @@ def restore_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
 
 @router.post("/matches/{match_id}/rejudge", status_code=201, responses=REFUSED)
 def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> Rejudged:
-    """Void a finished match, or take one that is held, and play it again: same versions and seats, other dice.
+    """Void a finished match, or take a held one, and replay it with the same versions and seats and other dice.
     Organisers only.
     """
     with shared.db.transaction() as session:
@@ -45,28 +45,28 @@ def rejudge_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reaso
 
 @router.get("/held-matches", responses={401: {}, 403: {}})
 def held_matches(shared: Shared, asker: Asker) -> HeldMatches:
-    """At which we failed so often that an organiser is to decide, the oldest first. Organisers only."""
+    """Matches that the service failed to play and an organiser must decide, oldest first. Organisers only."""
     with shared.db.reading() as session:
         return HeldMatches(items=held.held_matches(session, asker, PAGE_LIMIT))
 
 
 @router.post("/matches/{match_id}/decide", status_code=204, responses={**REFUSED, 422: {}})
 def decide_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Decision) -> None:
-    """A match that is held is lost by a seat, as by a forfeit. Organisers only."""
+    """Decide that a seat loses a held match, as by a forfeit. Organisers only."""
     with shared.db.transaction() as session:
         held.decide_match(session, asker, match_id, body.seat, body.reason)
 
 
 @router.post("/matches/{match_id}/leave", status_code=204, responses=REFUSED)
 def leave_match(shared: Shared, asker: Asker, match_id: Id, body: shapes.Reason) -> None:
-    """A match that is held is not played. Organisers only."""
+    """Leave a held match unplayed. Organisers only."""
     with shared.db.transaction() as session:
         held.leave_match(session, asker, match_id, body.reason)
 
 
 @router.get("/seasons/{season_id}/voids", responses={401: {}, 403: {}, 404: {}})
 def season_voids(shared: Shared, asker: Asker, season_id: Id) -> shapes.SeasonVoids:
-    """Whose void attempts are more than the field's on the same machines? Organisers only."""
+    """Versions with more void attempts than others on the same machines. Organisers only."""
     with shared.db.reading() as session:
         season_info(session, season_id)
         return shapes.SeasonVoids(items=voids.season_voids(session, asker, season_id))
@@ -74,22 +74,23 @@ def season_voids(shared: Shared, asker: Asker, season_id: Id) -> shapes.SeasonVo
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/disqualify", status_code=204, responses=REFUSED)
 def disqualify(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shapes.Reason) -> None:
-    """No new matches, and none of the bot's matches counts while it lasts. Organisers only."""
+    """Disqualify a bot: no new matches, and none of its matches counts until it is reinstated. Organisers only."""
     with shared.db.transaction() as session:
         absence.disqualify(session, asker, season_id, bot_id, body.reason)
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/reinstate", status_code=204, responses=REFUSED)
 def reinstate(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shapes.Reason) -> None:
-    """Take a disqualification or withdrawal back. Organisers only."""
+    """Reverse a disqualification or withdrawal. Organisers only."""
     with shared.db.transaction() as session:
         absence.reinstate(session, asker, season_id, bot_id, body.reason)
 
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/withdraw", status_code=204, responses=REFUSED)
 def withdraw(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shapes.Reason | None = None) -> None:
-    """No new matches; those played count. Authors: their own bots, until the season is frozen; series that wait are
-    played. Organisers, with a reason: any bot, at any time; series that wait are dropped.
+    """Withdraw a bot: no new matches; those played count. Authors may withdraw their own bots until the season is
+    frozen; waiting series are played. Organisers may withdraw any bot at any time, with a reason; waiting series are
+    dropped.
     """
     with shared.db.transaction() as session:
         if body is None:
@@ -100,6 +101,6 @@ def withdraw(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: shap
 
 @router.post("/seasons/{season_id}/entries/{bot_id}/rejoin", status_code=204, responses={**REFUSED, 429: {}})
 def rejoin(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> None:
-    """Take one's own withdrawal back, until the season is frozen; while it is open not at once."""
+    """Reverse your own withdrawal until the season is frozen; in an open season, only after a pause."""
     with shared.db.transaction() as session:
         absence.rejoin(session, asker, season_id, bot_id)

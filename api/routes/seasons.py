@@ -43,14 +43,14 @@ class SeasonChoice(base.Query):
 
 @router.get("", responses={404: {}})
 def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> schemas.Seasons:
-    """All seasons, the newest first."""
+    """All seasons, newest first."""
     with shared.db.reading() as session:
         return schemas.Seasons(items=seasons(session, author=chosen.author, with_results=chosen.results))
 
 
 @router.get("/{season_id}", responses={404: {}})
 def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
-    """A season and how far it is."""
+    """A season and its progress."""
     with shared.db.reading() as session:
         info = season_info(session, season_id)  # first: it knows that there is no such season
         left = season_unfinished(session, season_id)
@@ -65,10 +65,10 @@ def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
 
 @router.patch("/{season_id}", responses={401: {}, 403: {}, 404: {}, 409: {}, 422: {}})
 def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.SeasonChange) -> Season:
-    """Change settings that may still change, open, freeze, begin the finals, close; organisers only.
+    """Change settings that may still change; open, freeze, begin the finals, close. Organisers only.
 
-    Closing drops what nobody has begun. What runs still counts, and the standings are published when it has ended. A
-    season in which something is open (appeals, matches, finals) is closed only with `force`.
+    Closing drops series that have not begun. Those in progress still count, and the standings are published when they
+    have ended. A season with open appeals, matches or finals closes only with `force`.
     """
     given = body.model_dump(exclude_unset=True, exclude={"state", "divisions", "force"})
     with shared.db.transaction() as session:
@@ -83,20 +83,20 @@ def change_season(shared: Shared, asker: Asker, season_id: Id, body: schemas.Sea
 
 @router.get("/{season_id}/invitations", responses={401: {}, 403: {}, 404: {}})
 def list_invited(shared: Shared, asker: Asker, season_id: Id) -> schemas.Invited:
-    """Who may enter a season that admits only who is invited; organisers only."""
+    """Authors invited to a season with `admission=invited`; organisers only."""
     with shared.db.reading() as session:
         return schemas.Invited(items=invited_to_season(session, asker, season_id))
 
 
 @router.put("/{season_id}/invitations/{name}", responses={401: {}, 403: {}, 404: {}})
 def invite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> schemas.Invited:
-    """Put an author on the list; organisers only."""
+    """Invite an author; organisers only."""
     with shared.db.transaction() as session:
         return schemas.Invited(items=invite_to_season(session, asker, season_id, name))
 
 
 @router.delete("/{season_id}/invitations/{name}", responses={401: {}, 403: {}, 404: {}})
 def uninvite(shared: Shared, asker: Asker, season_id: Id, name: UserName) -> schemas.Invited:
-    """Take an author off the list, which ends no entry; organisers only."""
+    """Remove an author from the list; this ends no entry. Organisers only."""
     with shared.db.transaction() as session:
         return schemas.Invited(items=uninvite_from_season(session, asker, season_id, name))

@@ -15,7 +15,7 @@ router = APIRouter(prefix="/v1/teams", tags=["teams"])
 
 @router.post("", status_code=201, responses={401: {}, 409: {}})
 def create_team(shared: Shared, asker: Asker, body: schemas.TeamRequest, response: Response) -> Team:
-    """A team with oneself as captain and only member."""
+    """Create a team with yourself as captain and only member."""
     with shared.db.transaction() as session:
         team = teams.create_team(session, asker, body.name)
     response.headers["Location"] = f"/v1/teams/{team.id}"
@@ -24,7 +24,7 @@ def create_team(shared: Shared, asker: Asker, body: schemas.TeamRequest, respons
 
 @router.get("", responses={401: {}})
 def list_own_teams(shared: Shared, asker: Asker) -> schemas.Teams:
-    """Teams that one is in or invited to."""
+    """Teams that you are in or invited to."""
     with shared.db.reading() as session:
         return schemas.Teams(items=teams_of(session, asker))
 
@@ -45,7 +45,7 @@ def hand_over(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamChang
 
 @router.post("/{team_id}/invitations", responses=REFUSED)
 def invite(shared: Shared, asker: Asker, team_id: Id, body: schemas.TeamRequest) -> Team:
-    """Ask somebody to join; captains only."""
+    """Invite somebody to join; captains only."""
     with shared.db.transaction() as session:
         return invite_to_team(session, asker, team_id, body.name)
 
@@ -59,6 +59,6 @@ def join(shared: Shared, asker: Asker, team_id: Id) -> Team:
 
 @router.delete("/{team_id}/members/{name}", responses=REFUSED)
 def leave(shared: Shared, asker: Asker, team_id: Id, name: UserName) -> Team:
-    """Leave, or decline an invitation; the captain may remove anybody else. The team's bots stay with it."""
+    """Leave, or decline an invitation; the captain may remove anybody else. The team keeps its bots."""
     with shared.db.transaction() as session:
         return leave_team(session, asker, team_id, name)

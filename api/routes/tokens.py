@@ -18,7 +18,7 @@ router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
 
 @router.post("", status_code=201, responses={401: {}, 403: {}, 409: {}, 422: {}, 429: {}})
 def issue_token(shared: Shared, request: Request, body: schemas.TokenRequest) -> NewToken:
-    """A new token. Its secret is not shown again."""
+    """Create a token. Its secret is not shown again."""
     person = checked_person(shared, request, body.name, body.password)
     with shared.db.transaction() as session:
         keep_hash_current(session, person, body.password)
@@ -28,14 +28,14 @@ def issue_token(shared: Shared, request: Request, body: schemas.TokenRequest) ->
 
 @router.get("", responses={401: {}})
 def list_tokens(shared: Shared, asker: Asker) -> schemas.Tokens:
-    """One's own tokens, without their secrets, the newest first."""
+    """Your tokens without their secrets, newest first."""
     with shared.db.reading() as session:
         return schemas.Tokens(items=tokens(session, asker.id))
 
 
 @router.delete("/{token_id}", status_code=204, responses={401: {}, 403: {}, 404: {}})
 def revoke_token(shared: Shared, asker: Asker, token_id: Id) -> None:
-    """End one of one's own tokens now."""
+    """Revoke one of your tokens at once."""
     with shared.db.transaction() as session:
         revoke(session, asker.id, token_id)
 

@@ -23,7 +23,7 @@ def sign_up(shared: Shared, request: Request, body: schemas.SignUp) -> User:
 
 @router.get("/me", responses={401: {}})
 def me(asker: Asker) -> User:
-    """Whose token this is."""
+    """The owner of the token."""
     return _told(asker)
 
 

@@ -75,7 +75,7 @@ def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
     status_code=202,
     responses={
         **{status: {} for status in (400, 401, 404, 409, 413, 415, 422)},
-        429: {"description": "Over a quota; `Retry-After` says for how many seconds"},
+        429: {"description": "Over a quota; `Retry-After` says how many seconds to wait"},
     },
     openapi_extra=_FORM,
 )
@@ -112,7 +112,7 @@ def get_version(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Version
 
 @router.get("/{number}/log", responses={401: {}, 404: {}})
 def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> BuildLog:
-    """What the build and the trial match printed, and what we failed at."""
+    """The output of the build and the trial match, and failures of the service."""
     with shared.db.reading() as session:
         return build_log(session, asker, bot_id, number)
 
@@ -123,7 +123,7 @@ def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Build
     responses={200: {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"}, 401: {}, 404: {}},
 )
 def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
-    """The transcript of the match against the house bot by which the version qualified, or did not."""
+    """The transcript of the trial match against the house bot."""
     with shared.db.reading() as session:
         sha256 = trial_of(session, asker, bot_id, number)
     return record_file(shared, sha256, f"trial-{bot_id}-{number}.jsonl")
@@ -135,7 +135,7 @@ def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
     responses={200: {"content": {"application/octet-stream": {}}, "description": "The file"}, 401: {}, 404: {}},
 )
 def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
-    """What was uploaded, byte for byte."""
+    """The upload, byte for byte."""
     with shared.db.reading() as session:
         version = version_info(session, asker, bot_id, number)
     suffix = SUFFIX.search(version.filename)

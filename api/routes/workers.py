@@ -13,7 +13,7 @@ router = APIRouter(prefix="/v1/workers", tags=["operation"])
 
 @router.get("", responses={401: {}, 403: {}})
 def list_workers(shared: Shared, asker: Asker) -> Workers:
-    """Who is there, whether it may judge, and why not."""
+    """The machines, whether each may judge, and if not, why."""
     with shared.db.reading() as session:
         found = hosts_for(session, asker)
     return Workers(

@@ -28,9 +28,7 @@ from api.cursors import CURSOR
 Name = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=32),
-    Field(
-        description="1 to 32 letters, digits, - and _; upper and lower case do not make a difference.", examples=["ada"]
-    ),
+    Field(description="1 to 32 letters, digits, - and _; upper and lower case are the same.", examples=["ada"]),
 ]
 
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64)]
@@ -40,7 +38,7 @@ Limit = Annotated[int, Field(ge=1, le=1000)]
 PAGE_LIMIT = 100
 """Most rows in one page of matches, appeals or audit records, whatever was asked for: each is some kilobytes."""
 
-Cursor = Annotated[str, Field(json_schema_extra={"pattern": CURSOR}, description="As `next` of the page before.")]
+Cursor = Annotated[str, Field(json_schema_extra={"pattern": CURSOR}, description="`next` of the previous page.")]
 
 MAX_ID = 2**31 - 1
 """The database's integers; anything larger names nothing."""
@@ -54,7 +52,7 @@ PLAIN = f"^[^{_CONTROL}]*$"
 them, PostgreSQL keeps no NUL, and terminals obey some of them.
 """
 
-UNSEEN = "It has control characters, which nobody can see. Take them out."
+UNSEEN = "It contains invisible control characters. Remove them."
 
 _unseen = re.compile(f"[{_CONTROL}]")
 
@@ -84,7 +82,7 @@ class Input(BaseModel):
             cls._refuse(unseen, PydanticCustomError("control_characters", UNSEEN))
         if isinstance(given, dict) and info.context is not TEXT and not cls.all_text:
             wrong = [name for name, field in cls.model_fields.items() if not _fits(field.annotation, given.get(name))]
-            cls._refuse(wrong, PydanticCustomError("wrong_type", "This is of another type than the field."))
+            cls._refuse(wrong, PydanticCustomError("wrong_type", "This has the wrong type for the field."))
         return handler(given)
 
     @classmethod

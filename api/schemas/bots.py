@@ -23,24 +23,24 @@ class BotRequest(Input):
 
     game: str = Field(max_length=64, examples=["yacht-auction"], json_schema_extra={"enum": [*sorted(GAMES)]})
     name: Name = Field(examples=["greedy"])
-    team_id: RowId | None = Field(default=None, description="A team one is in: the bot is then every member's.")
+    team_id: RowId | None = Field(default=None, description="One of your teams, whose members then share the bot.")
 
 
 class BotChange(Input):
-    """What is to change of a bot."""
+    """Changes to a bot."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    team_id: RowId | None = Field(default=None, description="null: nobody's but its maker's.")
+    team_id: RowId | None = Field(default=None, description="null: its creator's alone.")
     name: Name = Field(default="", examples=["greedy"])
     description: Description = ""
-    retired: bool = Field(default=False, description="Whether it leaves its seasons, and the lists; results stay.")
+    retired: bool = Field(default=False, description="true: it leaves its seasons and the lists; results stay.")
     plays_people: bool = Field(default=True, description="Whether people may play against it.")
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if not self.model_fields_set:
-            raise PydanticCustomError("nothing", "Say what is to change.")
+            raise PydanticCustomError("nothing", "Say what to change.")
         return self
 
 

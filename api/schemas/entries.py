@@ -18,14 +18,16 @@ class GateRequest(Input):
     elo1: float = Field(default=GATE.elo1, ge=-1000, le=1000, description="Normalised Elo at which it passes.")
     alpha: float = Field(default=GATE.alpha, ge=0.001, lt=0.5, description="Share of wrong passes.")
     beta: float = Field(default=GATE.beta, ge=0.001, lt=0.5, description="Share of wrong failures.")
-    games: int = Field(default=GATE.games, ge=2, le=100_000, description="Budget; without a verdict by then it fails.")
+    games: int = Field(
+        default=GATE.games, ge=2, le=100_000, description="Most games; without a verdict by then, the version fails."
+    )
 
 
 class EntryRequest(Input):
-    """Which version is to play, and what a newer one must do before it does."""
+    """Which version plays, and the gate that newer ones must pass."""
 
     version: RowId | None = Field(
-        default=None, description="null: the newest that is ready, and from then on each newer one once it is ready."
+        default=None, description="null: the newest ready version, and later each newer one once it is ready."
     )
     gate: GateRequest | None = Field(default=None, description="null: no gate; left out: as it is.")
 

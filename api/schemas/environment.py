@@ -1,4 +1,4 @@
-"""The shapes of games and of what bots run in."""
+"""The shapes of games and of the judging environment."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Games(BaseModel):
 
 
 class JudgeImage(BaseModel):
-    """The image that bots are built and run in."""
+    """The image in which bots are built and run."""
 
     name: str = Field(examples=["deadheat/judge:core"])
     id: str
-    recipe: str = Field(description="Hash of what deploy/images/build made it from; equal recipes, equal packages.")
+    recipe: str = Field(description="Hash of the inputs of deploy/images/build; equal recipes have equal packages.")
     created_at: datetime
     size_bytes: int
 
@@ -42,15 +42,17 @@ class Language(BaseModel):
 
     name: str = Field(description="For deadheat.toml.", examples=["cpp"])
     title: str = Field(examples=["C++ 20"])
-    version: str = Field(description="What its tools say.", examples=["g++ (Debian 12.2.0-14) 12.2.0"])
-    suffixes: list[str] = Field(description="Of a single file; none: by deadheat.toml only.", examples=[[".cpp"]])
+    version: str = Field(description="Version as its tools report it.", examples=["g++ (Debian 12.2.0-14) 12.2.0"])
+    suffixes: list[str] = Field(
+        description="Suffixes of a single file; none: only with a deadheat.toml.", examples=[[".cpp"]]
+    )
     entries: list[str] = Field(description="One of these is at the root of a zip.", examples=[["main.cpp", "*.cpp"]])
     build: str
     run: str
 
 
 class RunLimits(BaseModel):
-    """What a bot has in a match. There is no network, and nothing is writable but /tmp."""
+    """Limits of a bot in a match. There is no network, and only /tmp is writable."""
 
     cpus: int
     memory_bytes: int
@@ -60,11 +62,11 @@ class RunLimits(BaseModel):
     open_files: int
     file_bytes: int
     line_bytes: int
-    stderr_bytes: int = Field(description="Kept of one match.")
+    stderr_bytes: int = Field(description="Bytes kept per match.")
 
 
 class BuildLimits(BaseModel):
-    """What a build has. There is no network."""
+    """Limits of a build. There is no network."""
 
     seconds: int
     memory_bytes: int
@@ -75,7 +77,7 @@ class BuildLimits(BaseModel):
 
 
 class UploadLimits(BaseModel):
-    """What may be sent."""
+    """Limits of an upload."""
 
     upload_bytes: int
     unpacked_bytes: int
@@ -83,7 +85,7 @@ class UploadLimits(BaseModel):
 
 
 class Environment(BaseModel):
-    """The judging environment. `described_at`: when a worker last found all of it true."""
+    """The judging environment. `described_at`: when a worker last confirmed it."""
 
     image: JudgeImage
     cpu: str

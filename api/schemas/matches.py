@@ -1,4 +1,4 @@
-"""Lists of matches and of what became of the bots in them."""
+"""Lists of matches and of how bots ended in them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ class HeldMatches(BaseModel):
 
 
 class Endings(BaseModel):
-    """One for each of one's own bots in the match."""
+    """One for each of your bots in the match."""
 
     items: list[EndingView]

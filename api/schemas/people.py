@@ -20,7 +20,7 @@ class SignUp(Input):
 
     name: Name
     password: Password = Field(examples=["correct horse battery staple"])
-    code: str = Field(default="", max_length=64, description="The invitation code, where signing up needs one.")
+    code: str = Field(default="", max_length=64, description="The invitation code, if sign-up requires one.")
 
 
 class TokenRequest(Input):
@@ -31,11 +31,12 @@ class TokenRequest(Input):
     label: Label = Field(default="token", description="To tell tokens apart later.", examples=["laptop"])
     scope: Scope = Field(
         default=Scope.FULL,
-        description="`read`, `submit` (make bots, upload, enter seasons: for an author's CI), `author` (all of an "
-        "author's own affairs), `full` (organising too, where one may).",
+        description="`read`, `submit` (create bots, upload, enter seasons: for your CI), `author` (manage everything "
+        "of yours), `full` (also organise, if you may).",
     )
     days: TokenDays | None = Field(
-        default=None, description="Until it expires; null, or more than the deployment allows: as long as that."
+        default=None,
+        description="Days until it expires; null, or more than the deployment allows: the deployment's maximum.",
     )
 
 
@@ -52,12 +53,12 @@ class TeamRequest(Input):
 
 
 class TeamChange(Input):
-    """Who is to lead it."""
+    """The new captain."""
 
     captain: Name = Field(examples=["ada"])
 
 
 class Teams(BaseModel):
-    """Those that one is in or invited to."""
+    """Teams that you are in or invited to."""
 
     items: list[Team]

@@ -20,19 +20,19 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, pat
 
 
 class Reason(Input):
-    """Why; it stands in the audit log for everyone."""
+    """The reason, public in the audit log."""
 
     reason: Sentence = Field(examples=["The referee's host ran out of memory."])
 
 
 class Decision(Reason):
-    """Who has lost a match that is held."""
+    """Which seat loses a held match."""
 
-    seat: int = Field(ge=0, description="The loser's, from 0.")
+    seat: int = Field(ge=0, description="The loser's seat, from 0.")
 
 
 class SeasonVoids(BaseModel):
-    """Of a season, the least likely first."""
+    """Flagged versions of a season, the least likely first."""
 
     items: list[VersionVoids]
 
@@ -60,16 +60,16 @@ class AppealRequest(Input):
 
 
 class Ruling(Input):
-    """An organiser's decision; `remedy` only where the appeal is upheld."""
+    """An organiser's decision; `remedy` only if the appeal is upheld."""
 
     uphold: bool
-    ruling: Sentence = Field(description="Why; it stands in the audit log for everyone.")
+    ruling: Sentence = Field(description="The reason, public in the audit log.")
     remedy: Remedy = Remedy.NONE
 
     @model_validator(mode="after")
     def _nothing_to_mend(self) -> Self:
         if not self.uphold and self.remedy is not Remedy.NONE:
-            raise ValueError("an appeal that is rejected has no remedy")
+            raise ValueError("a rejected appeal has no remedy")
         return self
 
 

@@ -20,11 +20,13 @@ class DivisionRequest(Input):
     """A part of the field."""
 
     name: DivisionName = Field(examples=["First"])
-    size: Annotated[int, Field(ge=2, le=10_000)] | None = Field(default=None, description="Most entries; null: any.")
+    size: Annotated[int, Field(ge=2, le=10_000)] | None = Field(
+        default=None, description="Maximum number of entries; null: unlimited."
+    )
 
 
 class SeasonRequest(Terms, Input):
-    """A new season. With `previous_id` it continues that one: settings, divisions and entries are taken over."""
+    """A new season. With `previous_id` it continues that one and copies its settings, divisions and entries."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -40,29 +42,29 @@ class SeasonRequest(Terms, Input):
     game: str | None = Field(default=None, max_length=64, examples=["yacht-auction"])
     previous_id: RowId | None = Field(default=None, description="A closed season whose standings are published.")
     divisions: list[DivisionRequest] = Field(
-        default=[], max_length=20, description="The highest first; empty: a single one of any size."
+        default=[], max_length=20, description="Highest first; empty: a single one of any size."
     )
 
     @model_validator(mode="after")
     def _has_a_game(self) -> Self:
         if self.game is None and self.previous_id is None:
-            raise ValueError("a season needs a game, or a season that it continues")
+            raise ValueError("a season needs a game, or a season to continue")
         return self
 
 
 class SeasonChange(Terms, Input):
-    """What is to change: the state, settings, or both (settings first)."""
+    """Changes to the state, the settings, or both (settings first)."""
 
     name: SeasonName | None = None
     state: SeasonState | None = None
     divisions: list[DivisionRequest] | None = Field(
-        default=None, max_length=20, description="Until the season opens: the highest first; empty: a single one."
+        default=None, max_length=20, description="Until the season opens: highest first; empty: a single one."
     )
-    force: bool = Field(default=False, description="Close it although something in it is open.")
+    force: bool = Field(default=False, description="Close it even if something in it is open.")
 
 
 class Invited(BaseModel):
-    """Authors who may enter a season that is not for everyone."""
+    """Authors invited to a season."""
 
     items: list[str]
 

@@ -75,7 +75,7 @@ def verify(file: File, server: Server = "", token: Token = "") -> Iterator[Outpu
     name, transcript = looked.name, looked.transcript
     if wrong := "; ".join(_disagreements(looked)):
         yield Output({"verified": False, "exchange": None, "detail": wrong})
-        fail(f"{name} is not what the league says: {wrong}")
+        fail(f"{name} differs from the league's record: {wrong}")
     game = GAMES.get(transcript.game) or fail(f"{name} is of {transcript.game!r}, a game not known here", USAGE)
     try:
         play_again(game, transcript)

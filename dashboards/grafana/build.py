@@ -37,11 +37,17 @@ def p(share: str, metric: str, by: str) -> str:
 
 NOW = (
     Panel(
-        "Matches a minute", "Finished, all games.", (("60 * sum(deadheat:matches:rate5m)", ""),), "short", "stat", 4, 4
+        "Matches per minute",
+        "Finished, all games.",
+        (("60 * sum(deadheat:matches:rate5m)", ""),),
+        "short",
+        "stat",
+        4,
+        4,
     ),
     Panel(
         "Machines that judge",
-        "Fit and heard of.",
+        "Fit and reporting.",
         (("sum(max by (host) (deadheat_host_judges))", ""),),
         "short",
         "stat",
@@ -50,7 +56,7 @@ NOW = (
     ),
     Panel(
         "Oldest in the queue",
-        "Seconds that it waits.",
+        "Waiting time in seconds.",
         (("max(deadheat_queue_oldest_seconds)", ""),),
         "s",
         "stat",
@@ -58,16 +64,18 @@ NOW = (
         4,
     ),
     Panel(
-        "Time-outs a match",
-        "By the bots' own doing.",
+        "Timeouts per match",
+        "Faults of the bots.",
         (("avg(deadheat:timeouts:ratio5m)", ""),),
         "percentunit",
         "stat",
         4,
         4,
     ),
-    Panel("Void attempts", "By our doing.", (("avg(deadheat:voids:ratio5m)", ""),), "percentunit", "stat", 4, 4),
-    Panel("Oldest ranking", "Of seasons that go on.", (("max(deadheat_ratings_age_seconds)", ""),), "s", "stat", 4, 4),
+    Panel(
+        "Void attempts", "Failures of the service.", (("avg(deadheat:voids:ratio5m)", ""),), "percentunit", "stat", 4, 4
+    ),
+    Panel("Oldest ranking", "Of seasons in progress.", (("max(deadheat_ratings_age_seconds)", ""),), "s", "stat", 4, 4),
 )
 
 DEADLINES = (
@@ -80,7 +88,7 @@ DEADLINES = (
     ),
     Panel(
         "Reply time, median and 99th percentile",
-        "Own time from prompt to reply: what the host took is not in it.",
+        "Own time from prompt to reply, without what the host took.",
         (
             (p("0.5", "deadheat_reply_seconds", "game, command"), "{{game}} {{command}} median"),
             (p("0.99", "deadheat_reply_seconds", "game, command"), "{{game}} {{command}} p99"),
@@ -89,20 +97,20 @@ DEADLINES = (
     ),
     Panel(
         "Processor time of a reply, 99th percentile",
-        "Far below the reply time: the bot waited for something.",
+        "If far below the reply time, the bot waited for something.",
         ((p("0.99", "deadheat_reply_cpu_seconds", "game, command"), "{{game}} {{command}}"),),
         "s",
     ),
     Panel(
         "Replies that counted past their deadlines",
-        "Of all: the host had taken what was over. No bot loses by it; the machine is too busy.",
+        "Share of all: the host had taken the excess. No bot loses by it, but the machine is too busy.",
         (("deadheat:past_deadline:ratio5m", "{{game}}"),),
         "percentunit",
         limit=0.01,
     ),
     Panel(
-        "Referee's lateness where a deadline passed, 99th percentile",
-        "No bot pays for it; other work on the referee's processor makes it.",
+        "Lateness of the referee when a deadline passed, 99th percentile",
+        "No bot pays for it; other work on the referee's processor causes it.",
         (("deadheat:referee_late_seconds:p99", "{{game}}"),),
         "s",
     ),
@@ -110,8 +118,8 @@ DEADLINES = (
 
 FAULTS = (
     Panel(
-        "Time-outs a match, against the season's last week",
-        "By the bots' own doing.",
+        "Timeouts per match, compared with the season's last week",
+        "Faults of the bots.",
         (
             ("deadheat:timeouts:ratio5m", "{{game}} {{season}}"),
             ("deadheat:timeouts:norm", "{{game}} {{season}} norm"),
@@ -119,37 +127,37 @@ FAULTS = (
         "percentunit",
     ),
     Panel(
-        "Time-outs a prompt",
+        "Timeouts per prompt",
         "By season and command: where deadlines are missed.",
         (("deadheat:prompt_timeouts:ratio5m", "{{game}} {{season}} {{command}}"),),
         "percentunit",
     ),
     Panel(
         "Bots' failures by cause",
-        "A second.",
+        "Per second.",
         (("sum by (game, fault) (rate(deadheat_faults_total[5m]))", "{{game}} {{fault}}"),),
         "ops",
     ),
     Panel(
         "Attempts by cause",
-        "Played, or void and why: each void is our failure and is played again.",
+        "Played, or why void: a void attempt is a failure of the service, and the match is replayed.",
         (("sum by (game, cause) (rate(deadheat_attempts_total[5m]))", "{{game}} {{cause}}"),),
         "ops",
     ),
     Panel(
         "Time that the host took before a reply, 99th percentile",
-        "Of replies from which it took any; it is given back.",
+        "Only replies from which it took any; it is given back.",
         ((p("0.99", "deadheat_stolen_seconds", "game, command"), "{{game}} {{command}}"),),
         "s",
     ),
 )
 
 WORK = (
-    Panel("Matches a minute", "Finished.", (("60 * deadheat:matches:rate5m", "{{game}} {{season}}"),)),
+    Panel("Matches per minute", "Finished.", (("60 * deadheat:matches:rate5m", "{{game}} {{season}}"),)),
     Panel("Queue", "Rows by state.", (("max by (queue, state) (deadheat_queue_rows)", "{{queue}} {{state}}"),)),
     Panel(
         "Slots",
-        "Of the machines that judge; idle: they play and build nothing although matches are unplayed.",
+        "Of the machines that judge. Idle: neither playing nor building although matches are unplayed.",
         (("deadheat:slots", "all"), ("deadheat:slots_idle", "idle")),
     ),
     Panel(
@@ -160,7 +168,7 @@ WORK = (
     ),
     Panel(
         "Builds by outcome",
-        "A second; broken ones are the authors' to mend.",
+        "Per second. Broken ones are for their authors to fix.",
         (("sum by (language, outcome) (rate(deadheat_builds_total[5m]))", "{{language}} {{outcome}}"),),
         "ops",
     ),
@@ -171,20 +179,20 @@ WORK = (
         "s",
     ),
     Panel(
-        "Tasks that failed by our doing",
-        "A second.",
+        "Tasks that the service failed",
+        "Per second.",
         (("sum by (task, cause) (rate(deadheat_task_failures_total[5m]))", "{{task}} {{cause}}"),),
         "ops",
     ),
     Panel(
         "Scheduled tasks done",
-        "A second. None for minutes: no scheduler runs, or no worker hears it.",
+        "Per second. If there are none for minutes, no scheduler runs, or no worker receives its tasks.",
         (("sum by (task) (rate(deadheat_tasks_done_total[5m]))", "{{task}}"),),
         "ops",
     ),
     Panel(
         "People's matches against bots, last day",
-        "By how they ended; what is not the person's doing is ours. Those that wait or run are in the queue.",
+        "By how they ended. Waiting and running ones are in the queue.",
         (("max by (outcome) (deadheat_exhibitions_ended)", "{{outcome}}"),),
     ),
 )
@@ -199,24 +207,24 @@ HOSTS = (
     ),
     Panel(
         "Canary matches by outcome",
-        "Reference bots with a known truth: wrong must stay at nothing.",
+        "Reference bots with known verdicts: wrong must stay at 0.",
         (("sum by (outcome) (increase(deadheat_canaries_total[1h]))", "{{outcome}}"),),
     ),
     Panel(
-        "Last heard of",
+        "Last report",
         "Seconds ago.",
         (("time() - max by (host) (deadheat_host_seen_timestamp_seconds)", "{{host}}"),),
         "s",
     ),
     Panel(
-        "Room for blobs",
-        "Where they are files. Full, it takes no upload and no result.",
+        "Free space for blobs",
+        "If they are files. When it is full, no uploads or results are accepted.",
         (("min(deadheat_blob_free_bytes)", "free"),),
         "bytes",
     ),
     Panel(
-        "Room for blobs, share",
-        "Of its bytes or inodes, whichever is smaller.",
+        "Free space for blobs, share",
+        "Of bytes or inodes, whichever is smaller.",
         (("min(deadheat_blob_free_ratio)", "free"),),
         "percentunit",
     ),
@@ -224,7 +232,7 @@ HOSTS = (
 
 WEB = (
     Panel(
-        "Requests a second by status",
+        "Requests per second by status",
         "",
         (("sum by (status) (rate(deadheat_http_requests_total[5m]))", "{{status}}"),),
         "reqps",
@@ -249,8 +257,8 @@ SEASON = (
         (("sum by (game, season) (increase(deadheat_matches_total[24h]))", "{{game}} {{season}}"),),
     ),
     Panel(
-        "Time-outs a match, last hour",
-        "By the bots' own doing.",
+        "Timeouts per match, last hour",
+        "Faults of the bots.",
         (
             (
                 HOURLY_TIMEOUTS,
@@ -272,11 +280,11 @@ SEASON = (
     ),
     Panel(
         "Matches held",
-        "They wait for an organiser, after repeated void attempts.",
+        "Waiting for an organiser after repeated void attempts.",
         (("deadheat:held_matches", "{{game}}"),),
     ),
     Panel(
-        "Matches that wait",
+        "Waiting matches",
         "Series, by state.",
         (('max by (state) (deadheat_queue_rows{queue="play"})', "{{state}}"),),
     ),

@@ -1,14 +1,14 @@
 """Betris (Large): two players, twelve rounds of betting chips on blocks and placing them on boards of 7 x 7.
 
 The source is the platform's page "Betris (Large)" and the house's rulings on it, cited as C-* and B-*;
-docs/protocols/betris-large.md tells both to bot authors. The headings of the page are named where they are
+docs/protocols/betris-large.md explains both to bot authors. The headings of the page are named where they are
 implemented, the blocks are in `polyominoes`, what every duel has in common is in `duel`.
 
 A match is 26 exchanges, 25 of them prompts to both seats at once: READY, twelve times PHASE1, twelve times PHASE2. The
 OPPs of a round travel in front of the PHASE1 or FINISH that follows it.
 
-Time is a bank: each seat has 10 seconds for all its PHASE1 and PHASE2 together, so a prompt's limit is all that is left
-in the bank and its reply's measured time is paid out of it (B-11). A bank of 0 ns is a limit like any other, which
+Time is a bank: each seat has 10 seconds for all its PHASE1 and PHASE2 together, so a prompt's limit is the rest of the
+bank, and its reply's measured time is paid out of it (B-11). A bank of 0 ns is a limit like any other, which
 only a reply that took no time at all would meet.
 """
 
@@ -183,7 +183,7 @@ class Betris:
 
 
 class _Match(Duel):
-    """One match: chance, the players, and what `Duel` keeps of what is still to be told."""
+    """One match: chance, the players, and what `Duel` has still to send."""
 
     def __init__(self, chance: Chance) -> None:
         super().__init__()

@@ -4,9 +4,9 @@ Theory of operation
 -------------------
 A subclass writes its rounds as a generator and knows nothing of faults: it yields `tell` with two prompts, hands the
 replies to `answers`, and gets two values back. If either reply is refused `answers` raises `Forfeited`, which ends
-the match here: both seats have been looked at by then (C-01), the other seat is told nothing but FINISH (C-14).
+the match here: both seats have been checked by then (C-01), and the other seat is sent only FINISH (C-14).
 
-A step is a barrier, and what was decided at one is told at the next: `notices` and `events` wait for the next step.
+A step is a barrier, and what was decided at one is sent at the next: `notices` and `events` wait for the next step.
 """
 
 from __future__ import annotations

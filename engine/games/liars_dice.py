@@ -1,15 +1,15 @@
 """Liar's Dice: two to six players bid on the dice under all cups until somebody is called a liar.
 
 The source is the rules text "Liar's Dice" (id ``liars-dice``) and the house's rulings on it, cited as C-* and L-*;
-docs/protocols/liars-dice.md tells both to bot authors. The headings of the text are named where they are implemented.
+docs/protocols/liars-dice.md explains both to authors. The headings of the text are named where they are implemented.
 
 The text has actions and a view, but no lines: those are the house's. Everybody is asked READY at once, then one seat
-at a time is sent its view. What all may know is told to all, in front of the next view: a challenge, an elimination, a
-resignation. A fault is told as a resignation (C-14, L-15). Who is out goes on hearing until FINISH, except after a
-fault: that program may be dead.
+at a time is sent its view. Public events (a challenge, an elimination, a
+resignation) are sent to all, in front of the next view. A fault is sent as a resignation (C-14, L-15). Players who are
+out keep receiving lines until FINISH, except after a fault: that program may be dead.
 
-Lines are spelled here and not by a JSON encoder, because they are most of what a match is made of: an encoder would
-take 4.6 us a turn, where the rules now take 6 in all. The tests compare them to an encoder's.
+Lines are written here and not by a JSON encoder, because they are most of a match's work: an encoder would take 4.6 us
+a turn, and the rules now take 6 in all. The tests compare them to an encoder's.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class LiarsDice:
 
 
 class _Match:
-    """One match: who is in, the round that is being played, and what was decided but not yet told."""
+    """One match: who is in, the round that is being played, and what was decided but not yet sent."""
 
     def __init__(self, seats: int, chance: Chance) -> None:
         self.chance = chance

@@ -1,8 +1,8 @@
 """The 21 blocks of Betris, and the cells of its board as bits.
 
 A set of cells is one integer: row x and column y (both from 1, x downwards) are bit ``8 (x - 1) + (y - 1)``. The eighth
-column does not exist, its bits are never set; so a shift by 1 or 8 moves a set by a column or a row, and what would
-leave the right edge can never come back in on the left.
+column does not exist, its bits are never set; so a shift by 1 or 8 moves a set by a column or a row, and nothing
+that leaves the right edge comes back on the left.
 
 The names stand for all free polyominoes of one to five cells (B-16). A block has up to eight *forms*, its turned and
 flipped shapes, 91 over all blocks; a *placement* is a form at some place of the board.

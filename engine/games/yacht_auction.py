@@ -1,7 +1,7 @@
 """Yacht Auction: two players, thirteen rounds of bidding for dice and scoring them.
 
 The source is the rules text "Game Rules (Concise, Model-Ready)" and the house's rulings on it, cited as C-* and
-Y-*; docs/protocols/yacht-auction.md tells both to bot authors. The headings of the text are named where they
+Y-*; docs/protocols/yacht-auction.md explains both to bot authors. The headings of the text are named where they
 are implemented.
 
 A step is a barrier, and notices wait for the next prompt: the GETs of an auction travel in front of the SCORE or
@@ -212,7 +212,7 @@ class YachtAuction:
 
 
 class _Match(Duel):
-    """One match: chance, the players, and what `Duel` keeps of what is still to be told."""
+    """One match: chance, the players, and what `Duel` has still to send."""
 
     def __init__(self, chance: Chance) -> None:
         super().__init__()

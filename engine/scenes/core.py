@@ -1,7 +1,7 @@
 """What a viewer of matches shows: a list of scenes, each a sentence and a whole state.
 
-A scene needs none of those before it, so that a viewer can jump, and a page without scripts can show any of them. The
-state is JSON that holds what a game's picture needs and nothing else; the sentence says the same to who cannot see it.
+A scene does not depend on earlier ones, so a viewer can jump, and a page without scripts can show any of them. Its
+state is JSON with exactly what a game's picture needs; the sentence says the same to those who cannot see it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Liar's Dice: hands around a table, bids, challenges and what they show.
 
 State: ``counts`` (dice of each seat), ``hands`` (each seat's dice), ``bids`` of this round [{seat, quantity, face}],
-``turn`` (whose deed this scene is, or null), ``reveal`` after a challenge {seat, bidder, quantity, face, count, loser,
+``turn`` (who acts in this scene, or null), ``reveal`` after a challenge {seat, bidder, quantity, face, count, loser,
 hands} or null, ``places`` (of seats that are out, else null).
 
-`hands` are hidden while a match runs; a viewer that shows one seat's sight leaves out the others' until `reveal`.
+`hands` are hidden while a match runs; a viewer that shows one seat's view leaves out the others' until `reveal`.
 """
 
 from __future__ import annotations

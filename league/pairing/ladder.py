@@ -2,13 +2,13 @@
 
 Theory of operation
 -------------------
-Series are numbered over the season. Each begins with one bot and then finds it opponents.
+A season numbers its series. Each begins with one bot and then finds opponents for it.
 
-*Whose turn.* Every second series belongs to whoever has waited longest: was planned least recently, or came. A bot
-that comes queues behind those that are there, so with n bots nobody waits for more than 2 n series, whatever the rest
-do. The other half goes to bots that nothing links to the largest part of their field, then to those being placed (new,
-with a wide interval), each in the order of waiting; a bot being placed has one series at a time, because the next
-opponent follows from the last result. Where nobody needs it, this half too goes by waiting.
+*Whose turn.* Every second series belongs to whoever has waited longest since being planned or entering. A new bot
+queues behind the others, so with n bots nobody waits for more than 2 n series, whatever the rest do. The other half
+goes to bots that nothing links to the largest part of their field, then to those being placed (new, with a wide
+interval), each in the order of waiting; a bot being placed has one series at a time, because the next opponent follows
+from the last result. If nobody needs it, this half goes by waiting, too.
 
 *Against whom.* The weight of an opponent is p (1 - p) / (1 + games): what one game tells if it is won with
 probability p, less for each game that the two bots have planned, their earlier versions included. The bot being placed
@@ -21,7 +21,7 @@ where the always-closest opponent ends at a wrong order.
 so every such series leaves one part less, and a field of k parts is linked after 2 (k - 1) series.
 
 Nobody can choose an opponent: lots come from a seed that is secret during the season, waiting belongs to the bot and
-not to its newest version, and what the bots have met stays met when one of them is uploaded anew.
+not to its newest version, and a new upload does not erase whom a bot has met.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ class Reason(StrEnum):
 class Entrant:
     """A version that may play.
 
-    `elo` is what is expected of it. `waiting_since`: how many series the season had planned when its bot was last
-    planned, or came. `part`: equal for versions that games link (`league.pairing.parts`). `through`: it has had all its
-    games with everybody there; it begins no series, and at a larger table it may sit with those who need each other.
+    `elo` is its expected rating. `waiting_since`: how many series the season had planned when its bot was last planned,
+    or entered. `part`: equal for versions that games link (`league.pairing.parts`). `through`: it has had all its games
+    with everybody there; it begins no series, and at a larger table it may sit with those who need each other.
     """
 
     version: int

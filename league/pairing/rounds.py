@@ -1,4 +1,4 @@
-"""Rounds of a final: everybody plays everybody (Berger), or everybody plays whoever did as well so far (Swiss)."""
+"""Rounds of a final: everybody plays everybody (Berger), or those with similar scores play each other (Swiss)."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """Who sits where in the matches that the same versions play against each other.
 
 Everybody sits equally often in each seat: over two matches of two players, over n of n. A series that ends in between
-leaves a difference of one, which the next series of the same two makes good, for it begins with the other
+leaves a difference of one, which the next series of the same two evens out by beginning with the other
 (`league.pairing.ladder`).
 
-Where everybody plays with the same public dice, repeating them repeats the game and tells nothing new, so every match
-has dice of its own, and the matches are one series. Where hands are private, each deal is played once from every seat
+If everybody plays with the same public dice, repeating them repeats the game and shows nothing new, so every match has
+its own dice, and the matches are one series. If hands are private, each deal is played once from every seat
 (its *rotations*): each bot then has had each hand, and luck with the dice cancels out. A bot that remembered a deal
 from one match to the next would play the later rotation knowing every hand, so the rotations of a deal lie in as many
-different series, each in boxes of its own and each with the deals in an order of its own.
+different series, each in its own boxes and with the deals in its own order.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Ratings as a pure function of a log of results, with errors that mean what they say.
+"""Ratings as a pure function of a log of results, with honest errors.
 
 Theory of operation
 -------------------
-`rate` turns a `Log` into a `RatingTable`. Nothing is updated in place, so no order in which results arrive can matter,
-and taking a result out and putting it back gives back every figure.
+`rate` turns a `Log` into a `RatingTable`. Nothing is updated in place, so the order in which results arrive does not
+matter, and removing a result and restoring it restores every figure.
 
 * **Log** (`log`). A game is its players by seat and their ranks, and may name a group: the games that share their dice.
   Equal lines are counted, lines and names are sorted. Everything else follows from this canonical form, so the order
   of the log cannot even change a last bit; the SHA-256 of the form names the log.
 * **Strengths** (`bradley_terry`). i beats j with probability 1 / (1 + exp(s_j - s_i)) (Bradley and Terry 1952); a draw
-  is half a win. A table of three and more players is taken as its ordered pairs (`pairs`). Known beforehand (`prior`):
-  a strength is normal around the centre, around what an earlier season found, or around the version before. The
+  is half a win. A table of three or more players counts as its ordered pairs (`pairs`). By the prior (`prior`), a
+  strength is normal around the centre, an earlier season's rating, or the previous version. The
   maximum of the posterior is found by Newton's method (`newton`). Shown is Elo: `ELO_PER_NAT` x s + centre.
 * **Errors** (`errors`, `clusters`). The curvature of the posterior, corrected for what is not binomial: draws vary
   less, and the pairs of one table, or the games of one deal, are not independent. They are those of the distance to

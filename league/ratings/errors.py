@@ -11,15 +11,15 @@ Their pairs are not independent, so the curvature alone would promise too much. 
 from the clusters themselves, and the covariance is the sandwich A^-1 (B + Q) A^-1 (White 1982; A is the posterior's
 curvature, Q the prior's part in it, B the sum of the clusters' squared scores).
 
-Both estimates rest on residuals, of which few are a bad witness (a sandwich covered only .79 to .91 below 20 games).
-So whoever has played fewer than `ESTABLISHED_GAMES`, and every cluster with such a player in it, counts by the model
+Both estimates rest on residuals and are unreliable with few of them (a sandwich covered only .79 to .91 below 20
+games). So a player with fewer than `ESTABLISHED_GAMES`, and every cluster with such a player, counts by the model
 alone: the plain curvature for independent results; for a table `table_factor` times the curvature, which is the exact
 variance of a table's score among equals; for a group besides times its dispersion where that is above 1.
 
-Games tell differences only. How far the field as a whole is from the centre is known from nothing but the prior, and
-the centre is a convention anyway. So an error is that of the distance to the mean of the field, weighted by games: a
-bot that just came then widens nobody else's. The field are those whom games or a chain of versions connect; who is
-connected to nobody has the error of its prior.
+Games show only differences. Only the prior says how far the field as a whole is from the centre, and the centre is a
+convention anyway. So an error is that of the distance to the mean of the field, weighted by games, and a new bot widens
+nobody else's. The field is everyone connected by games or a chain of versions; a player who is not connected to anybody
+has the error of its prior.
 """
 
 from __future__ import annotations

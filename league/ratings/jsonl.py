@@ -1,8 +1,8 @@
 """Logs as files: one JSON object a line, `{"players": [...], "ranks": [...], "group": ...}`.
 
 Players are text or whole numbers (a number and its digits are the same player), by seat and none twice; ranks are as
-many whole numbers, smaller is better and equal is a tie; the group, text or a whole number, is optional. What else a
-line says is not looked at.
+many whole numbers, smaller is better and equal is a tie; the group, text or a whole number, is optional. Other fields
+are ignored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_PLAYERS = 4000
 
 
 class BadLine(Exception):
-    """A line of a log that is none; the text is a sentence with the line's number."""
+    """An invalid line of a log; the text is a sentence with the line's number."""
 
     def __init__(self, number: int, why: str) -> None:
         super().__init__(f"line {number}: {why}")
@@ -84,9 +84,9 @@ def _game(line: bytes) -> tuple[list[str], list[int], str | None]:
         raise ValueError(f"players are a list of 2 to {MOST_SEATS}")
     names = [_name(player, "a player") for player in players]
     if len(set(names)) < len(names):
-        raise ValueError("a player is there twice")
+        raise ValueError("a player is listed twice")
     if not isinstance(ranks, list) or len(ranks) != len(players):
-        raise ValueError(f"ranks are a list of {len(players)}, one for each player")
+        raise ValueError(f"ranks are a list of {len(players)} numbers, one for each player")
     if not all(type(rank) is int and abs(rank) <= MOST_RANK for rank in ranks):
         raise ValueError("ranks are whole numbers, 1 for the best")
     return names, ranks, None if group is None else _name(group, "a group")

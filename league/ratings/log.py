@@ -1,4 +1,4 @@
-"""A log of results in a canonical form: whatever order it came in, the same log is the same arrays and the same hash.
+"""A log of results in a canonical form: whatever its order, the same log has the same arrays and the same hash.
 
 The hash is the SHA-256 of these bytes:
 

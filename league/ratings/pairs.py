@@ -1,8 +1,8 @@
 """Tables taken as comparisons of two: each ordered pair of a table's players is a win, a draw or a loss.
 
 What a season ranks decides which pairs are compared. By placement, all of them: equal ranks are half a win for each.
-By wins, only those with a first place: who was first beat everybody who was not, and shared first places are draws
-among those who share them; how the others placed themselves says nothing.
+By wins, only those with a first place: the winner beat everybody else, and shared first places are draws among those
+who share them; the order of the others says nothing.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def pairs_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Pairs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tallies:
-    """Games of each player, and what came of them; each (players,).
+    """Games of each player, and their results; each (players,).
 
     By placement, wins, draws and losses are those over the others at each table; by wins, they are tables won, first
     places shared, and the rest.

@@ -1,13 +1,13 @@
-"""What is known of a strength before its games: the configuration of a rating, and normal distributions.
+"""What is assumed about a strength before its games: the configuration of a rating, and normal distributions.
 
 Three cases, all of them Gaussian and so all of them entries of one precision matrix:
 
 * a newcomer is normal around the centre (`RatingConfig.prior_sd_elo`);
-* who was rated in an earlier season is normal around that rating, with that rating's error widened by what may have
-  happened in between (`Prior.mean_elo`, `Prior.sd_elo`);
-* a version is normal around the version before it (`Prior.parent`, `RatingConfig.version_sd_elo`), whatever that
-  one's strength turns out to be: games of either tell something about both. Of one that passed its promotion gate
-  it is known that it has moved, not how far (`RatingConfig.passed_sd_elo`).
+* a player rated in an earlier season is normal around that rating, with its error widened by what may have happened
+  in between (`Prior.mean_elo`, `Prior.sd_elo`);
+* a version is normal around the version before it (`Prior.parent`, `RatingConfig.version_sd_elo`), whatever the
+  strength of that one: games of either say something about both. A version that passed its promotion gate has moved,
+  but it is not known how far (`RatingConfig.passed_sd_elo`).
 
 Nothing decays inside a season: a game counts the same on its first day and on its last.
 """

@@ -1,4 +1,4 @@
-"""What is worth knowing beside the ratings: whether one number for each player can describe the results at all."""
+"""Figures beside the ratings: whether one number per player can describe the results at all."""
 
 from __future__ import annotations
 

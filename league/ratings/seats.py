@@ -1,7 +1,7 @@
-"""What a seat is worth: the model with one more strength for each seat, added to that of whoever sits there.
+"""What a seat is worth: the model with one more strength for each seat, added to its player's.
 
-Strengths and seats are fitted together, so a seat is not praised for the players who happened to sit in it. Seats are
-told apart by the size of the table, since the second of two is not the second of six.
+Strengths and seats are fitted together, so a seat gets no credit for the players who happened to sit in it. Seats of
+tables of different sizes are distinct, since the second of two is not the second of six.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One thread for linear algebra.
 
 With a few hundred players, threads of the library cost more than they save: on a busy machine of two CPUs a Cholesky
-factor of 200 players took 64 ms of CPU time with two threads and 1 ms with one. And sums are then added up in the same
-order on every machine.
+factor of 200 players took 64 ms of CPU time with two threads and 1 ms with one. Sums are also added in the same order
+on every machine.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What the league tells: one frozen class for each record, which use cases build, HTTP and pages show and the command
-line's client reads.
+"""What the league reports: one frozen class per record. Use cases build them, HTTP and pages show them, and the command
+line's client reads them.
 
 A field is described where it is declared, and nowhere else: `api` takes these classes as response models, so that the
 OpenAPI document says it too. Only the standard library, pydantic, the engine's and the league's words are imported
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 
 class Fielded(Protocol):
-    """What every dataclass is."""
+    """The protocol of dataclasses."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -22,7 +22,7 @@ Told = TypeVar("Told", bound=Fielded)
 
 
 class Record:
-    """What all records are."""
+    """The base of all records."""
 
     __slots__ = ("__dict__",)  # not "said", which pydantic would take for a field, and its models could not share
 

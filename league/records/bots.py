@@ -1,4 +1,4 @@
-"""What is told of bots, their versions and builds."""
+"""Records of bots, their versions and builds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from league.states import VersionState
 
 @dataclass(frozen=True, slots=True)
 class Bot(Record):
-    """A bot. With a team it is every member's, whoever made it."""
+    """A bot. With a team, all members share it, whoever created it."""
 
     id: int
     game: Annotated[str, Field(examples=["yacht-auction"])]
@@ -22,18 +22,16 @@ class Bot(Record):
     author: Annotated[str, Field(examples=["ada"])]
     team_id: int | None
     team: Annotated[str | None, Field(examples=["lovelace"])]
-    plays_people: Annotated[
-        bool, Field(description="Whether people may play against it, with a version that plays in a season.")
-    ]
+    plays_people: Annotated[bool, Field(description="Whether people may play against it.")]
     versions: int
     description: str
-    retired_at: Annotated[datetime | None, Field(description="Since when its author has retired it; null: it is not.")]
+    retired_at: Annotated[datetime | None, Field(description="When its author retired it; null: it is not retired.")]
     created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Version(Record):
-    """One upload and what became of it; poll it until it is `ready` or `broken`."""
+    """One upload and its state; poll it until it is `ready` or `broken`."""
 
     id: int
     bot_id: int
@@ -44,8 +42,10 @@ class Version(Record):
     sha256: str
     language: Annotated[str, Field(examples=["python"])]
     entry: Annotated[str, Field(examples=["main.py"])]
-    reason: Annotated[str, Field(description="Why it is broken, or what we failed at before it is tried again.")]
-    attempt: Annotated[int, Field(description="How often a worker took it; more than one means that we failed before.")]
+    reason: Annotated[str, Field(description="Why it is broken, or which failure of the service will be retried.")]
+    attempt: Annotated[
+        int, Field(description="How often a worker took it; more than one means that the service failed before.")
+    ]
     created_at: datetime
     built_at: datetime | None
 
@@ -57,7 +57,7 @@ class Version(Record):
 
 @dataclass(frozen=True, slots=True)
 class BuildTry(Record):
-    """A try at building that failed by our doing."""
+    """A build attempt that the service failed."""
 
     at: datetime
     cause: str

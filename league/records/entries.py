@@ -1,4 +1,4 @@
-"""What is told of bots in seasons: their entries, how long they wait, and versions at promotion gates."""
+"""Records of bots in seasons: entries, waiting times, and versions at promotion gates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Entry(Record):
     author: str
     team: str | None
     version: int
-    follows: Annotated[bool, Field(description="Whether newer versions take over by themselves.")]
+    follows: Annotated[bool, Field(description="Whether newer versions take over automatically.")]
     division: int
     finals_seed: Annotated[
         int | None, Field(description="Its place in the frozen ladder, if it qualified for the finals.")
@@ -29,25 +29,25 @@ class Entry(Record):
     gated: Annotated[bool, Field(description="Whether newer versions must pass a promotion gate.")]
     challenger: Annotated[int | None, Field(description="The version at the gate now.")]
     absence: Annotated[Absence | None, Field(description="null: it takes part.")]
-    absence_reason: Annotated[str, Field(description="An organiser's; empty where its author withdrew it.")]
+    absence_reason: Annotated[str, Field(description="An organiser's reason; empty if its author withdrew it.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting(Record):
     """How long a bot waits for its next result in a season."""
 
-    playing: Annotated[int, Field(description="Its matches in series that are being played.")]
-    planned: Annotated[int, Field(description="Its matches in series that wait.")]
-    before: Annotated[int, Field(description="Matches of others that come before those, of any season.")]
+    playing: Annotated[int, Field(description="Its matches in series in progress.")]
+    planned: Annotated[int, Field(description="Its matches in waiting series.")]
+    before: Annotated[int, Field(description="Matches of others that come first, in any season.")]
     seconds: Annotated[
         int | None,
         Field(
-            description="Until its next result: the matches ahead, each as long as its season's took within the last "
-            "hour, divided by the series that are played now. null: nothing is being played, or too little has ended."
+            description="Until its next result: the matches ahead, each at its season's average time of the last hour, "
+            "divided by the series in progress. null: none is in progress, or too few matches have ended."
         ),
     ]
-    over: Annotated[bool, Field(description="Whether nothing more comes by itself.")]
-    sentence: Annotated[str, Field(description="All of it for people.")]
+    over: Annotated[bool, Field(description="Whether no further result will come.")]
+    sentence: Annotated[str, Field(description="The whole answer in words.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What organisers are told of the machines that play."""
+"""Records of the machines that play, for organisers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from league.states import Fitness
 
 
 def slots(report: Mapping[str, Any]) -> int:
-    """How many matches a machine plays at a time, which its keeper tells with each check."""
+    """How many matches a machine plays at a time; its keeper reports it with each check."""
     return int(report.get("slots", 1))
 
 
@@ -22,26 +22,26 @@ def slots(report: Mapping[str, Any]) -> int:
 class Worker(Record):
     """A machine that plays, and whether it may judge."""
 
-    number: Annotated[int, Field(description="By which everybody may know it, see the export's `machine`.")]
+    number: Annotated[int, Field(description="Its public number, see the export's `machine`.")]
     name: Annotated[str, Field(examples=["worker-1"])]
     image: Annotated[str, Field(examples=["deadheat/judge:core"])]
     fitness: Fitness
-    judges: Annotated[bool, Field(description="Whether it would be given a series now.")]
+    judges: Annotated[bool, Field(description="Whether it would get a series now.")]
     reasons: Annotated[tuple[str, ...], Field(description="Why it is unfit; empty otherwise.")]
-    remarks: Annotated[tuple[str, ...], Field(description="What makes judging dearer there.")]
-    since_at: Annotated[datetime, Field(description="Since when it has that fitness.")]
+    remarks: Annotated[tuple[str, ...], Field(description="What makes judging slower there.")]
+    since_at: Annotated[datetime, Field(description="When it got this fitness.")]
     first_seen_at: datetime
     last_seen_at: datetime
     checked_at: datetime | None
     check_due_at: Annotated[
-        datetime | None, Field(description="When it is checked again; null: not before something is amiss.")
+        datetime | None, Field(description="When it is checked again; null: when something goes wrong.")
     ]
     canary_at: Annotated[datetime | None, Field(description="Of the newest check or canary match.")]
-    steal_share: Annotated[float, Field(description="What its hypervisor took of its CPUs' time lately, 0 to 1.")]
-    series: Annotated[int, Field(description="Finished there.")]
-    voids: Annotated[int, Field(description="Attempts at matches of those series that were spoiled.")]
+    steal_share: Annotated[float, Field(description="Share of its CPU time recently taken by the hypervisor, 0 to 1.")]
+    series: Annotated[int, Field(description="Series finished there.")]
+    voids: Annotated[int, Field(description="Void attempts at matches of those series.")]
     canaries: int
-    canary_voids: Annotated[int, Field(description="Attempts at canary matches that were spoiled.")]
+    canary_voids: Annotated[int, Field(description="Void attempts at canary matches.")]
     canary_failures: Annotated[int, Field(description="Canary matches with a wrong verdict.")]
     report: Annotated[Mapping[str, Any], Field(description="Facts and findings of the newest check.")]
     evidence: Annotated[Mapping[str, Any], Field(description="Of the newest canary match with a wrong verdict.")]
@@ -54,7 +54,7 @@ class Worker(Record):
 
 @dataclass(frozen=True, slots=True)
 class Workers(Record):
-    """Those seen last first. `judge_unfit`: whether this deployment lets unfit ones judge all the same."""
+    """The most recently seen first. `judge_unfit`: whether this deployment lets unfit ones judge anyway."""
 
     items: list[Worker]
     judge_unfit: bool

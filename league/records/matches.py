@@ -1,4 +1,4 @@
-"""What is told of matches, of the tries at playing them and of what became of the bots in them."""
+"""Records of matches, of attempts at them, and of how bots ended in them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FaultView(Record):
 
 @dataclass(frozen=True, slots=True)
 class SeatView(Record):
-    """Who sat where. `points` is a whole number or a fraction "p/q"; null where there are no honest ones."""
+    """Who sat where. `points` is a whole number or a fraction "p/q"; null if there are none."""
 
     seat: int
     bot_id: int
@@ -35,7 +35,7 @@ class SeatView(Record):
     version: int
     player: Annotated[
         str | None,
-        Field(description="As its transcript names it: a bot may have been renamed since. Null before it is played."),
+        Field(description="The bot's name in the transcript; it may have been renamed since. Null before the match."),
     ]
     rank: int | None
     points: str | None
@@ -44,16 +44,16 @@ class SeatView(Record):
 
 @dataclass(frozen=True, slots=True)
 class Uncounted(Record):
-    """Why a match that is done does not count."""
+    """Why a finished match does not count."""
 
     cause: Uncounting
     sentence: str
-    rejudged_id: Annotated[int | None, Field(description="The match that is played in its place.")]
+    rejudged_id: Annotated[int | None, Field(description="The match that replaces it.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Match(Record):
-    """One playing. The commitment, SHA-256(seed), is published from the start; seed and transcript once this match and
+    """One match. The commitment, SHA-256(seed), is published from the start; seed and transcript once this match and
     all others with the same dice are over.
     """
 
@@ -69,20 +69,16 @@ class Match(Record):
         int | None,
         Field(
             description="The seed's number among those that follow from the season's secret; "
-            "null: it was drawn by itself."
+            "null: it was drawn separately."
         ),
     ]
-    attempt: Annotated[
-        int, Field(description="Which seed of the list that `seed` stands for it was played with, or is to be.")
-    ]
+    attempt: Annotated[int, Field(description="Which seed of the match's list it was, or will be, played with.")]
     transcript_sha256: str | None
     created_at: datetime
     finished_at: datetime | None
     seats: tuple[SeatView, ...]
-    uncounted: Annotated[Uncounted | None, Field(description="null: it is in the log of results, or not done.")]
-    repeats_id: Annotated[
-        int | None, Field(description="The match that was ruled out and in whose place this one is played.")
-    ]
+    uncounted: Annotated[Uncounted | None, Field(description="null: it counts, or is not finished.")]
+    repeats_id: Annotated[int | None, Field(description="The match that this one replaces after a ruling.")]
 
     @property
     def withheld(self) -> bool:
@@ -104,13 +100,13 @@ class Match(Record):
 
 @dataclass(frozen=True, slots=True)
 class AttemptView(Record):
-    """One try: "played", or why it is void, with the evidence. `match_id` null: it befell the whole series."""
+    """One attempt: "played", or why it is void, with the evidence. `match_id` null: it concerned the whole series."""
 
     match_id: int | None
     seed_number: Annotated[
-        int | None, Field(description="Which seed of the match's list; null: none, or from before 2026-11.")
+        int | None, Field(description="Which seed of the match's list; null: none, or before 2026-11.")
     ]
-    machine: Annotated[int | None, Field(description="Its number, as in the export.")]
+    machine: Annotated[int | None, Field(description="The machine's number, as in the export.")]
     cause: str
     detail: str
     seat: Annotated[int | None, Field(description="The seat that was to answer when it failed.")]
@@ -133,16 +129,16 @@ class LatencyView(Record):
 
 @dataclass(frozen=True, slots=True)
 class MatchDetail(Match):
-    """A match with its ledger and its response times."""
+    """A match with its attempts and response times."""
 
-    not_played: Annotated[str, Field(description="Why it was abandoned; empty: it was not.")]
+    not_played: Annotated[str, Field(description="Why it was abandoned; empty if it was not.")]
     attempts: tuple[AttemptView, ...]
     latencies: tuple[LatencyView, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class EndingView(Record):
-    """How one's own bot's process ended."""
+    """How your bot's process ended."""
 
     seat: int
     bot: str

@@ -1,4 +1,4 @@
-"""What is told of accounts, tokens and teams."""
+"""Records of accounts, tokens and teams."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class User(Record):
 
 @dataclass(frozen=True, slots=True)
 class NewToken(Record):
-    """A token; the secret is shown this once."""
+    """A new token; its secret is shown only once."""
 
     id: int
     token: Annotated[str, Field(examples=["dh_Zm9yIGV4YW1wbGUgb25seSwgbm90IGEgdG9rZW4"])]
@@ -46,7 +46,7 @@ class Token(Record):
 
 @dataclass(frozen=True, slots=True)
 class Team(Record):
-    """Authors who share bots. `invited` is told to those who are in it or invited."""
+    """Authors who share bots. Only members and invited authors see `invited`."""
 
     id: int
     name: Annotated[str, Field(examples=["lovelace"])]

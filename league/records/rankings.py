@@ -1,4 +1,4 @@
-"""What is told of a ranking: its lines, and what else was computed with it."""
+"""Records of a ranking: its rows, and what else was computed with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from league.records import Record
 
 @dataclass(frozen=True, slots=True)
 class Unranked(Record):
-    """A version that is nobody's active one, but has games: an earlier one of its bot, or one of a bot that left."""
+    """An inactive version with games: an earlier one of its bot, or one of a bot that left."""
 
     bot_id: int
     bot: str
@@ -29,25 +29,25 @@ class Unranked(Record):
     season_elo: Annotated[
         float | None,
         Field(
-            description="Where `elo` follows from the finals alone: from all matches of the season, on "
-            "everybody's scale."
+            description="If `elo` follows from the finals alone: the rating by all matches of the season, "
+            "on the common scale."
         ),
     ]
     season_se: float | None
     plackett_luce: Annotated[
-        float | None, Field(description="By the other model; null where all tables have two seats.")
+        float | None, Field(description="Rating by the second model; null if all tables have two seats.")
     ]
-    parent_id: Annotated[int | None, Field(description="The version before it, around which it is thought to be.")]
+    parent_id: Annotated[int | None, Field(description="The previous version, on which the prior is centred.")]
     prior_elo: Annotated[
-        float | None, Field(description="What the season before left of it; null: it began as a newcomer.")
+        float | None, Field(description="Its prior from the previous season; null: it began as a newcomer.")
     ]
     prior_sd: Annotated[
         float | None,
         Field(description="Its deviation; with a parent, null but for a version that passed a promotion gate."),
     ]
     games: int
-    bot_games: Annotated[int, Field(description="With those of the bot's other versions.")]
-    wins: Annotated[int, Field(description="Over the others at each table; where wins are ranked, tables won.")]
+    bot_games: Annotated[int, Field(description="Games of all versions of the bot.")]
+    wins: Annotated[int, Field(description="Against the others at each table; if wins are ranked, tables won.")]
     draws: int
     losses: int
     timeouts: int
@@ -56,12 +56,12 @@ class Unranked(Record):
 
 @dataclass(frozen=True, slots=True)
 class Standing(Unranked):
-    """One line of the leaderboard: a bot by its active version. Ratings are on the Elo scale."""
+    """One row of the leaderboard: a bot with its active version. Ratings are on the Elo scale."""
 
     rank: Annotated[
         int | None,
         Field(
-            description="Within its division; equal for ratings that are equal in whole Elo; null: it has not played."
+            description="Place within its division, shared if ratings are equal in whole Elo; null: it has not played."
         ),
     ]
     tied: bool
@@ -69,18 +69,18 @@ class Standing(Unranked):
     rank_high: int | None
     gap_se: Annotated[float | None, Field(description="Standard error of the distance to the next place.")]
     division: int
-    finalist: Annotated[bool, Field(description="Finalists come before all others of their division.")]
+    finalist: Annotated[bool, Field(description="Finalists rank above all others of their division.")]
 
 
 @dataclass(frozen=True, slots=True)
 class RatingFit(Record):
-    """How well one number for each bot describes the results."""
+    """How well one number per bot describes the results."""
 
     chi2_per_dof: Annotated[float | None, Field(description="Near 1 if it does; well above if some bots suit others.")]
     degrees: int
-    dispersion: Annotated[float, Field(description="Variance of results over that without draws.")]
+    dispersion: Annotated[float, Field(description="Variance of the results relative to results without draws.")]
     cyclic_share: Annotated[
-        float | None, Field(description="Of the triads: rock, paper, scissors. Coins make a quarter.")
+        float | None, Field(description="Share of cyclic triads (rock, paper, scissors); coin tosses give a quarter.")
     ]
     triads: int
 
@@ -97,7 +97,7 @@ class SeatEffect(Record):
 
 @dataclass(frozen=True, slots=True)
 class PairTable(Record):
-    """Results of the first of the ranking: of `games[i][j]` against j, i won `points[i][j]`, draws as halves."""
+    """Results among the top bots: i took `points[i][j]` from `games[i][j]` games against j; a draw is half a point."""
 
     version_ids: list[int]
     games: list[list[int]]
@@ -106,7 +106,7 @@ class PairTable(Record):
 
 @dataclass(frozen=True, slots=True)
 class Totals(Record):
-    """Over the whole season, at the time of the ranking."""
+    """Totals of the whole season at the time of the ranking."""
 
     rated: int
     matches: int
@@ -121,18 +121,20 @@ class Totals(Record):
 
 @dataclass(frozen=True, slots=True)
 class LimitUse(Record):
-    """`p99`: what 99 of 100 answers used of their limit at most."""
+    """`p99`: share of the limit within which 99 % of the answers came."""
 
     p99: float | None
     bars: Annotated[
         list[int],
-        Field(description="How the answers spread: up to 1/1024 of the limit, 1/512, ... 1, above; the fullest is 9."),
+        Field(
+            description="Histogram of the answers: up to 1/1024 of the limit, 1/512, ... 1, above; the highest is 9."
+        ),
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard(Record):
-    """A ranking as it was computed; `log_sha256` names the log it follows from. `final`: published for good."""
+    """A ranking as it was computed; `log_sha256` names the log it follows from. `final`: published."""
 
     season_id: int
     snapshot_id: int | None
@@ -148,6 +150,6 @@ class Leaderboard(Record):
     pairs: PairTable | None
     latency: Annotated[
         dict[str, LimitUse],
-        Field(description="By version: response times as shares of their limits."),
+        Field(description="Response times by version, as shares of their limits."),
     ] = field(default_factory=dict)
     rules: Annotated[tuple[int, ...], Field(description="Versions of the game's rules under which it was played.")] = ()

@@ -1,4 +1,4 @@
-"""What is told of organisers' decisions: rulings, appeals, announcements, the audit log and who fails too often."""
+"""Records of organisers' decisions: rulings, appeals, announcements, the audit log, and excesses of void attempts."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from league.states import AppealState
 
 @dataclass(frozen=True, slots=True)
 class VersionVoids(Record):
-    """A version's void attempts in which it was to answer, and its series that failed as a whole, against those of the
-    field on the same machines; among the league's newest attempts.
+    """A version's void attempts while it was to answer, and its series that failed as a whole, compared with others on
+    the same machines; among the league's newest attempts.
     """
 
     bot_id: int
     bot: str
     version: int
     version_id: int
-    attempts: Annotated[int, Field(description="At its matches, void ones included.")]
-    voids: Annotated[int, Field(description="While it was to answer, and series that failed as a whole.")]
-    expected: Annotated[float, Field(description="What it would have at the others' rates.")]
-    p_value: Annotated[float, Field(description="Of as many or more by chance.")]
+    attempts: Annotated[int, Field(description="Attempts at its matches, including void ones.")]
+    voids: Annotated[int, Field(description="Void attempts while it was to answer, and series that failed as a whole.")]
+    expected: Annotated[float, Field(description="Expected number at the others' rate.")]
+    p_value: Annotated[float, Field(description="Probability of as many or more by chance.")]
     flagged: Annotated[bool, Field(description="Whether they are so many that an organiser should look.")]
     by_machine: Annotated[Mapping[int, int], Field(description="Its `voids` by machine, see the export's `machine`.")]
     match_ids: Annotated[
         tuple[int, ...],
-        Field(description="Where they happened; of a series one match, on whose page the failure stands."),
+        Field(description="The matches concerned; for a series, one match whose page shows the failure."),
     ]
 
 
@@ -40,19 +40,19 @@ class RuledOn(Record):
     """A ruling that was made."""
 
     match_id: int
-    changed: Annotated[bool, Field(description="false: it was so already, and stays so for the reason given first.")]
+    changed: Annotated[bool, Field(description="false: it was so already, and the first reason stands.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Rejudged(Record):
-    """The match that is played in the old one's place."""
+    """The match that replaces the old one."""
 
     match_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Announcement(Record):
-    """What an organiser tells everyone."""
+    """An organiser's announcement."""
 
     id: int
     season_id: int | None
@@ -74,7 +74,7 @@ class Appeal(Record):
     state: AppealState
     text: str
     findings: Annotated[
-        dict[str, Any], Field(description="What re-simulating the match found, with the attempts' evidence.")
+        dict[str, Any], Field(description="Results of re-simulating the match, with the attempts' evidence.")
     ]
     opened_at: datetime
     ruled_at: datetime | None

@@ -1,4 +1,4 @@
-"""What is told of seasons: their settings, their divisions and how far they are."""
+"""Records of seasons: settings, divisions and progress."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Division:
 
 @dataclass(frozen=True, slots=True)
 class Plays:
-    """What is really played: in Liar's Dice, where everybody has each hand once, whole turns round the table."""
+    """What is really played: in Liar's Dice whole turns around the table, for each deal is played from every seat."""
 
     series_length: int
     games_per_pair: int | None
@@ -63,45 +63,47 @@ class Season(Terms, _Named, Record):
     )
 
     qualified_at: datetime | None
-    """When the finalists were known."""
+    """When the finalists were determined."""
     finals_done_at: datetime | None
     created_at: datetime
     divisions: tuple[Division, ...]
     plays: Plays
     rounded: str
-    """What is played otherwise than set, as a sentence; empty: nothing."""
+    """How play differs from the settings, as a sentence; empty: it does not."""
     published_at: datetime | None
     log_sha256: str | None
     dice_commitment: str | None
-    """SHA-256 of the secret that all dice follow from; null: not open yet, or seeds drawn one by one."""
+    """SHA-256 of the secret that all dice follow from; null: not open yet, or seeds are drawn one by one."""
     dice_secret: str | None
     """That secret, hexadecimal; null until the standings are published."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far it is. `counting`: of the matches that are `done`, those that count, so neither voided nor played again
-    nor of a bot that is disqualified; `voids`: attempts that we spoiled.
+    """Its progress. `counting`: the `done` matches that count, so neither voided nor replayed nor of a disqualified
+    bot; `voids`: void attempts.
     """
 
     entries: int
     scheduled: int
     done: int
     counting: int
-    held: Annotated[int, Field(description="Matches at which we failed so often that an organiser is to decide.")]
+    held: Annotated[
+        int, Field(description="Matches that the service failed to play too often; an organiser must decide.")
+    ]
     abandoned: int
     voids: int
 
 
 @dataclass(frozen=True, slots=True)
 class FinalsProgress:
-    """How far the finals of a division are. A series is one meeting in a round; further games follow the rounds."""
+    """Progress of a division's finals. A series is one meeting in a round; extra games follow the rounds."""
 
     division: int
     finalists: int
-    round: Annotated[int, Field(description="The last that has begun.")]
+    round: Annotated[int, Field(description="The last round that has begun.")]
     rounds: int
-    finished: Annotated[int, Field(description="Series of the rounds.")]
+    finished: Annotated[int, Field(description="Series in the rounds.")]
     series: int
     extra_games: int
     extra_left: int
@@ -109,14 +111,12 @@ class FinalsProgress:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """What is open in a season. `matches` wait; those that run are played to their end whatever happens."""
+    """What is open in a season. `matches` are waiting; those in progress are played to the end in any case."""
 
     appeals: int
     matches: int
-    rejudged: Annotated[
-        int, Field(description="Of the matches, those that an organiser has ordered to be played again.")
-    ]
-    finals: Annotated[bool, Field(description="There are to be finals, and they are not over.")]
+    rejudged: Annotated[int, Field(description="Those of the matches that replay others by an organiser's order.")]
+    finals: Annotated[bool, Field(description="Finals are planned, and not over.")]
 
 
 class SeasonDetail(Season):
@@ -124,8 +124,8 @@ class SeasonDetail(Season):
 
     progress: Progress
     unfinished: Unfinished
-    """What closing it by hand now would cut off."""
+    """What closing it manually now would cut off."""
     waits_for: list[str]
-    """If it is due to close and does not, why, in words."""
+    """Why it does not close although it is due, in words."""
     finals_progress: list[FinalsProgress]
-    """By division, from when the finalists are known."""
+    """By division, once the finalists are determined."""

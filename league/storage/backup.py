@@ -1,18 +1,18 @@
-"""Back-ups of a whole league: its database and every blob that it names, while everything goes on.
+"""Back-ups of a whole running league: its database and every blob that it names.
 
 Theory of operation
 -------------------
-*What a back-up is.* A folder holds any number of them and one store of blobs, which they share: content has its name
-for ever, so a further back-up copies only what is new, and reads what lies there already. Each back-up is a folder with
+*What a back-up is.* A folder holds any number of them and one store of blobs, which they share: content keeps its
+name forever, so another back-up copies only new blobs and reads the existing ones. Each back-up is a folder with
 `database.sqlite3` and `manifest.json`; it appears under its name in one step, when it is complete.
 
 *Consistent.* The database is read at one instant (SQLite's online copy; one REPEATABLE READ transaction on PostgreSQL),
 and the blobs are copied after it. A row is written after the blob that it names, and no blob is ever changed or
-removed, so whatever the snapshot names is there. What happens meanwhile is in the next back-up.
+removed, so everything that the snapshot names exists. Later changes are in the next back-up.
 
 *Damage stops nothing.* A blob that is damaged in the folder is copied anew from the league's store; one that is lost in
 both is named, and the back-up is complete without it. No back-up is removed for its age while it lacked nothing and all
-younger ones do, by their manifests; nor one whose manifest cannot be read: that is told, and for a person to look at.
+younger ones do, by their manifests; nor one whose manifest cannot be read: it is reported for a person to check.
 
 *Always an SQLite file*, whatever the database was: its schema is made by our own migrations, up to the revision of the
 source, and rows go over value by value. The manifest has for each table the number of its rows and a digest that
@@ -73,7 +73,7 @@ class BadBackup(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a back-up says of itself. `missing` blobs were named by the database and nowhere to be had undamaged."""
+    """A back-up's description of itself. `missing` blobs are named by the database but exist nowhere undamaged."""
 
     format: int
     taken_at: str
@@ -262,10 +262,10 @@ def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
         with made.engine.begin() as target:
             held = {table.name: table_sum(source, table, target) for table in tables(made.engine)}
         if source.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one() != wanted:  # noqa: S608
-            raise BadBackup("The database was migrated while it was copied: try again.")
+            raise BadBackup("The database was migrated during the copy: try again.")
     into_one_file(file)
     if sums(file) != held:
-        raise BadBackup("What was written is not what was read; this is a mistake of Deadheat's, please report it.")
+        raise BadBackup("The copy differs from the original. This is a bug in Deadheat; please report it.")
     return held
 
 
@@ -351,6 +351,6 @@ def _alone(folder: Path) -> Iterator[None]:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        raise BadBackup(f"Another back-up into {folder} is going on.") from error
+        raise BadBackup(f"Another back-up into {folder} is in progress.") from error
     finally:
         os.close(fd)

@@ -1,4 +1,4 @@
-"""Make a deployment what a back-up was (see `league.storage.backup`), or only look whether one could.
+"""Restore a deployment from a back-up (see `league.storage.backup`), or only check whether that is possible.
 
 Nothing is trusted: the file's hash, the tables' digests, the chain of the audit log and each blob against its name are
 looked at before anything is touched, so a restore that is refused leaves nothing behind. Blobs go first, for they harm
@@ -97,7 +97,7 @@ def restore(
     settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)  # for the same reason as in `serve`
     target = Blobs(settings.blobs)
     if failed := copy_blobs(backup.store, target, [name for name in names if name not in lost], progress):
-        raise BadBackup(f"What could be read a moment ago cannot any more. {next(iter(failed.values()))}")
+        raise BadBackup(f"Something that was readable a moment ago no longer is. {next(iter(failed.values()))}")
     replayed, unlike = _replay_some(target, backup.database)
     if settings.database.startswith("sqlite"):
         _restore_sqlite(settings, backup)
@@ -133,7 +133,7 @@ def _must_be_empty(settings: Settings, force: bool) -> None:
                 alive = timedelta(seconds=settings.lease_seconds)
                 if seen is not None and datetime.now(UTC) - seen < alive:
                     raise NotEmpty(
-                        "A worker of this league was heard of a moment ago: stop everything first, and wait for "
+                        "A worker of this league was alive a moment ago: stop everything first, then wait "
                         f"{settings.lease_seconds:.0f} s."
                     )
     finally:
@@ -145,20 +145,20 @@ def _check_database(backup: Backup) -> list[str]:
     manifest = backup.manifest
     if age_of(manifest.revision) is SchemaAge.NEWER:
         raise BadBackup(
-            f"It has schema {manifest.revision}, and this version knows {newest_revision()} at most: restore it with "
+            f"It has schema {manifest.revision}, and this version knows at most {newest_revision()}: restore it with "
             "the version that made it, or a newer one."
         )
     if not backup.database.exists() or file_sha256(backup.database) != manifest.database_sha256:
         raise BadBackup(f"{backup.database} is not the file that was written: its hash differs.")
     if sums(backup.database) != manifest.tables:
-        raise BadBackup(f"{backup.database} does not hold what the manifest says.")
+        raise BadBackup(f"{backup.database} does not match the manifest.")
     with reading(backup.database) as engine, Session(engine) as session:
         broken = first_broken(session)
     if broken is not None:
         raise BadBackup(f"The chain of its audit log is broken at record {broken}.")
     names = named_blobs(backup.database)
     if names_sha256(names) != manifest.blobs_sha256:
-        raise BadBackup("Its blobs are not those that the manifest says.")
+        raise BadBackup("Its blobs do not match the manifest.")
     return names
 
 
@@ -178,7 +178,7 @@ def _must_be_known(backup: Backup, lost: Mapping[str, str], allow_missing: bool)
         first = owners(backup.database, new[:1])[new[0]]
         raise BadBackup(
             f"{counted(len(new), 'blob')} of it {'is' if len(new) == 1 else 'are'} lost, the first is the {first}. "
-            f"{lost[new[0]]} (`--allow-missing` goes on without.)"
+            f"{lost[new[0]]} (`--allow-missing` continues without.)"
         )
 
 

@@ -1,4 +1,4 @@
-"""How much room is left on a disk of ours, and where blobs lie if that is one."""
+"""How much space is left on our disks, and where blobs are if they are files."""
 
 from __future__ import annotations
 

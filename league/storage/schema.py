@@ -1,7 +1,7 @@
 """Which schema a database has, and whether this version may work with it.
 
 Schemas only go forward, one migration after the other. While a deployment is upgraded, programs of two versions meet
-one database; who finds a schema that is not its own does nothing there but say so.
+one database; a program that finds another schema than its own only reports it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class WrongSchema(Exception):
     def __init__(self, found: str | None, age: SchemaAge) -> None:
         own = newest_revision()
         if age is SchemaAge.NEWER:
-            cure = f"a newer Deadheat made it, and this one knows {own} at most: install that version here"
+            cure = f"a newer Deadheat made it, and this one knows at most {own}: install that version here"
         else:
             cure = f"this version needs {own}: `deadheat migrate` brings it there"
         super().__init__(f"The database has {f'schema {found}' if found else 'no schema yet'}; {cure}.")

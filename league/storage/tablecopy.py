@@ -1,4 +1,4 @@
-"""Rows of a whole league from one database to another, whichever kinds they are, and what they add up to.
+"""Copying a whole league's rows from one database to another of any kind, and their digests.
 
 Tables are read from the schema that is there, so it may be one of any version; types are then set so that values mean
 the same on both kinds. A table's digest depends on its values only: not on the order of rows, for databases sort text

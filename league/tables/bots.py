@@ -12,7 +12,7 @@ from league.tables.columns import SHA256_HEX, JobRow, UtcDateTime, word
 
 
 class Bot(SQLModel, table=True):
-    """An author's entry over time; what plays is one of its versions. A team's bot is every member's."""
+    """An author's entry over time; what plays is one of its versions. All members of a team share its bots."""
 
     __table_args__ = (
         UniqueConstraint("owner_id", "game", "name_key"),
@@ -32,7 +32,7 @@ class Bot(SQLModel, table=True):
 
 
 class BotVersion(JobRow, table=True):
-    """One upload. What was uploaded never changes; only the state of its building does."""
+    """One upload. The upload never changes; only its state does."""
 
     __tablename__ = "bot_version"
     __table_args__ = (

@@ -1,4 +1,4 @@
-"""Accounts, tokens and teams; what everyone is told, and the audit log."""
+"""Accounts, tokens and teams; announcements and the audit log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class User(SQLModel, table=True):
 
 
 class Newcomers(SQLModel, table=True):
-    """Who may sign up: one row, or none as long as everybody may. `code`: what organisers give out."""
+    """Who may sign up: one row, or none as long as everybody may. `code`: the invitation code."""
 
     __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
 

@@ -1,4 +1,4 @@
-"""What people decide about matches."""
+"""People's decisions about matches."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class Participant(SQLModel, table=True):
 
 
 class Ending(SQLModel, table=True):
-    """What became of a seat's process; apart from `Participant`, for only the bot's author may see it."""
+    """How a seat's process ended; separate from `Participant` because only the bot's author may see it."""
 
     __table_args__ = (ForeignKeyConstraint(["match_id", "seat"], ["participant.match_id", "participant.seat"]),)
 
@@ -164,10 +164,10 @@ class Ending(SQLModel, table=True):
 
 
 class Attempt(SQLModel, table=True):
-    """The ledger: every try at a match, a series or a build, with its cause and evidence. Rows are only added.
+    """Every attempt at a match, a series or a build, with its cause and evidence. Rows are only added.
 
-    `cause` is "played" for the try that became the result, else one stable word for why it is void. `match_id`
-    is None for what befell a series as a whole.
+    `cause` is "played" for the attempt that became the result, else one stable word for why it is void. `match_id`
+    is None if the attempt concerned a series as a whole.
     """
 
     __table_args__ = (

@@ -1,11 +1,11 @@
-"""Whether a transcript is of the match that a league tells of.
+"""Whether a transcript belongs to the match in a league's record.
 
 Theory of operation
 -------------------
 Re-simulating a transcript (`engine.replay`) proves that lines, events and result follow from the rules, its seed and
 the replies in it. It does not prove that it is this match's: a host could serve the honest record of another one. So
-everything that the league tells of a match and a transcript has too is compared here, by the host itself and by whoever
-verifies a match from outside.
+everything that both the league's record and the transcript contain is compared here, by the host itself and by anyone
+who verifies a match from outside.
 
 What remains is the host's word: that the bots gave these replies, and the times and CPU times beside them.
 """
@@ -51,7 +51,7 @@ def verdict(transcript: Transcript, wrong: Sequence[str]) -> tuple[bool | None, 
 
 def _disagreements(transcript: Transcript, match: Match) -> Iterator[str]:
     if commitment(transcript.seed) != match.commitment:
-        yield "the transcript's seed is not the one that the match was committed to"
+        yield "the transcript's seed does not match the commitment"
     if transcript.seed.hex() != match.seed:
         yield "the transcript's seed is not the match's"
     yield from _differ("number", transcript.about.get("match"), match.id)
@@ -81,7 +81,7 @@ def _at_seat(transcript: Transcript, seat: Seat, told: SeatView) -> Iterator[str
 
 def _differ(what: str, recorded: object, told: object) -> Iterator[str]:
     if recorded != told or type(recorded) is bool:
-        yield f"the {what} is {_word(recorded)} in the transcript, and the league says {_word(told)}"
+        yield f"the {what} is {_word(recorded)} in the transcript but {_word(told)} in the league's record"
 
 
 def _word(value: object) -> str:

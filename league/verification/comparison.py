@@ -147,7 +147,7 @@ def _differences(where: str, stored: Any, made: Any) -> Iterator[str]:
         for number, (one, other) in enumerate(zip_longest(stored, made)):
             yield from _differences(f"{where}[{number}]", one, other)
     elif not _same(stored, made):
-        yield f"{where} is stored as {_short(stored)}, and the log gives {_short(made)}."
+        yield f"{where} is stored as {_short(stored)}, but the log gives {_short(made)}."
 
 
 def _same(stored: Any, made: Any) -> bool:

@@ -1,5 +1,5 @@
-"""Whether a season's dice are those it had committed to before anybody knew who would play; pure, so that anybody can
-ask what a server exports.
+"""Whether a season's dice are those that it committed to before anybody knew who would play; pure, so that anybody can
+check a server's exports.
 
 What is checked, and what remains to be trusted, is said in `league.service.series.dice`.
 """
@@ -22,7 +22,7 @@ SKIPPED = "season-dice-skipped"
 """The audit log's action where a restore has left numbers out (`league.service.series.dice.skip_dice`)."""
 
 BY_THEMSELVES = (
-    "The seeds were drawn one by one, when each match was planned: that nobody chose them is the host's word."
+    "The seeds were drawn one by one as matches were planned. There is only the host's word that nobody chose them."
 )
 
 
@@ -52,7 +52,7 @@ class Dealt:
 
 @dataclass(frozen=True, slots=True)
 class DiceCheck:
-    """`sentence`: what can be said where nothing is wrong; `differences`: what is, in sentences, at most so many."""
+    """`sentence`: the answer if nothing is wrong; `differences`: what is wrong, in a bounded number of sentences."""
 
     sentence: str
     differences: tuple[str, ...]
@@ -82,12 +82,12 @@ def wrong_seed(season: Told, match: Dealt) -> str | None:
     if season.commitment is None:
         return None
     if match.deal is None:
-        return "has a seed that was drawn by itself, and its season has a secret"
+        return "has a seed that was drawn separately although its season has a secret"
     if season.secret is None:
         return None
     seed = season_seed(_bytes(season.secret), match.deal) if match.deal > 0 else b""
     if commitment(seed) != match.commitment or match.seed not in (None, seed.hex()):
-        return f"has not the dice that follow from the season's secret for number {match.deal}"
+        return f"does not have the dice that follow from the season's secret for number {match.deal}"
     return None
 
 
@@ -108,7 +108,7 @@ def _bytes(secret: str) -> bytes:
 
 def _wrong(season: Told, dealt: list[Dealt]) -> Iterator[str]:
     if tuple(filter(None, [season.commitment])) != season.announced:
-        yield "The season's commitment to its dice is not the one that the audit log has of its opening."
+        yield "The season's commitment to its dice is not the one in the audit log's record of its opening."
     if (wrong := wrong_secret(season)) is not None:
         yield wrong
     for match in dealt:
@@ -131,7 +131,7 @@ def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
             sorted(match.seats) == sorted(other.seats) and match.seats != other.seats for other in before
         )
         if before and not rotated:
-            yield f"Match {match.match_id} has the dice of match {before[0].match_id} once more."
+            yield f"Match {match.match_id} has the same dice as match {before[0].match_id}."
         before.append(match)
 
 
@@ -151,7 +151,7 @@ def _sentence(season: Told, dealt: list[Dealt]) -> str:
     if season.commitment is None:
         return BY_THEMSELVES if dealt else "No dice have been drawn yet."
     if season.secret is None:
-        return "The dice follow from a secret that is told with the final standings; until then nobody can check them."
+        return "The dice follow from a secret that is published with the final standings; nobody can check them before."
     seeds, matches = counted(len({match.deal for match in dealt}), "seed"), counted(len(dealt), "match", "matches")
     skips = f" {counted(len(season.skipped), 'restored back-up')} left numbers out." if season.skipped else ""
     return f"The dice follow from the secret that the season opened with: {seeds} of {matches}.{skips}"

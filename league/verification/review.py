@@ -1,4 +1,4 @@
-"""Looking at a match again: re-simulate its transcript and put together what speaks for or against the verdict.
+"""Reviewing a match: re-simulate its transcript and collect what speaks for or against the verdict.
 
 The re-simulation proves that rules, dice, result and every counted answer belong together, and that each verdict on
 time follows from the evidence beside it. What it cannot prove is that evidence (see docs/authors.md on own time).
@@ -39,7 +39,7 @@ def review(blobs: Blobs, match: MatchDetail) -> dict[str, Any]:
             for attempt in match.attempts
         ],
     }
-    assert match.transcript_sha256 is not None, "only finished matches are looked at again"
+    assert match.transcript_sha256 is not None, "only finished matches can be re-simulated"
     try:
         content = blobs.get(match.transcript_sha256, MAX_TRANSCRIPT_BYTES)
     except (BlobDamaged, BlobMissing) as error:

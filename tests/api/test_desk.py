@@ -156,7 +156,7 @@ def test_saving_what_is_unchanged_decides_nothing(boss: Browser) -> None:
     boss.submit(form)
     assert len(boss.client.get("/v1/audit").json()["items"]) == decided
     boss.submit(form, 422, divisions="Same\nsame")
-    assert 'id="settings-divisions-wrong">Each needs a name of its own.' in boss.answer.text
+    assert 'id="settings-divisions-wrong">Each needs its own name.' in boss.answer.text
     boss.submit(form, divisions="")
     assert boss.form(form).fields["divisions"] == "Division 1"
 
@@ -248,7 +248,7 @@ def test_organisers_enter_bots_where_nobody_else_may(boss: Browser, site: Site) 
     boss.submit(f"{path}/entries", bot=str(bot))
     assert f"{path}/entries/{bot}/withdraw?page=1&amp;q=bot" in boss.answer.text, "it is shown"
     site.world.write(enter, owner, season, bot, 1)
-    assert "is in this season already" in boss.submit(f"{path}/entries", 409, bot=str(bot)).text
+    assert "is already in this season" in boss.submit(f"{path}/entries", 409, bot=str(bot)).text
     assert not site.world.read(entry_info, season, bot).follows, "its author's choice stands"
     boss.submit(f"{path}/state", state="frozen")
     assert f"{path}/entries" not in [form.action for form in boss.page.forms]

@@ -62,7 +62,7 @@ def test_a_move_is_posted_and_heard(site: Site) -> None:
     path = f"/play/{job.exhibition_id}"
     assert "as soon as a worker is free" not in ada.get(path).text
     assert "share the address" not in ada.page.text
-    assert "greedy is at work" in ada.page.text
+    assert "greedy is thinking" in ada.page.text
     ask(site, job, READY)
     assert "It is your move." in ada.get(path).text
     ada.submit(path, bundle="B", bid="1200")
@@ -198,7 +198,7 @@ def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
 def test_who_cannot_sit_down_is_told_why(site: Site) -> None:
     ada, job = seated(site)
     ada.get("/play?bot=1")
-    assert "Too many matches of one person" in ada.submit("/play", 409).text
+    assert "Too many matches against bots" in ada.submit("/play", 409).text
     assert f"/play/{job.exhibition_id}" in ada.answer.text, "and where the open one is"
     site.problem(404, site.client.get("/v1/exhibitions/99/replay"))
     ada.close()
@@ -220,7 +220,7 @@ def test_an_author_closes_a_bot_to_people_and_opens_it_again(site: Site) -> None
     token = site.sign_in("ada")
     assert not site.ok(200, site.client.patch(path, json={"plays_people": False}, headers=token))["plays_people"]
     ada.get(f"/play?bot={bot_id}")
-    assert "author lets nobody play against it" in ada.submit("/play", 409).text
+    assert "author does not let people play against it" in ada.submit("/play", 409).text
     ada.close()
 
 

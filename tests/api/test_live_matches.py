@@ -51,7 +51,7 @@ def test_a_running_match_is_told_from_its_first_second_to_its_end(site: Site) ->
     second = site.world.claim(job.series_id)
     assert second is not None
     show(site, second, READY)
-    assert "We failed at it once, which costs no bot anything" in site.ok(200, site.client.get(path))["told"]
+    assert "The service failed once, which costs no bot anything" in site.ok(200, site.client.get(path))["told"]
     assert site.world.finish(second)
     a_second_passes(site)
     ended = site.ok(200, site.client.get(path))

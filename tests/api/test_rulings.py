@@ -30,7 +30,7 @@ def test_an_organiser_voids_restores_and_rejudges(played: Played) -> None:
     why = site.ok(200, site.client.get(f"/v1/matches/{match}"))["uncounted"]
     assert why == {
         "cause": "rejudged",
-        "sentence": f"An organiser has it played again, as match {again}: the host was overloaded",
+        "sentence": f"An organiser has it replayed as match {again}: the host was overloaded",
         "rejudged_id": again,
     }
     listed = site.ok(200, site.client.get("/v1/matches", params={"season": played.season}))["items"]
@@ -51,7 +51,7 @@ def test_a_page_says_first_that_a_match_does_not_count(played: Played) -> None:
     body = {"uphold": False, "ruling": "it was late"}
     site.ok(200, site.client.post(f"/v1/appeals/{made['id']}/ruling", json=body, headers=boss))
     assert "<strong>Appeal rejected</strong> by boss" in page_of(played, appealed)
-    assert "the last time by host-unknown" in page_of(played, abandoned)
+    assert "most recently by host-unknown" in page_of(played, abandoned)
 
 
 def page_of(played: Played, match_id: int) -> str:

@@ -158,7 +158,7 @@ def test_the_workshop_tells_how_a_version_fares_at_its_gate(ada: Browser, site: 
     world.build(world.upload(owner, 1), program="one")
     text = " ".join(ada.get("/bots/1/upload").text.split())
     assert "Version 3 against 1 at the promotion gate: failed" in text
-    assert "It is the same program as version 1, which is the one that plays." in text
+    assert "It is the same program as version 1, which is active." in text
 
 
 def test_the_bot_is_renamed_described_and_retired_and_its_source_fetched(ada: Browser, site: Site) -> None:
@@ -185,7 +185,7 @@ def test_the_bot_is_renamed_described_and_retired_and_its_source_fetched(ada: Br
 
 
 def test_a_change_of_a_bot_says_what_changes(ada: Browser, site: Site) -> None:
-    assert "Say what is to change." in site.problem(422, ada.api("PATCH", "/v1/bots/1", json={}))["detail"]
+    assert "Say what to change." in site.problem(422, ada.api("PATCH", "/v1/bots/1", json={}))["detail"]
     found = site.ok(
         200, ada.api("PATCH", "/v1/bots/1", json={"name": "Greedy", "description": "  new  ", "retired": True})
     )

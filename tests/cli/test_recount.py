@@ -78,7 +78,7 @@ def test_how_closely_a_version_is_tied_follows_from_the_exported_gates(kept: Ser
             session.execute(update(Challenge).values(**changed))
         code, said = kept.check(season_id)
         assert code == 1
-        assert "prior_sd is stored as 200.0, and the log gives nothing." in said
+        assert "prior_sd is stored as 200.0, but the log gives nothing." in said
 
 
 def test_deals_at_tables_of_three_and_divisions_are_made_again(kept: Served) -> None:
@@ -102,7 +102,7 @@ def test_a_ranking_that_does_not_follow_is_told(kept: Served) -> None:
         snapshot.standings = {**snapshot.standings, "rows": [{**first, "elo": first["elo"] + 1}, *others]}
     code, said = kept.check(season_id)
     assert code == 1
-    assert f"rows.version {first['version_id']}.elo is stored as 1501.0, and the log gives 1500.0." in said
+    assert f"rows.version {first['version_id']}.elo is stored as 1501.0, but the log gives 1500.0." in said
 
 
 def test_a_log_that_has_changed_since_is_told(kept: Served) -> None:
@@ -127,7 +127,7 @@ def test_everybody_can_make_the_dice_of_a_season_again(kept: Served) -> None:
     season_id = world.season(3, series_length=2, games_per_pair=2)
     world.play_all()
     kept.refit(season_id)
-    assert "told with the final standings" in kept.check(season_id)[1]
+    assert "published with the final standings" in kept.check(season_id)[1]
     world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
     assert world.write(publish, season_id)
     code, said = kept.check(season_id)
@@ -138,6 +138,6 @@ def test_everybody_can_make_the_dice_of_a_season_again(kept: Served) -> None:
     with world.db.transaction() as session:
         session.exec(update(Match).where(col(Match.id) == 2).values(seed=bytes(16), commitment=commitment(bytes(16))))
     code, said = kept.check(season_id)
-    assert (code, "Match 2 has not the dice that follow" in said) == (1, True)
+    assert (code, "Match 2 does not have the dice that follow" in said) == (1, True)
     found = json.loads(kept.check(season_id, "--json")[1])
     assert len(found["dice"]["differences"]) == 1

@@ -91,7 +91,7 @@ def test_divisions_and_invitations(desk: Desk) -> None:
     assert "1. Division 1: 1 bot" in desk.says("boss", "season", "edit", 1, "--divisions", "none")
     desk.says("boss", "season", "open", 1)
     late = desk.run("boss", "season", "edit", 1, "--divisions", "Top,Low")
-    assert_one_sentence(late, "divisions: they cannot be changed any more, for the season is open.", 1)
+    assert_one_sentence(late, "divisions: they can no longer be changed because the season is open.", 1)
     assert_one_sentence(desk.run("boss", "season", "edit", 1), "NAME=VALUE or --divisions", 2)
     assert desk.json("boss", "season", "invite", 1, "ada", "--remove") == {"invited": []}
 

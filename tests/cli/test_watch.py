@@ -92,10 +92,10 @@ def test_a_league_that_serves_another_match_is_told_of(monkeypatch: pytest.Monke
     won = replace(claimed, seats=(replace(claimed.seats[0], points="999"), *claimed.seats[1:]))
     serve(monkeypatch, won, read(TRANSCRIPTS / "betris-large-forfeit.jsonl"))
     done = invoke("verify", "7", "--json")
-    assert_one_sentence(done, "match 7 is not what the league says", 1)
+    assert_one_sentence(done, "match 7 differs from the league's record", 1)
     found = json.loads(done.stdout)
     assert found["verified"] is False
-    for what in ("committed to", "game is betris-large", "number is none", "points of seat 1", "player at seat 2"):
+    for what in ("the commitment", "game is betris-large", "number is none", "points of seat 1", "player at seat 2"):
         assert what in found["detail"], what
 
 
@@ -104,9 +104,9 @@ def test_a_match_whose_season_is_over_has_its_dice_made_again(monkeypatch: pytes
     for deal, secret, code, sentence in (
         (3, None, 0, "can be checked once the final standings are published."),
         (3, SECRET.hex(), 0, "Its dice follow from its season's secret as deal 3."),
-        (4, SECRET.hex(), 1, "the match has not the dice that follow from the season's secret for number 4"),
+        (4, SECRET.hex(), 1, "the match does not have the dice that follow from the season's secret for number 4"),
         (3, "00", 1, "The season's secret is not the one that it was committed to"),
-        (None, None, 1, "the match has a seed that was drawn by itself, and its season has a secret"),
+        (None, None, 1, "the match has a seed that was drawn separately although its season has a secret"),
     ):
         serve(monkeypatch, replace(told(honest), deal=deal), honest, secret)
         done = invoke("verify", "7")

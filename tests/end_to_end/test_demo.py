@@ -55,7 +55,7 @@ def test_the_demonstration_runs_twice_and_loses_nothing(tmp_path: Path) -> None:
 
     second = demo(tmp_path, 20)
     assert second["url"].endswith("/seasons/2")
-    assert [row["version"] for row in second["leaderboard"]] == [1] * 5  # nothing was uploaded again
+    assert [row["version"] for row in second["leaderboard"]] == [1] * 5  # there are no uploads again
     assert finished_matches(tmp_path) == {1: 100, 2: 20}
     client = docker.APIClient(version="auto")
     ours = [c for c in client.containers(all=True) if str(tmp_path) in c["Labels"].get(LABEL, "")]

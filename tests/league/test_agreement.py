@@ -38,21 +38,29 @@ def test_an_honest_league_agrees_with_its_transcripts(name: str) -> None:
 
 LIES = {
     "the game": (WON, replace(told(WON), game="betris-large"), "the game is yacht-auction in the transcript"),
-    "the commitment": (WON, replace(told(WON), commitment="0" * 64), "not the one that the match was committed to"),
+    "the commitment": (
+        WON,
+        replace(told(WON), commitment="0" * 64),
+        "the transcript's seed does not match the commitment",
+    ),
     "the seed": (WON, replace(told(WON), seed="00" * 16), "the transcript's seed is not the match's"),
-    "the match": (WON, replace(told(WON), id=8), "the number is 7 in the transcript, and the league says 8"),
-    "the attempt": (WON, replace(told(WON), attempt=2), "the attempt is 1 in the transcript, and the league says 2"),
+    "the match": (WON, replace(told(WON), id=8), "the number is 7 in the transcript but 8 in the league's record"),
+    "the attempt": (
+        WON,
+        replace(told(WON), attempt=2),
+        "the attempt is 1 in the transcript but 2 in the league's record",
+    ),
     "a seat more": (WON, replace(told(WON), seats=told(WON).seats * 2), "the number of seats is 2 in the transcript"),
     "an author": (WON, with_seat(told(WON), 0, author="eve"), "the player at seat 1 is ada/bot0 v1 in the transcript"),
-    "a version": (WON, with_seat(told(WON), 1, version=2), "and the league says ada/bot1 v2"),
-    "a place": (WON, with_seat(told(WON), 0, rank=9), "the league says 9"),
-    "the points": (WON, with_seat(told(WON), 1, points="999"), "the league says 999"),
-    "no points": (WON, with_seat(told(WON), 1, points=None), "the league says none"),
-    "a fault hushed up": (FORFEITED, with_seat(told(FORFEITED), 0, fault=None), "and the league says none"),
+    "a version": (WON, with_seat(told(WON), 1, version=2), "but ada/bot1 v2 in the league's record"),
+    "a place": (WON, with_seat(told(WON), 0, rank=9), "but 9 in the league's record"),
+    "the points": (WON, with_seat(told(WON), 1, points="999"), "but 999 in the league's record"),
+    "no points": (WON, with_seat(told(WON), 1, points=None), "but none in the league's record"),
+    "a fault hushed up": (FORFEITED, with_seat(told(FORFEITED), 0, fault=None), "but none in the league's record"),
     "a fault made up": (
         WON,
         with_seat(told(WON), 0, fault=FaultView(Fault.TIMEOUT, "ROLL", 501, "")),
-        "the fault of seat 1 is none in the transcript, and the league says timeout at ROLL",
+        "the fault of seat 1 is none in the transcript but timeout at ROLL in the league's record",
     ),
 }
 
@@ -68,7 +76,7 @@ def test_a_bot_that_was_renamed_played_under_its_old_name() -> None:
     assert len(disagreements(WON, renamed)) == 1
     assert disagreements(WON, with_seat(renamed, 0, player="ada/bot0 v1")) == []
     (found,) = disagreements(WON, with_seat(told(WON), 0, player="eve/bot0 v1"))
-    assert "the league says eve/bot0 v1" in found
+    assert "but eve/bot0 v1 in the league's record" in found
 
 
 def test_a_transcript_without_names_is_nobodys() -> None:

@@ -225,7 +225,7 @@ def test_nor_is_one_whose_worker_was_heard_of_a_moment_ago(world: World, folder:
     world.clock.now = datetime.now(UTC)
     world.beat()
     world.close()
-    with pytest.raises(NotEmpty, match="stop everything first, and wait for 30 s"):
+    with pytest.raises(NotEmpty, match="stop everything first, then wait 30 s"):
         restore(world.settings, made, force=True)
 
 

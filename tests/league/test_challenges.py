@@ -209,7 +209,7 @@ def test_the_program_that_plays_is_not_tried_against_itself(entrant: Entrant) ->
     entrant.upload("a gamble")
     newest = entrant.challenges()[0]
     assert (newest.candidate, newest.state) == (3, ChallengeState.FAILED)
-    assert newest.reason == "It is the same program as version 2, which is the one that plays."
+    assert newest.reason == "It is the same program as version 2, which is active."
 
 
 def test_a_program_that_failed_does_not_send_home_who_is_at_the_gate(entrant: Entrant) -> None:
@@ -259,7 +259,7 @@ def test_a_newer_version_takes_the_place_at_the_gate(entrant: Entrant) -> None:
     entrant.upload()
     assert entrant.entry().challenger == 3
     newest, before = entrant.challenges()
-    assert (before.state, before.reason) == (ChallengeState.ENDED, "Version 3 came.")
+    assert (before.state, before.reason) == (ChallengeState.ENDED, "Version 3 replaced it.")
     assert newest.state is ChallengeState.RUNNING
     assert entrant.world.row(Series, series_id).state is SeriesState.ABANDONED
 
@@ -351,7 +351,7 @@ def test_when_we_cannot_play_the_games_nothing_is_decided(world: World) -> None:
     assert world.tick() == []
     (challenge,) = entrant.challenges()
     assert challenge.state is ChallengeState.ENDED
-    assert challenge.reason == "Our own failure: 20 games could not be played."
+    assert challenge.reason == "The service failed: 20 games could not be played."
     assert entrant.entry().version == 1
 
 

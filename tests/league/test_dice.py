@@ -90,7 +90,7 @@ def test_the_secret_is_told_with_the_published_standings_and_not_before(world: W
     assert told(world, season_id)[1] is None  # a series is still being played
     assert world.finish(job)
     assert told(world, season_id)[1] is None
-    assert "told with the final standings" in check(world, season_id).sentence
+    assert "published with the final standings" in check(world, season_id).sentence
     publish(world, season_id)
     committed, secret = told(world, season_id)
     assert secret is not None and commitment(bytes.fromhex(secret)) == committed
@@ -157,17 +157,17 @@ def test_honest_dice_are_found_honest() -> None:
 @pytest.mark.parametrize(
     ("season", "matches", "sentence"),
     [
-        (replace(SEASON, announced=("f" * 64,)), MATCHES, "is not the one that the audit log has"),
-        (replace(SEASON, announced=()), MATCHES, "is not the one that the audit log has"),
-        (replace(SEASON, commitment=None, secret=None), MATCHES, "is not the one that the audit log has"),
+        (replace(SEASON, announced=("f" * 64,)), MATCHES, "is not the one in the audit log"),
+        (replace(SEASON, announced=()), MATCHES, "is not the one in the audit log"),
+        (replace(SEASON, commitment=None, secret=None), MATCHES, "is not the one in the audit log"),
         (replace(SEASON, secret="00" * 32), [], "The season's secret is not the one"),
         (replace(SEASON, secret="no secret"), [], "The season's secret is not the one"),
-        (SEASON, [*MATCHES, Dealt(14, None, "", None)], "Match 14 has a seed that was drawn by itself"),
-        (SEASON, [*MATCHES, replace(dealt(14, 2), deal=4)], "Match 14 has not the dice"),
-        (SEASON, [*MATCHES, replace(dealt(14, 4), seed="00")], "Match 14 has not the dice"),
-        (SEASON, [*MATCHES, dealt(14, 1, 1, 2)], "Match 14 has the dice of match 10 once more"),
-        (SEASON, [*MATCHES, dealt(14, 1, 2, 3)], "Match 14 has the dice of match 10 once more"),
-        (replace(SEASON, game=GAME), MATCHES, "Match 11 has the dice of match 10 once more"),
+        (SEASON, [*MATCHES, Dealt(14, None, "", None)], "Match 14 has a seed that was drawn separately"),
+        (SEASON, [*MATCHES, replace(dealt(14, 2), deal=4)], "Match 14 does not have the dice"),
+        (SEASON, [*MATCHES, replace(dealt(14, 4), seed="00")], "Match 14 does not have the dice"),
+        (SEASON, [*MATCHES, dealt(14, 1, 1, 2)], "Match 14 has the same dice as match 10"),
+        (SEASON, [*MATCHES, dealt(14, 1, 2, 3)], "Match 14 has the same dice as match 10"),
+        (replace(SEASON, game=GAME), MATCHES, "Match 11 has the same dice as match 10"),
         (SEASON, [*MATCHES, dealt(14, 10**12)], "Dice number 4 of the season was never used"),
     ],
 )

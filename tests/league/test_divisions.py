@@ -79,7 +79,7 @@ def test_until_a_season_opens_its_divisions_may_be_others(world: World) -> None:
     assert divisions(world, season_id) == [[1, 2], [3, 4, 5]]
     with pytest.raises(errors.BadSetting, match="B would hold 3 entries"):
         change(world, season_id, ("A", None), ("B", 2))
-    with pytest.raises(errors.BadSetting, match="a name of its own"):
+    with pytest.raises(errors.BadSetting, match="its own name"):
         change(world, season_id, ("A", None), ("a", None))
     change(world, season_id)
     assert divisions(world, season_id) == [[1, 2, 3, 4, 5]]
@@ -87,7 +87,7 @@ def test_until_a_season_opens_its_divisions_may_be_others(world: World) -> None:
         assert [division.name for division in season_info(session, season_id).divisions] == ["Division 1"]
         assert audit_log(session, subject=f"season/{season_id}")[0].action == "divisions-changed"
         set_season_state(session, world.boss, season_id, SeasonState.OPEN)
-    with pytest.raises(errors.BadSetting, match="for the season is open"):
+    with pytest.raises(errors.BadSetting, match="because the season is open"):
         change(world, season_id, *TWO)
 
 

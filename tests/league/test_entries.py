@@ -66,7 +66,7 @@ def test_an_author_has_only_so_many_entries(world: World) -> None:
     _, second = world.bot(owner=owner)
     enter(world, owner, season_id, first)
     enter(world, owner, season_id, first)  # once more is no second entry
-    with pytest.raises(errors.TooMany, match="alone and in teams; ada has as many"):
+    with pytest.raises(errors.TooMany, match="for ada, alone and in teams"):
         enter(world, owner, season_id, second)
     world.write(withdraw, owner, season_id, first)
     with pytest.raises(errors.TooMany):
@@ -90,7 +90,7 @@ def test_a_team_enters_only_what_each_of_its_members_may(world: World) -> None:
     shared = [team_bot(world, bob, team(world, bob, name, ada)) for name in ("one", "other")]
     enter(world, ada, season_id, own)
     enter(world, bob, season_id, shared[0])
-    with pytest.raises(errors.TooMany, match="ada has as many"):
+    with pytest.raises(errors.TooMany, match="for ada, alone and in teams"):
         enter(world, bob, season_id, shared[1])
     enter(world, world.boss, season_id, shared[1])  # an organiser's word goes before the rule
 
@@ -107,7 +107,7 @@ def test_who_has_entries_enough_joins_no_team_with_more(world: World) -> None:
         world.write(invite_to_team, bob, team_id, who.name)
         world.write(join_team, who, team_id)
 
-    with pytest.raises(errors.TooMany, match=r"season 1 .* ada has as many"):
+    with pytest.raises(errors.TooMany, match=r"season 1 for ada"):
         join(ada)
     join(eve)
     world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
@@ -169,7 +169,7 @@ def test_organisers_enter_whom_they_like(world: World) -> None:
 def test_a_season_of_some_languages_takes_versions_in_those(world: World) -> None:
     season_id = world.season(0, languages=["c", "cpp"])
     owner, bot_id = world.bot()
-    with pytest.raises(errors.NotAdmitted, match="no version that is ready is in c, cpp"):
+    with pytest.raises(errors.NotAdmitted, match="no ready version is in c, cpp"):
         enter(world, owner, season_id, bot_id)
     with pytest.raises(errors.NotAdmitted, match="version 1 is in python"):
         enter(world, owner, season_id, bot_id, 1)

@@ -292,7 +292,7 @@ def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer
         reason = version.reason
     assert pauses[:4] == [5, 10, 20, 40]
     assert pauses[-1] == 3600
-    assert reason == "Our own failure at attempt 13, which is tried again: A machine's container engine did not answer."
+    assert reason == "The service failed at attempt 13 and will try again: A machine's container engine did not answer."
     job = world.building(version_id, "w1")
     assert world.write(finish_build, job, BuildOutcome("e" * 64, "", "", "f" * 64))
     version = world.row(BotVersion, version_id)

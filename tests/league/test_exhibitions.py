@@ -95,7 +95,12 @@ def test_a_person_is_asked_answers_and_is_heard(world: World) -> None:
 
 def test_a_typo_is_told_and_costs_nothing(world: World) -> None:
     person, job = begun(world)
-    for line, why in (("BID C 1", "neither A nor B"), ("", "empty"), ("BID A 1\nBID A 2", "one line"), ("é", "ASCII")):
+    for line, why in (
+        ("BID C 1", "neither A nor B"),
+        ("", "empty"),
+        ("BID A 1\nBID A 2", "short line"),
+        ("é", "ASCII"),
+    ):
         with pytest.raises(IllegalMove, match=why):
             answer(world, person, job.exhibition_id, 1, line)
     assert hear(world, job) == exhibiting.Heard(None, False, False)

@@ -76,7 +76,7 @@ def test_a_row_that_was_removed_is_one_difference(world: World, season_id: int) 
     gone = standings["rows"].pop(0)
     tamper(world, standings=standings)
     (difference,) = recount(world, season_id).differences
-    assert difference == f"rows.version {gone['version_id']} is stored as nothing, and the log gives something."
+    assert difference == f"rows.version {gone['version_id']} is stored as nothing, but the log gives something."
 
 
 def test_a_log_that_has_grown_is_a_difference_that_is_expected(world: World) -> None:

@@ -117,9 +117,9 @@ def test_a_rejudged_match_is_played_again_in_the_same_seats_with_dice_of_its_own
     assert sorted(seats[match_id]) == sorted(seats[again])
     assert world.finish(job, [won(job.matches[0], winner=1)])
     assert ranked.games() == 12
-    with pytest.raises(WrongState, match="played again"):
+    with pytest.raises(WrongState, match="replayed as match"):
         ranked.rule(restore_match, match_id, "back")
-    with pytest.raises(WrongState, match="played again"):
+    with pytest.raises(WrongState, match="replayed as match"):
         ranked.rule(rejudge_match, match_id, "again")
     ranked.rule(void_match, again, "the first one was right")
     ranked.rule(restore_match, match_id, "the first one was right")
@@ -219,7 +219,7 @@ def test_a_match_that_we_failed_to_play_is_played_again(world: World) -> None:
     lost, kept = job.matches
     assert world.finish(job, [abandoned(lost), won(kept)])
     again = world.write(rejudge_match, world.boss, lost.match_id, "the engine is up again")
-    with pytest.raises(WrongState, match=f"played again as match {again}"), world.db.transaction() as session:
+    with pytest.raises(WrongState, match=f"replayed as match {again}"), world.db.transaction() as session:
         rejudge_match(session, world.boss, lost.match_id, "and once more")
     (repeated,) = waiting(world)
     assert repeated.matches == (replace(lost, match_id=again, seed=repeated.matches[0].seed),)
@@ -247,7 +247,7 @@ def test_what_was_dropped_before_anybody_began_it_is_not_rejudged(world: World) 
     world.tick()
     dropped = world.write(league_matches.matches, season_id=season)[0].id
     world.write(set_season_state, world.boss, season, SeasonState.FINALS)
-    with pytest.raises(WrongState, match="dropped before it was begun"), world.db.transaction() as session:
+    with pytest.raises(WrongState, match="dropped before it began"), world.db.transaction() as session:
         rejudge_match(session, world.boss, dropped, "but we want it")
 
 

@@ -266,7 +266,7 @@ def test_who_may_not_enter(world: World) -> None:
 def test_a_bot_that_is_not_built_cannot_enter(world: World) -> None:
     season_id, owner = world.season(0), world.author()
     bot_id = world.write(create_bot, owner, GAME, "fresh").id
-    with pytest.raises(errors.NotReady, match="nothing was uploaded"):
+    with pytest.raises(errors.NotReady, match="there are no uploads"):
         enter(world, owner, season_id, bot_id)
     world.build(world.upload(owner, bot_id), "broken")
     with pytest.raises(errors.NotReady, match="the newest is broken"):

@@ -80,7 +80,7 @@ def test_a_machine_that_nobody_has_checked_gets_no_series(world: World, series: 
 
 
 def test_an_unfit_machine_gets_no_series_and_a_fit_one_does(world: World, series: int) -> None:
-    arrive(world, OTHER, "Nothing tells whether a bot was kept from running.")
+    arrive(world, OTHER, "Nothing shows whether a bot was kept from running.")
     assert claim(world, series, OTHER) is None
     job = claim(world, series, world.host)
     assert job is not None

@@ -124,7 +124,7 @@ def test_a_host_that_sees_no_stolen_time_is_unfit() -> None:
     assert report.facts.signals == ()
     assert report.facts.convicted == 0  # nobody is on "unknown", ...
     assert report.facts.escaped == len(GUILTY)  # ... and so the guilty escape
-    assert report.reasons[0].startswith("Nothing tells whether a bot was kept from running")
+    assert report.reasons[0].startswith("Nothing shows whether a bot was kept from running")
 
 
 class Frozen(NoMeter):

@@ -14,11 +14,11 @@ GOOD = Facts()
 @pytest.mark.parametrize(
     ("facts", "reason"),
     [
-        (replace(GOOD, signals=()), "Nothing tells whether a bot was kept from running"),
+        (replace(GOOD, signals=()), "Nothing shows whether a bot was kept from running"),
         (replace(GOOD, clock="jiffies"), "The clock counts in ticks"),
-        (replace(GOOD, convicted=1), "Of 60 reference bots that were in time 1 were called late"),
-        (replace(GOOD, acquitted=2), "Of 60 reference bots that were late 2 were called in time"),
-        (replace(GOOD, escaped=49), "Of 60 reference bots that were late 49 got away"),
+        (replace(GOOD, convicted=1), "Of 60 reference bots that were in time, 1 were judged late"),
+        (replace(GOOD, acquitted=2), "Of 60 reference bots that were late, 2 were judged in time"),
+        (replace(GOOD, escaped=49), "Of 60 reference bots that were late, 49 were not caught"),
     ],
 )
 def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, reason: str) -> None:
@@ -36,14 +36,14 @@ def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, r
         (replace(GOOD, disturbed=4, escaped=3, busy_share=1.0), "7 of 120 known verdicts were void or in doubt"),
         (replace(GOOD, late_ns=(6_000_000, 9_000_000, 90_000_000)), "The referee is late by 6000 us"),
         (replace(GOOD, steal_share=0.3), "The hypervisor took 30.0 %"),
-        (replace(GOOD, steal_told=False), "The hypervisor has told of no stolen time"),
+        (replace(GOOD, steal_told=False), "The hypervisor has reported no stolen time"),
         (replace(GOOD, signals=("run-delay",)), "No cpu.pressure"),
         (replace(GOOD, signals=("pressure",)), "No run-queue delay"),
-        (replace(GOOD, runtime="runsc (gVisor)", margin_ms=10), "Bots run under runsc (gVisor), by whose doing"),
+        (replace(GOOD, runtime="runsc (gVisor)", margin_ms=10), "Bots run under runsc (gVisor), which itself may"),
         (replace(GOOD, cgroups="1"), "Control groups version 1 alone"),
         (replace(GOOD, clock="hpet"), "Reading the clock is slow"),
         (replace(GOOD, realtime=False), "The referee may not use SCHED_FIFO"),
-        (replace(GOOD, governors=("ondemand", "performance")), "CPUs change their speed"),
+        (replace(GOOD, governors=("ondemand", "performance")), "CPUs change speed"),
         (replace(GOOD, waiters=5_491_533), "A bot may have 5491533 waiters on its input"),
         (replace(GOOD, swap=True), "This host swaps"),
         (replace(GOOD, shared_cores="0-1"), "CPUs 0-1 share a core"),

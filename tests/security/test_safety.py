@@ -58,11 +58,11 @@ def test_a_good_deployment_starts(changed: dict[str, str]) -> None:
         ({"broker_url": "redis://:redis@queue:6379/0"}, "BROKER_URL", "well-known"),
         ({"site_url": ""}, "SITE_URL", "plain text"),
         ({"site_url": "http://league.example"}, "SITE_URL", "plain text"),
-        ({"trusted_proxies": ""}, "TRUSTED_PROXIES", "the proxy"),
+        ({"trusted_proxies": ""}, "TRUSTED_PROXIES", "the https proxy"),
         ({"trusted_proxies": "10.0.0.2, *"}, "TRUSTED_PROXIES", "claim any address"),
         ({"trusted_proxies": "0.0.0.0/0"}, "TRUSTED_PROXIES", "claim any address"),
         ({"metrics_networks": "10.0.0.0/8, ::/0"}, "METRICS_NETWORKS", "names and states"),
-        ({"database_url": "sqlite:////data/x.sqlite3"}, "DATABASE_URL", "cannot be shared"),
+        ({"database_url": "sqlite:////data/x.sqlite3"}, "DATABASE_URL", "cannot share"),
         ({"log_level": "DEBUG"}, "LOG_LEVEL", "dice"),
     ],
 )

@@ -45,7 +45,7 @@ class Source(StrEnum):
 
 REASONS = {
     Source.WRONG: "the compiler refuses it",
-    Source.UNUSABLE: "what the build left cannot be used",
+    Source.UNUSABLE: "the build's output cannot be used",
     Source.SILENT: "the trial match ended with timeout",
 }
 """What its author must be told, of each that is broken."""

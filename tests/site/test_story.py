@@ -259,7 +259,7 @@ def doubts(page: Page, match_id: int) -> None:
         page.get_by_label("What is wrong").fill(words)
         page.get_by_role("button", name="Appeal", exact=True).click()
         if "\x1b" in words:
-            expect(page.get_by_text("It has control characters")).to_be_visible()
+            expect(page.get_by_text("It contains invisible control characters")).to_be_visible()
     expect(page.get_by_text("Re-simulated: rules, dice and result agree")).to_be_visible()
     harmless(page)
     assert keeps_out(page) == []

@@ -85,7 +85,7 @@ def test_a_machine_is_checked_quickly_when_it_starts_and_judges_from_then_on(wor
     rounds = found.report["facts"]["innocent"] / 2
     assert rounds in (QUICK_ROUNDS, FULL_ROUNDS)  # the latter where this host was so busy that a doubt was left
     assert (found.report["facts"]["convicted"], found.report["facts"]["acquitted"]) == (0, 0)
-    assert found.judges or "got away" in found.reasons[0]  # this host may be that busy
+    assert found.judges or "were not caught" in found.reasons[0]  # this host may be that busy
 
 
 def test_one_doubt_at_the_start_is_settled_by_a_thorough_check_at_once(

@@ -41,7 +41,7 @@ def appeal(shared: Shared, posted: Submitted, match_id: Id) -> Response:
 @router.post("/matches/{match_id}/appeals/{appeal_id}/withdraw")
 @posting("appeal", _again)
 def withdraw(shared: Shared, posted: Submitted, match_id: Id, appeal_id: Id) -> Response:
-    """Take one's own open appeal back."""
+    """Withdraw your open appeal."""
     withdraw_appeal(shared, posted.visit.person, appeal_id)
     return onward(f"/matches/{match_id}/appeal")
 

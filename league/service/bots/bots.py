@@ -1,4 +1,4 @@
-"""Bots and their versions: what authors bring."""
+"""Bots and their versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descriptions of the judge image: kept by workers, read by whoever asks what a bot will find."""
+"""Descriptions of the judge image, written by workers for authors."""
 
 from __future__ import annotations
 

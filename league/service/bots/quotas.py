@@ -1,8 +1,7 @@
-"""How many versions may be uploaded in a time: by an author in an hour, of a bot in a day. (`check_quota` is for
-anything that a quota bounds.)
+"""How many versions may be uploaded: by an author in an hour, of a bot in a day. (`check_quota` serves any quota.)
 
-The deployment's quotas (`league.config`) hold for everyone. A season's own hold besides, for bots that take part in
-it, as long as new versions matter there.
+The deployment's quotas (`league.config`) apply to everyone. A season's own apply as well, to bots that take part in it,
+as long as new versions matter there.
 """
 
 from __future__ import annotations

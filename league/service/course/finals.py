@@ -4,9 +4,9 @@ Theory of operation
 -------------------
 `plan_finals` looks at the database anew each time and does the next thing that can be done:
 
-1. Ladder series that were running when the finals began are waited for, and for a ranking that has seen them.
-2. In each division the first `finals_top` of that ranking get their seeds (`Entry.finals_seed`). Who has not played
-   has no place and is not among them; where all qualify they do too, as the last.
+1. It waits for ladder series that were running when the finals began, and for a ranking that includes them.
+2. In each division the first `finals_top` of that ranking get their seeds (`Entry.finals_seed`). A bot that has
+   not played has no place and does not qualify, unless all do; then it comes last.
 3. The rounds. Round robin: every pair of finalists meets for `finals_games` matches, in the order of Berger's table,
    as many series at a time as there is room for. Swiss: a round when the one before has ended. With more than two
    seats a round seats neighbours by score at tables; who is left over sits out.
@@ -16,11 +16,11 @@ Theory of operation
    (`league.service.course.states`).
 
 Finalists are ranked by ratings like everybody (`Season.finals_log` says from which matches) and come before all who
-did not qualify; points of rounds serve the Swiss pairing alone. A series of a round that we fail to play is not made
-up for by another: the ratings take unequal numbers of games in their stride. Further games that we fail to play cost
-the budget nothing. Who leaves during the finals is not paired any more. A Swiss has its rounds all the same, as long
-as everybody finds somebody new; a round in which somebody had no table that counts (nobody to play, an opponent who
-was disqualified since, our failure) is as good as won.
+did not qualify; points of rounds serve the Swiss pairing alone. A series of a round that we fail to play is not
+replaced: the ratings can handle unequal numbers of games. Extra games that we fail to play cost the budget nothing. A
+bot that leaves during the finals is no longer paired. A Swiss still has all its rounds, as long as everybody finds a
+new opponent; a round in which somebody had no table that counts (no opponent, an opponent who was disqualified since,
+our failure) counts as won.
 """
 
 from __future__ import annotations

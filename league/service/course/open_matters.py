@@ -1,9 +1,8 @@
-"""What is open in a season: what an organiser who closes it by hand is told, and what its date waits for.
+"""What is open in a season: what an organiser who closes it manually is warned of, and what delays its closing date.
 
-Standings are final once they are published, so nothing that may still change them is cut off by the clock. An appeal
-that nobody has ruled on, a match that waits for an organiser or that one has ordered to be played again, and finals
-that are not over hold a season at its closing date. What merely waits on the ladder does not: a ladder has no end but
-its date.
+Standings are final once they are published, so the clock cuts off nothing that may still change them. An open appeal, a
+match that waits for an organiser or a replay, and unfinished finals delay a season's closing date. Waiting ladder
+series do not: a ladder ends only by its date.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from league.tables import Appeal, Match, Season, Series, VoidedMatch
 @dataclass(frozen=True, slots=True)
 class Unfinished:
     """Counts of what a close would cut off. `matches` wait to be played, `rejudged` of them by an organiser's ruling;
-    what runs already is not among them, for it is played to its end and counts. `held`: matches that wait for an
-    organiser, for we failed at them too often. `finals`: they are due, and not over.
+    matches in progress are not included, because they are played to the end and count. `held`: matches that wait for
+    an organiser because we failed at them too often. `finals`: they are due, and not over.
     """
 
     appeals: int = 0

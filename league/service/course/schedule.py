@@ -1,13 +1,13 @@
-"""Making new series: one call, `go_on`, for each season, whenever the scheduler likes.
+"""Making new series: one call, `go_on`, for each season, at any time.
 
 Few series are open at a time (`league.service.series.capacity.open_series_bound` of each season), so the queue stays
 short whatever the field's size, a new version waits for minutes and not for days, and nothing need be withdrawn when a
 season closes. The bound follows the slots that judge, so none of them idles. Series that are over quickly would still
 empty the queue between two ticks: where one ends and few are left, more are made at once (`low_after`).
 
-Who plays whom is for `league.pairing.ladder` to say; here is what it is told. What is expected of a version comes from
-the newest ranking (or that of the bot's version before), what it has met from the rows of its own pairs, read only
-when it is its turn: the price of a tick does not grow with the number of pairs.
+`league.pairing.ladder` decides who plays whom; this module gives it the facts. A version's expected rating comes from
+the newest ranking (or from the bot's previous version), its past opponents from the rows of its own pairs, read only
+when it is its turn: the cost of a tick does not grow with the number of pairs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How seasons go from state to state: by hand, by date, and what belongs to each step.
+"""How seasons go from state to state, manually or by date, and what belongs to each step.
 
 Theory of operation
 -------------------
@@ -7,15 +7,15 @@ scheduler when a date has come (`turn_season`), and the end of its finals (`leag
 compare-and-set, so two of them at once are one step. Dates that passed while the scheduler was away are made up for
 one after the other, so that what belongs to a step is never left out:
 
-* frozen: no more entries and versions; challengers at promotion gates go home, for nothing may change any more.
-* open, after it was frozen: what became ready meanwhile is offered to the entries that follow their bots.
-* finals: ladder series that nobody has begun are dropped; those that run are played and count.
+* frozen: no more entries and versions; challengers at promotion gates are dropped, because nothing may change.
+* reopened: versions that became ready meanwhile are offered to the entries that follow their bots.
+* finals: ladder series that have not begun are dropped; those in progress are played and count.
 * closed: the same for all series. When the last one has ended the standings are published and nothing changes them
   (`league.service.rankings.publishing`).
 
 A close cuts off what is open (`league.service.course.open_matters`). So a date to close waits while an appeal, a
-rejudgement or the finals are open; an open season freezes meanwhile, and its ladder plans nothing more. By hand it must
-be said (`force`), and what was cut off stands in the audit log.
+rejudgement or the finals are open; an open season freezes meanwhile, and its ladder plans nothing more. A manual
+close needs `force`, and the audit log records what was cut off.
 """
 
 from __future__ import annotations

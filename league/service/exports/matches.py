@@ -1,4 +1,4 @@
-"""A season's matches as flat tables. What is told of a match's dice is for `league.service.series.deals` to say."""
+"""A season's matches as flat tables. `league.service.series.deals` decides what is shown of a match's dice."""
 
 from __future__ import annotations
 

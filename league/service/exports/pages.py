@@ -20,7 +20,7 @@ Page = tuple[list[Row], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What of a season is wanted: everything, or the matches of one bot with all who played in them."""
+    """The requested part of a season: everything, or the matches of one bot with everyone in them."""
 
     season_id: int
     bot_id: int | None = None

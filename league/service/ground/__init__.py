@@ -1,1 +1,1 @@
-"""What every use case stands on: steps from state to state, the life of a job, the audit log, which matches count."""
+"""The base of every use case: steps from state to state, the life of a job, the audit log, which matches count."""

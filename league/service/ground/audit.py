@@ -2,8 +2,8 @@
 
 Nothing is ever changed or removed (the database refuses), so an organiser's corrections appear as further records.
 
-All writers of the log stand in one line, whichever season they are at. So that nobody stands there with a lock in hand
-that others need, records are kept until the transaction commits, and are written as its last act.
+All writers of the log wait in one line, whatever their season. So that nobody waits there while holding a lock that
+others need, records are kept until the transaction commits and written last.
 """
 
 from __future__ import annotations

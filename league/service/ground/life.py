@@ -1,22 +1,22 @@
-"""The one life of a job: waiting, held by a worker, given back or ended.
+"""The life of a job: waiting, held by a worker, given back or ended.
 
 Theory of operation
 -------------------
 A build, a series and a person's match are carried out by workers in the same way. Each is a row with a state, an
-`attempt`, a lease, and the instant at which somebody is to be told of it (`nudge_at`). The queue's messages may be
+`attempt`, a lease, and the instant at which a worker is to be nudged (`nudge_at`). The queue's messages may be
 lost, doubled or late; nothing here trusts them.
 
 * `claim` turns the row from waiting into held by compare-and-set, raises `attempt` and takes a lease. A second delivery
   of the message finds the row held, and gets nothing.
 * The worker renews the lease while it works. When it dies, the sweep (`league.service.jobs.sweep`) finds the lease
   expired and gives the row back; whoever claims it next has a higher attempt.
-* Everything else that a worker says names its attempt, and changes the row only while that attempt holds it: `change`,
-  `end` and `give_back`. A worker that was paused and comes late changes nothing.
-* A row that was given back waits for a pause that doubles with each failure of ours (`pause`). What is handed back
-  because its worker is told to end is no failure, and waits for nothing.
+* Everything else that a worker reports names its attempt, and changes the row only while that attempt holds it:
+  `change`, `end` and `give_back`. A worker that was paused and comes late changes nothing.
+* A row that was given back waits for a pause that doubles with each failure of ours (`pause`). A job handed back
+  because its worker stops is no failure and does not wait.
 
-Each kind of job has one `Life`, which declares what differs in this. What a job is, and how it ends, is a matter of its
-own module; `league.service.jobs.kinds` has them all.
+Each kind of job has one `Life`, which declares its differences. Its own module says what the job is and how it ends;
+`league.service.jobs.kinds` lists them all.
 """
 
 from __future__ import annotations

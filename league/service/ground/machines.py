@@ -1,4 +1,4 @@
-"""What everybody knows a machine by: a number in the place of its name."""
+"""The public number of a machine, which replaces its name."""
 
 from __future__ import annotations
 

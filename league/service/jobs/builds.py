@@ -1,10 +1,10 @@
 """Building a version: claimed by one worker at a time, finished once (see `league.service.ground.life`).
 
-Our failure puts the version back, and only the build itself can break it. The pause before the next try doubles each
-time: a version that takes down whoever builds it can do so once an hour.
+Our failure puts the version back; only the build itself can break it. The pause before the next attempt doubles each
+time, so a version that takes down its builder can do so once an hour.
 
-A message says that there is something to build, not what: each upload brings one, and whoever gets it builds what is
-next in fairness (`claim_next_build`). So who uploads a thousand versions waits for them, and nobody else does.
+A message says that there is something to build, not what: each upload sends one, and its receiver builds what is next
+in fairness (`claim_next_build`). So only the author who uploads a thousand versions waits for them.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def give_back_build(session: Session, version_id: int, attempt: int, worker: str
     if failure.cause != Cause.WORKER_STOPPED:
         failures = failures_before(session, col(Attempt.version_id) == version_id).total() + 1
         public = told(failure.cause, storable(failure.detail))
-        reason = f"Our own failure at attempt {attempt}, which is tried again: {public}"
+        reason = f"The service failed at attempt {attempt} and will try again: {public}"
     if not BUILDS.give_back(session, version_id, attempt, failures, reason=reason):
         return False
     note(session, attempt, failure, now(session), version_id=version_id, worker=worker)

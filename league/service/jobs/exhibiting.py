@@ -1,8 +1,8 @@
-"""An exhibition on its way through a worker: claimed, asked and heard, finished once, or given back.
+"""An exhibition on its way through a worker: claimed, played, finished once, or given back.
 
-It lives as any job does (`league.service.ground.life`). What a person has answered stays in the row: whoever plays it
-again begins with the same dice and gives the same answers for as long as the bot does as it did, the newest included,
-which no worker may have taken up yet.
+It lives as any job does (`league.service.ground.life`). The person's answers stay in the row: a new attempt begins with
+the same dice and gives the same answers as long as the bot plays as before, including the newest answer, which no
+worker may have read yet.
 """
 
 from __future__ import annotations

@@ -1,26 +1,24 @@
-"""People who play against bots: a person's match, from taking a seat to the result, as the person has it.
+"""People who play against bots: a person's match, from taking a seat to the result.
 
 Theory of operation
 -------------------
 An exhibition is one row. A worker plays it as it plays any match (`league.service.jobs.exhibiting`,
-`workers.exhibitions`); the person's seat is two columns of the row instead of two descriptors. The worker writes down
-the replies so far and counts `turn` up: the person is asked. The person's `answer` is taken by compare-and-set on that
-turn, so a form that is sent twice, or from a page that is out of date, changes nothing. An answer that was taken stays
-until it is among the replies, whichever worker takes it up; only a bot that plays differently when we begin again makes
-it void.
+`workers.exhibitions`); the person's seat is two columns of the row instead of two descriptors. The worker stores
+the replies so far and increments `turn`: the person is asked. The person's `answer` is accepted by compare-and-set on
+that turn, so a form that is sent twice, or from an outdated page, changes nothing. An accepted answer stays until it is
+among the replies, whichever worker reads it; only a bot that plays differently in a new attempt makes it void.
 
-*A person is not convicted of a typo.* Every answer is tried by the rules first (`engine.unfinished.objection`); one
-that they refuse is said so, and another may be given. So of all faults a person can only leave, or run out of time.
+*A person is not convicted of a typo.* The rules check every answer first (`engine.unfinished.objection`); if they
+refuse it, the person learns why and may give another. So a person's only faults are to leave or to run out of time.
 
-*Nobody can take the league's place.* There are `exhibitions` places in a deployment and one exhibition for a person;
-sitting down, the move and the whole match have limits. Nothing here is rated, and no table of the league's own refers
-to it.
+*Nobody can crowd out the league.* There are `exhibitions` places in a deployment and one exhibition per person; the
+wait, each move and the whole match have limits. Nothing here is rated, and no table of the league refers to it.
 
-*Nobody scouts what has not played.* Only versions that play, or have played, in a season that has begun sit there, and
-none of a bot whose author has closed it to people.
+*Nobody scouts new versions.* People meet only versions that play, or have played, in a season that has begun, and no
+bot whose author has closed it to people.
 
-*Nothing hidden is shown.* What the person sees is made from the replies, as for spectators, with the events that are
-private to other seats left out; what the bot has answered in the same step is not written down before the person has.
+*Nothing hidden is shown.* The person's view is made from the replies, as for spectators, without the events that are
+private to other seats; the bot's answer in the same step is not stored before the person's.
 """
 
 from __future__ import annotations
@@ -58,8 +56,8 @@ sitting down and leaving again and again must not pay.
 
 @dataclass(frozen=True, slots=True)
 class ExhibitionInfo:
-    """What everyone may know of one that is over, and its person of one that is not. `seat` is the person's, and so is
-    `fault`: `exited` for who resigned, `timeout` for who took too long. `seed` (hexadecimal) is None until it is done.
+    """The facts that are public once it is over, and known to its person before. `seat` is the person's, and so is
+    `fault`: `exited` after resigning, `timeout` after taking too long. `seed` (hexadecimal) is None until it is done.
     """
 
     id: int
@@ -97,9 +95,9 @@ class ExhibitionInfo:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The match as its person sees it. `match` None: it has not begun, or nothing of it can be shown.
+    """The match as its person sees it. `match` None: it has not begun, or nothing can be shown.
 
-    `prompt`: the line that is asked of the person now, and `turn` its number; None: nothing is. `version` differs
+    `prompt`: the line that the person must answer now, `turn` its number; None: none. `version` differs
     wherever anything else does.
     """
 
@@ -130,14 +128,14 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
     seats = _check_table(bot.game, opponents, seat)
     must_be_active(session, bot)
     if not bot.plays_people:
-        raise WrongState("closed", "This bot's author lets nobody play against it.")
+        raise WrongState("closed", "This bot's author does not let people play against it.")
     newest = select(BotVersion.id).where(BotVersion.bot_id == bot_id, *playable())
     version_id = session.exec(newest.order_by(col(BotVersion.number).desc())).first()
     if version_id is None:
         none = "People play against versions that play, or have played, in a season; this bot has none."
         raise WrongState("not-played", none)
     if open_of(session, person) is not None:
-        raise TooMany("matches of one person against bots at a time", 1)
+        raise TooMany("matches against bots at a time for one person", 1)
     own = (Exhibition.user_id == person.id,)
     check_quota(session, Quota("matches of one person against bots", PER_HOUR, HOUR, own, Exhibition.created_at))
     entropy, at = surroundings(session).entropy, now(session)
@@ -258,11 +256,11 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
     match = _match(row)
     asked = row.turn == turn and turn > 0 and row.state in OPEN and not row.resigned
     if not asked or match is None or match.prompt(row.seat) is None:
-        raise WrongState("past", "This move is not asked for any more: another is waited for, or the match is over.")
+        raise WrongState("past", "This move is no longer wanted: another one is, or the match is over.")
     if row.answer == line:
         return
     if "\n" in line or len(line.encode("utf-8", "replace")) > MAX_LINE_BYTES:
-        raise IllegalMove("a move is one line, and not a long one")
+        raise IllegalMove("a move is one short line")
     why = objection(GAMES[row.game], row.seats, row.seed, read_replies(row.replies), row.seat, line)
     if why is not None:
         raise IllegalMove(why)

@@ -1,8 +1,8 @@
 """Finding lost work: leases that nobody renews, and rows whose message never reached anyone.
 
-Everything is derived from the database, so it does not matter what was lost: a worker, a message, the whole queue.
-One sweep is bounded (`SWEEP_LIMIT`) and asks two indexes of each table; its cost does not grow with the backlog. Mostly
-there is nothing to do, and one statement says so.
+Everything is derived from the database, so it does not matter what was lost: a worker, a message, the whole queue. One
+sweep is bounded (`SWEEP_LIMIT`) and reads two indexes of each table; its cost does not grow with the backlog. Usually
+one statement shows that there is nothing to do.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What lets a person in: tokens for programs, sessions for browsers.
 
-Both are rows of one table. A secret has 256 random bits, so nobody can guess it back from its plain SHA-256, which is
-all that is kept; it is looked at with every request. A session is never taken where a token belongs, nor the other way
-round: a cookie that leaks into a header, or a token put into a cookie, opens nothing.
+Both are rows of one table. A secret has 256 random bits, so nobody can recover it from its plain SHA-256, which is all
+that is stored and is checked with every request. A session is never accepted as a token, nor the other way around: a
+cookie that leaks into a header, or a token put into a cookie, opens nothing.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who asks, by which row. `stale`: that it is used now is worth noting (`note_use`)."""
+    """Who asks, by which row. `stale`: this use is worth recording (`note_use`)."""
 
     person: Person
     token_id: int

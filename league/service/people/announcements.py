@@ -1,4 +1,4 @@
-"""What organisers tell everyone."""
+"""Organisers' announcements."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Who may sign up: everybody, whoever has the code that the organisers give out, or nobody.
+"""Who may sign up: everybody, those with the organisers' code, or nobody.
 
-The code is no password: everybody who was told it has the same, organisers read it on their desk, and another one
-takes its place at once. Wrong ones are counted as tries to sign up (`api.edge.rates`).
+The code is no password: everybody has the same one, organisers read it on their desk, and a new one replaces it at
+once. Wrong codes count as attempts to sign up (`api.edge.rates`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def set_newcomer_rule(session: Session, organiser: Person, rule: NewcomerRule, c
     """
     organiser.must_organise()
     if rule is NewcomerRule.CODE and not code:
-        raise BadSetting("code", "there must be a code to give out")
+        raise BadSetting("code", "enter an invitation code")
     session.merge(Newcomers(id=ONLY, rule=rule, code=code if rule is NewcomerRule.CODE else ""))
     session.flush()
     record(session, organiser.name, "sign-up-ruled", "site", {"rule": rule.value})

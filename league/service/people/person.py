@@ -1,4 +1,4 @@
-"""Who asks for something, and how much of what they may do their token lets them do."""
+"""Who asks, and which of their rights their token carries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from league.states import Role, Scope
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who asks, and how much of what they may do their token lets them do."""
+    """Who asks, and which of their rights their token carries."""
 
     id: int
     name: str

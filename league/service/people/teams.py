@@ -1,9 +1,9 @@
 """Teams: authors who share bots.
 
-A bot that belongs to a team is every member's: each may upload versions, choose which one plays, and read logs and
-stderr; whoever is no member any more may not, even if the bot was theirs once. A bot changes hands only between
-seasons, so that nobody gets round a season's rules by way of a team. A season counts the entries of people, not of
-teams: whoever is in one has a hand in its entries, which is looked at when a bot enters and when somebody joins.
+All members share a team's bots: each may upload versions, choose which one plays, and read logs and stderr. Former
+members may not, even if the bot was once theirs. A bot changes owners only between seasons, so that nobody evades a
+season's rules by way of a team. A season counts the entries of people, not of teams: a team's entries count for each
+member, which is checked when a bot enters and when somebody joins.
 
 Rows are locked in the order season, bot, team, user, so that two who count at once wait for each other.
 """
@@ -164,7 +164,7 @@ def leave_team(session: Session, asker: Person, team_id: int, name: str) -> Team
     if row is None:
         raise NotFound("member", name, f"{name} is not a member of the team.")
     if user.id == team.captain_id:
-        raise WrongState("led", f"{user.name} is the captain; somebody else in the team must become that first.")
+        raise WrongState("led", f"{user.name} is the captain; make another member captain first.")
     session.delete(row)
     session.flush()
     if row.joined_at is not None:
@@ -219,7 +219,7 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
     going_on = going_on.where(Entry.bot_id == bot.id, Season.state != SeasonState.CLOSED).limit(1)
     season = session.exec(going_on).first()
     if season is not None:
-        raise WrongState("entered", f"The bot is in season {season!r}, and changes hands only when that is closed.")
+        raise WrongState("entered", f"The bot is in season {season!r}, and can change owners only after that closes.")
     bot.team_id = team_id
     flush_unless_taken(session, NameTaken("bot of that team", bot.name))
     record(session, asker.name, "bot-given", f"bot/{bot.id}", {"team": team_id})
@@ -255,7 +255,7 @@ def _check_entries(session: Session, asker: Person, team_id: int) -> None:
 def too_many_entries(person: Person, season: Season) -> TooMany:
     """The refusal where somebody would have a hand in more entries than the season allows."""
     assert season.entries_per_author is not None
-    what = f"entries in {season.name} that one author has a hand in, alone and in teams; {person.name} has as many"
+    what = f"entries in {season.name} for {person.name}, alone and in teams"
     return TooMany(what, season.entries_per_author)
 
 

@@ -1,7 +1,7 @@
-"""People and their passwords. What lets them in afterwards is `league.service.people.access`.
+"""People and their passwords. `league.service.people.access` has tokens and sessions.
 
-A password is kept as an argon2 hash. What is wrong about a rejected name and password is not said, and takes the same
-time whether the name exists or not.
+A password is kept as an argon2 hash. A rejection does not say whether the name or the password is wrong, and takes the
+same time either way.
 """
 
 from __future__ import annotations

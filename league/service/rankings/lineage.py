@@ -1,11 +1,11 @@
-"""Which version follows which, and what a bot brings from the season before: the priors of a season's ratings.
+"""Which version follows which, and what a bot brings from the previous season: the priors of a season's ratings.
 
-Each version is rated by itself, for a resubmission may be anything. But it is most likely near the version before it,
-so all versions of a bot that play in a season are a chain, in the order of their numbers. Of the first of them is known
-how the bot ended the season that this one continues, if it was there.
+Each version is rated separately, because a resubmission may be anything. But it is most likely near the previous
+version, so all versions of a bot that play in a season are a chain, in the order of their numbers. The first of them
+starts from how the bot ended the previous season, if it was there.
 
-A version that passed a promotion gate of this season is tied less closely to the one before it. The games there count
-no further: an author owns both sides, and who throws them would otherwise be given the points.
+A version that passed a promotion gate of this season is tied less closely to its predecessor. The games there do not
+count otherwise: an author owns both sides, and could throw games to gain points.
 """
 
 from __future__ import annotations

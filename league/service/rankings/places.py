@@ -1,8 +1,7 @@
 """Who is ranked against whom: the divisions of a season, and in them finalists before all others.
 
-Ratings say how strong; a season's rules say what follows from it. Each division has places of its own, and whoever
-qualified for the finals comes before whoever did not, whatever the ratings. A bot without a game that counts has no
-place at all: its rating is what was thought of it beforehand, and nobody earns a place by that.
+Ratings say how strong; a season's rules say what follows. Each division has its own places, and finalists come before
+all others, whatever the ratings. A bot without a game that counts has no place: its rating is only its prior.
 """
 
 from __future__ import annotations

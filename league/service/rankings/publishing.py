@@ -3,8 +3,8 @@
 A closed season is over when the last of its series has ended and no match waits for an organiser. Then the log can
 change no more (`league.service.rulings.rulings` refuses to touch a closed season), the ranking is made once more from
 all of it, and stored as the published standings with the log's hash. There is one such snapshot for a season, and the
-database refuses to change or remove it. The secret of the season's dice is told with it, for nothing is left to be
-played.
+database refuses to change or remove it. The secret of the season's dice is published with it, because nothing is
+left to be played.
 """
 
 from __future__ import annotations

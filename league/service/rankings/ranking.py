@@ -1,10 +1,10 @@
-"""A ranking, made from a season's log of results: ratings, and beside them what people want to know of each bot.
+"""A ranking, made from a season's log of results: ratings, and the other figures of each bot.
 
 Its `standings` are JSON: ``rows``, one for each bot that takes part, by its active version, in the order of their
 places, those that have none (they have not played) last; ``unranked``, the other versions with games (earlier ones,
-and those of bots that left); ``totals``; and what tells how far to trust it all: ``fit``, ``seats`` and ``pairs`` (see
-`league.ratings`). Together with ``config`` it can be made again from the log, and is, by
-`league.service.rankings.recount`.
+and those of bots that left); ``totals``; and measures of how far to trust it all: ``fit``, ``seats`` and ``pairs`` (see
+`league.ratings`). With ``config``, `league.service.rankings.recount` can recompute it
+from the log.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Making a stored ranking again from the log in the database, and a season's dice from its secret, and comparing."""
+"""Recomputing a stored ranking from the log in the database, and a season's dice from its secret, and comparing."""
 
 from __future__ import annotations
 

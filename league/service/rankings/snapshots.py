@@ -1,9 +1,9 @@
-"""Which rankings keep their standings: all for ever would be gigabytes a day where a large field is ranked often.
+"""Which rankings keep their standings: keeping all would take gigabytes a day if a large field is ranked often.
 
-Every ranking keeps its row, with its instant, the log's hash and its configuration: that is enough to compute it again
-from the log of then. Its standings stay whole if it is published, if the finalists were chosen by it, if it is one of
-the newest (`WHOLE`), the last of an hour of the past day, or the last of a day. Of all others they
-become `{}`. What bots' pages draw is kept apart (`league.service.rankings.history`).
+Every ranking keeps its row, with its instant, the log's hash and its configuration: that is enough to recompute it from
+the log of that time. Its standings stay whole if it is published, if the finalists were chosen by it, if it is one of
+the newest (`WHOLE`), the last of an hour of the past day, or the last of a day. Of all others they become `{}`. What
+bots' pages draw is kept apart (`league.service.rankings.history`).
 """
 
 from __future__ import annotations

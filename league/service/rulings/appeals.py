@@ -1,7 +1,7 @@
-"""Appeals: an author doubts a match, the service looks at it again, an organiser rules.
+"""Appeals: an author disputes a match, the service re-simulates it, an organiser rules.
 
-Only who owns a bot in a match (or is in its team) may appeal, once at a time for each bot. What the appeal says is
-read by its author and by organisers; that there is one, and how it was ruled, is in the audit log for everyone.
+Only the owner of a bot in a match (or a member of its team) may appeal, once at a time for each bot. Its author and
+organisers can read an appeal; its existence and the ruling are in the public audit log.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_OF_MATCH = 3
 """Appeals of one bot against one match, those that were withdrawn or ruled on among them."""
 
 ALREADY = (
-    "An appeal of this bot against this match is open already; wait for the ruling, or withdraw it and write another."
+    "This bot already has an open appeal against this match; wait for the ruling, or withdraw it and write another."
 )
 
 
@@ -56,11 +56,11 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
     if bot_id is None or match is None:
         raise NotFound.own_match(match_id)
     if match.state is not MatchState.DONE:
-        raise WrongState.of_match(match.state, "an appeal is against a result")
+        raise WrongState.of_match(match.state, "only results can be appealed")
     must_be_told(session, match)
     season = session.get_one(Season, match.season_id)
     if season.state is SeasonState.CLOSED:
-        raise WrongState.of_season(season.state, "its results are final, and nobody can appeal any more")
+        raise WrongState.of_season(season.state, "its results are final, so appeals are no longer possible")
     return bot_id
 
 
@@ -185,7 +185,7 @@ def _open(session: Session, appeal_id: int) -> Appeal:
         raise NotFound("appeal", appeal_id)
     if row.state is not AppealState.OPEN:
         raise WrongState(
-            row.state, f"This appeal is {row.state} already; only an open one can be ruled on or withdrawn."
+            row.state, f"This appeal is already {row.state}; only open appeals can be ruled on or withdrawn."
         )
     return row
 

@@ -1,9 +1,9 @@
 """Accounts that end: closed by their owners, or banned by an administrator.
 
 Either way the person is out at once: every token and session is revoked, no password opens the account, and its bots
-are withdrawn from all seasons that go on, as by an organiser's ruling, so that nobody but an organiser brings them
-back. What was played stays and counts, under the same name, which nobody else can take. A team goes on without the
-member, its bots are the others'; a bot of nobody else is the account's own.
+are withdrawn from all current seasons, as by an organiser's ruling, so that only an organiser can bring them back.
+Results stay and count, under the same name, which nobody else can take. A team continues without the member and keeps
+its bots; a bot without a team stays the account's own.
 
 Rows are locked in the order season, bot, team, user (`league.service.people.teams`).
 """

@@ -1,8 +1,8 @@
-"""Matches that we failed at too often: an organiser looks at what happened and decides.
+"""Matches that we failed at too often: an organiser looks at the evidence and decides.
 
 Such a match counts for nobody while it waits, and the season does not close over it. Three answers are possible: play
-it again (`league.service.rulings.rulings.rejudge_match`: another match in its place, with dice of its own), decide it
-against a seat, or leave it unplayed. Each stands in the audit log with its reason.
+it again (`league.service.rulings.rulings.rejudge_match`: another match in its place, with its own dice), decide it
+against a seat, or leave it unplayed. The audit log records each with its reason.
 """
 
 from __future__ import annotations
@@ -76,5 +76,5 @@ def leave_match(session: Session, organiser: Person, match_id: int, reason: str)
 def _held(session: Session, organiser: Person, match_id: int) -> tuple[Match, dict[str, object]]:
     match = ruled_on(session, match_id, or_unplayed=True)
     if match.state is not MatchState.HELD:
-        raise WrongState(match.state, "The match does not wait for an organiser.")
+        raise WrongState(match.state, "The match is not waiting for an organiser.")
     return match, judging(session, organiser, match_id)

@@ -1,4 +1,4 @@
-"""Nobody judges a match of a bot of their own, unless there is nobody else."""
+"""Nobody judges a match of their own bot, unless there is nobody else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For the operator's own hand, on the machine itself: roles, passwords, bans. No request gets here."""
+"""For the operator, on the machine itself: roles, passwords, bans. No request gets here."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
 Nothing here touches a rating or a stored result. A ruling adds or removes a row that says "this match does not
 count", notes it in the audit log with its reason, and marks the season's ranking as out of date; the refit does the
-rest. So voiding a match and restoring it gives back exactly the ranking of before. `league.service.ground.counting` is
+rest. So voiding and restoring a match restores exactly the previous ranking. `league.service.ground.counting` is
 the other half: which matches count.
 
-A season that is closed is final, and no ruling changes it but on matches that are held.
+A closed season is final: only rulings on held matches change it.
 """
 
 from __future__ import annotations
@@ -115,14 +115,14 @@ def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> M
 def answer_held(session: Session, match_id: int, after: MatchState, **values: object) -> None:
     """The organiser's answer for a match that waits for one. Raises WrongState: another one was quicker."""
     if not move(session, Match, match_id, MatchState.HELD, after, finished_at=now(session), **values):
-        raise WrongState(MatchState.DECIDED, "Another organiser has just answered for this match.")
+        raise WrongState(MatchState.DECIDED, "Another organiser has just decided this match.")
 
 
 def _begun(session: Session, match: Match) -> None:
     """Raises WrongState: nobody tried to play it, for nobody wanted it any more; it is not for a ruling to want it."""
     dropped = select(Attempt.cause).where(Attempt.series_id == match.series_id, col(Attempt.cause).in_(DROPPED))
     if session.exec(dropped).first() is not None:
-        raise WrongState("dropped", "The match was dropped before it was begun; nobody wants it played any more.")
+        raise WrongState("dropped", "The match was dropped before it began and is no longer needed.")
 
 
 def _judging(session: Session, season_id: int, *, held: bool) -> None:
@@ -145,7 +145,7 @@ def _alone(session: Session, match: Match) -> None:
     )
     other = session.exec(others).first()
     if other is not None:
-        raise WrongState("rejudged", f"The match is played again as match {other}; only one of them counts.")
+        raise WrongState("rejudged", f"The match is replayed as match {other}; only one of them counts.")
 
 
 def _playings(session: Session, match: Match) -> set[int]:

@@ -2,15 +2,14 @@
 
 Theory of operation
 -------------------
-Nothing is to be gained by leaving. Nobody need be present for a program to play, so an author's withdrawal says "draw
-no more matches for it", and no more than that: series that wait are played and count, whoever they are against. It
-can be taken back after a pause (`Settings.rejoin_seconds`), so that leaving for a moment is no way of choosing
-opponents. From the freeze on authors neither leave nor come back: the field stands, and the others' finals must not
-depend on somebody's mood.
+Leaving gains nothing. A program plays without its author, so a withdrawal only means "draw no more matches for it":
+waiting series are played and count, whoever the opponents. An author can reverse it after a pause
+(`Settings.rejoin_seconds`), so leaving for a moment is no way to choose opponents. After the freeze authors neither
+leave nor return: the field is fixed, and the others' finals must not depend on somebody's mood.
 
-Organisers can do both at any time until the season closes, with a reason. Whoever they take out leaves at once: series
-that nobody has begun are dropped, and pairing forgets them, so that they are drawn again if the ruling is taken back
-(the finals do so too, see `league.service.course.finals`). Played matches count after `take_out` and do not after
+Organisers can do both at any time until the season closes, with a reason. A bot that they take out leaves at once:
+series that have not begun are dropped, and pairing forgets them, so they are drawn again if the ruling is reversed (so
+do the finals, see `league.service.course.finals`). Played matches count after `take_out` and do not after
 `disqualify`; `league.service.ground.counting` is the other half of both.
 """
 
@@ -32,7 +31,7 @@ from league.service.series.dropping import drop_waiting
 from league.states import ENTERABLE, GOING_ON, Absence, SeasonState
 from league.tables import AbsentEntry, Entry, Match, Participant, Season, Series
 
-FROM_THE_FREEZE = "from the freeze on only organisers decide who takes part"
+FROM_THE_FREEZE = "after the freeze only organisers decide who takes part"
 
 
 def withdraw(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
@@ -104,7 +103,7 @@ def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, 
         NotAllowed, NotFound, WrongState.
     """
     organiser.must_organise()
-    season = _season_with(session, season_id, bot_id, GOING_ON, "who took part in it stays as it is")
+    season = _season_with(session, season_id, bot_id, GOING_ON, "its entries are final")
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is not None:
         _come_back(session, organiser, season, absent, "entry-reinstated", reason)
@@ -144,7 +143,7 @@ def _ruled_out(absent: AbsentEntry) -> WrongState:
 
 def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:
     assert reason, "a ruling has a reason"
-    _season_with(session, season_id, bot_id, GOING_ON, "who took part in it stays as it is")
+    _season_with(session, season_id, bot_id, GOING_ON, "its entries are final")
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is not None and absent.absence in {absence, Absence.DISQUALIFIED} and not by_author(absent):
         return

@@ -1,4 +1,4 @@
-"""Who may enter a season, and with which version: the entry rules, and the list of those who are invited.
+"""Who may enter a season, and with which version: the entry rules, and the list of invited authors.
 
 An organiser may enter any bot of the season's game that has a version to play; the rules bind authors.
 """
@@ -66,15 +66,15 @@ def version_to_enter(session: Session, season: Season, bot: Bot, number: int | N
         if version.state is not VersionState.READY:
             raise NotReady(bot.name, f"version {number} is {version.state.value}")
         if season.languages is not None and version.language not in season.languages:
-            raise NotAdmitted(f"version {number} is in {version.language}, and it takes {_listed(season)}")
+            raise NotAdmitted(f"version {number} is in {version.language}, and the season accepts {_listed(season)}")
         return version
     ready = newest_ready(session, bot.id, season.languages)
     if ready is not None:
         return ready
     if season.languages is not None and newest_ready(session, bot.id, None) is not None:
-        raise NotAdmitted(f"no version that is ready is in {_listed(season)}")
+        raise NotAdmitted(f"no ready version is in {_listed(season)}")
     newest = session.exec(of_bot.order_by(col(BotVersion.number).desc()).limit(1)).first()
-    raise NotReady(bot.name, "nothing was uploaded" if newest is None else f"the newest is {newest.state.value}")
+    raise NotReady(bot.name, "there are no uploads" if newest is None else f"the newest is {newest.state.value}")
 
 
 def invite_to_season(session: Session, organiser: Person, season_id: int, name: str) -> list[str]:

@@ -1,8 +1,8 @@
-"""What an author changes of a bot: whose it is, its name, what is said of it, and whether it is retired.
+"""What an author may change about a bot: its owner, name and description, and whether it is retired.
 
-A retired bot is withdrawn from every season that its author may still leave, takes no uploads and enters nothing, and
-lists that strangers choose from leave it out. What it played counts, and its pages stay. Where a season is frozen or in
-its finals it plays on to the end, like any bot.
+A retired bot is withdrawn from every season that its author may still leave, accepts no uploads, enters nothing, and
+disappears from lists that strangers choose from. Its results count, and its pages stay. In a frozen season or its
+finals it plays on to the end.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from league.tables import Bot, Entry, Season
 
 
 class BotChange(TypedDict, total=False):
-    """What may change of a bot; what is left out stays as it is. `team_id` None: back to who made it."""
+    """Changes to a bot; fields left out stay as they are. `team_id` None: back to its creator."""
 
     team_id: int | None
     name: str

@@ -1,8 +1,8 @@
 """Divisions of a season's field, and who changes them from one season to the next.
 
-Only bots of one division meet. Newcomers begin in the lowest; an organiser may put a bot elsewhere while its season
-is not frozen. In the season made from a published one, the first `promoted` of each division change places with the
-last `promoted` of the division above, so every division keeps its size.
+Only bots of one division meet. Newcomers begin in the lowest; an organiser may move a bot until its season is
+frozen. In a season that continues a published one, the first `promoted` of each division swap places with the last
+`promoted` of the division above, so every division keeps its size.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def change_divisions(
     if new == [(division.name, division.size) for division in divisions_of(session, [season_id])[season_id]]:
         return
     if season.state is not SeasonState.SCHEDULED:
-        raise BadSetting("divisions", f"they cannot be changed any more, for the season is {season.state.value}")
+        raise BadSetting("divisions", f"they can no longer be changed because the season is {season.state.value}")
     _check(wanted)
     entries = session.exec(select(Entry).where(Entry.season_id == season_id)).all()
     for number, (name, size) in enumerate(new, 1):
@@ -145,7 +145,7 @@ def _check(wanted: Sequence[tuple[str, int | None]]) -> None:
     if len(wanted) > MAX_DIVISIONS:
         raise BadSetting("divisions", f"there may be at most {MAX_DIVISIONS}")
     if len({name.lower() for name, _ in wanted}) < len(wanted):
-        raise BadSetting("divisions", "each needs a name of its own")
+        raise BadSetting("divisions", "each needs its own name")
 
 
 def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]) -> list[list[int]]:

@@ -173,7 +173,7 @@ def offer_newest(session: Session, season: Season) -> None:
 def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> None:
     """Make the version the one that plays, at once or by way of the gate."""
     if version.id == entry.version_id:
-        end_challenges(session, season.id, "The version that plays was chosen again.", entry.id)
+        end_challenges(session, season.id, "The active version was chosen again.", entry.id)
         return
     if by_gate and entry.gate is not None and season.challenge_games > 0:
         begin_challenge(session, entry, version)
@@ -186,7 +186,7 @@ def _choose(session: Session, season: Season, entry: Entry, version: BotVersion,
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
     """Raises WrongState: an organiser would choose more than that the bot takes part."""
     if entry is not None:
-        raise WrongState("entered", f"Bot number {bot_id} is in this season already; its author chooses the version.")
+        raise WrongState("entered", f"Bot number {bot_id} is already in this season; its author chooses the version.")
     for setting, is_chosen in (("version", number is not None), ("gate", gate != "keep")):
         if is_chosen:
             raise WrongState("not-yours", f"The bot is not yours: its {setting} is its author's choice.")

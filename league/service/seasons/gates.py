@@ -7,13 +7,13 @@ over; it begins a challenge. Series of the two versions are played one after the
 each the SPRT (`league.sprt`, trinomial) looks at all finished games of the challenge. It passes: the new version is
 active. It fails, or the budget of games is spent without a verdict: the old one stays.
 
-These games say nothing about anybody else, and both sides are one author's, so they are never rated. A ranking sees
-that a version passed, and ties it less closely to the one before it (`league.service.rankings.lineage`). Whoever tries
-often enough passes, so there is one test for one program: what has failed against a version is not tried again, also
-not as another upload of the same archive, and a challenge that ended undecided (the season froze, the author chose
-another version) goes on from its games when the same two programs meet at this gate again.
+These games say nothing about anybody else, and both sides are one author's, so they are never rated. A ranking ties a
+version that passed less closely to its predecessor (`league.service.rankings.lineage`). With enough attempts anything
+passes, so each program has one test: a program that failed against a version is not tried again, even as another upload
+of the same archive, and a challenge that ended undecided (the season froze, the author chose another version) continues
+from its games when the same two programs meet at this gate again.
 
-The counts are taken from the matches anew each time, so it does not matter which process looks when. Matches that
+The counts are taken from the matches each time, so it does not matter which process looks when. Matches that
 both versions lost by their own fault, or that an organiser voided, count for neither.
 """
 
@@ -53,7 +53,7 @@ OPEN_CHALLENGES = 4
 
 @dataclass(frozen=True, slots=True)
 class GateTerms:
-    """What an author asks of new versions: normalised Elo, shares of wrong verdicts, and a budget of games.
+    """What new versions must show: normalised Elo, shares of wrong verdicts, and a budget of games.
 
     The closer the bounds, the more games a verdict takes. These fit their budget: one equal in twenty uses it up. With
     bounds of 0 and 20, nine in ten are undecided after 400 games (./scripts/bench ratings, part f).
@@ -92,7 +92,7 @@ def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
     if season.challenge_games == 0:
         raise BadSetting("gate", "this season has no promotion gates")
     if terms.games > season.challenge_games:
-        raise BadSetting("gate", f"this season gives a new version at most {season.challenge_games} games")
+        raise BadSetting("gate", f"this season allows a new version at most {season.challenge_games} games")
     if GAMES[season.game].seats.start > 2:
         raise BadSetting("gate", f"{season.game} cannot be played by two")
     try:
@@ -114,7 +114,7 @@ def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> No
         return
     known = _already_known(session, entry, candidate)
     if not known:
-        end_challenges(session, entry.season_id, f"Version {candidate.number} came.", entry.id)
+        end_challenges(session, entry.season_id, f"Version {candidate.number} replaced it.", entry.id)
     terms = GateTerms(**entry.gate)
     season = session.get_one(Season, entry.season_id)
     row = Challenge(
@@ -207,7 +207,7 @@ def _already_known(session: Session, entry: Entry, candidate: BotVersion) -> str
     twins = same_program(session, candidate.id)
     if entry.version_id in twins:
         number = session.exec(select(BotVersion.number).where(BotVersion.id == entry.version_id)).one()
-        return f"It is the same program as version {number}, which is the one that plays."
+        return f"It is the same program as version {number}, which is active."
     failed = _tests(session, entry, candidate.id).where(Challenge.state == ChallengeState.FAILED)
     before = session.exec(failed.order_by(col(Challenge.id)).limit(1)).first()
     if before is None:
@@ -252,7 +252,7 @@ def _decide(session: Session, challenge: Challenge, entry: Entry, count: Count) 
         reason = f"{counted(count.played, 'game')} did not show that it is stronger."
         return _end(session, challenge.id, ChallengeState.FAILED, reason)
     if count.abandoned >= challenge.games_limit:
-        reason = f"Our own failure: {counted(count.abandoned, 'game')} could not be played."
+        reason = f"The service failed: {counted(count.abandoned, 'game')} could not be played."
         return _end(session, challenge.id, ChallengeState.ENDED, reason)
     return False
 

@@ -1,4 +1,4 @@
-"""Where a bot takes part and where it might: for its author."""
+"""Where a bot takes part, and where it could: for its author."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Seasons: what an organiser sets, and as long as it may change. How they go from state to state is in
-`league.service.course.states`.
+"""Seasons: their settings, and when these may change. `league.service.course.states` says how they go from state to
+state.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def create_season(
     previous = None if previous_id is None else _published(session, previous_id)
     if previous is not None:
         if divisions:
-            raise BadSetting("divisions", "a season that continues another has that one's")
+            raise BadSetting("divisions", "a season that continues another keeps its game")
         game = game or previous.game
         if game != previous.game:
-            raise BadSetting("game", f"the previous season is of {previous.game}")
+            raise BadSetting("game", f"the previous season's game is {previous.game}")
         inherited = {name: getattr(previous, name) for name in TERMS if name not in DATES}
         settings = {**inherited, **settings}
     if game is None or game not in GAMES:
@@ -107,7 +107,7 @@ def edit_season(
     changed = {setting: value for setting, value in settings.items() if before[setting] != value}
     for setting, value in changed.items():
         if not TERMS[setting].may_change(row.state):
-            raise BadSetting(setting, f"it cannot be changed any more, for the season is {row.state.value}")
+            raise BadSetting(setting, f"it can no longer be changed because the season is {row.state.value}")
         setattr(row, setting, value)
     _check(row)
     _flush_named(session, row)
@@ -184,7 +184,7 @@ def _check(row: Season) -> None:
         raise BadSetting("seats", f"{row.game} is played by {seats.start} to {seats.stop - 1}")
     unknown = sorted(set(row.languages or ()) - set(LANGUAGES))
     if unknown:
-        raise BadSetting("languages", f"{', '.join(unknown)} is none; there is {', '.join(sorted(LANGUAGES))}")
+        raise BadSetting("languages", f"{', '.join(unknown)} is unknown; choose from {', '.join(sorted(LANGUAGES))}")
     if row.languages is not None and not row.languages:
         raise BadSetting("languages", "nobody could enter")
     given = [(date, getattr(row, date)) for date in DATES if getattr(row, date) is not None]
@@ -205,7 +205,7 @@ def _noted(values: Mapping[str, object]) -> dict[str, object]:
 def _published(session: Session, season_id: int) -> Season:
     row = existing(session, Season, season_id)
     if _finals(session, [season_id]).get(season_id) is None:
-        raise WrongState.of_season(row.state, "another can follow it once it is closed and its standings are published")
+        raise WrongState.of_season(row.state, "it can be continued once it is closed and its standings are published")
     return row
 
 

@@ -1,7 +1,7 @@
 """How many series may be open at a time, so that every slot has one to play.
 
-What runs is bounded by the slots of the machines that judge, and as many may wait: the next planning is due long before
-those are played. More would only make the newest results count later in who plays whom.
+The judging slots bound the series in progress, and as many may wait: the next planning is due long before those are
+played. More would only delay the influence of new results on the pairing.
 """
 
 from __future__ import annotations

@@ -7,14 +7,13 @@ A series lives as any job does (`league.service.ground.life`). A message says th
 claims the series (see `league.service.series.hosts`), and `finish_series` closes the row in the same transaction that
 writes every result.
 
-A match at which we fail ends the attempt at its series. What was played before it counts, for nobody may undo lost
-matches by having a later one fail; the others go back to the queue, for new boxes and, where there is one, another
-machine. Each attempt has the next seed of the match's list (`Match.attempt`, `engine.chance.attempt_seed`). A match
-that fails too often, or twice while the same seat was to answer, is held: an organiser decides
-(`league.service.rulings.held`).
+A match at which we fail ends the attempt at its series. Matches played before it count, so that nobody can undo a loss
+by making a later match fail; the others go back to the queue, for new boxes and, if there is one, another machine. Each
+attempt has the next seed of the match's list (`Match.attempt`, `engine.chance.attempt_seed`). A match that fails too
+often, or twice while the same seat was to answer, is held: an organiser decides (`league.service.rulings.held`).
 
-So each match gets its result from exactly one attempt; every other attempt ends as rows of the ledger. Bots pay for
-nothing in this file.
+So each match gets its result from exactly one attempt; every other attempt only leaves rows in the table `attempt`.
+Nothing in this file costs a bot anything.
 """
 
 from __future__ import annotations
@@ -205,7 +204,7 @@ def _hold(session: Session, match_ids: Sequence[int]) -> None:
     session.exec(update(Match).where(col(Match.id).in_(match_ids)).values(state=MatchState.HELD))
     for match_id in match_ids:
         record(session, SYSTEM, "match-held", f"match/{match_id}")
-    log.error("held until an organiser decides, for we failed at them too often: matches %s", list(match_ids))
+    log.error("held until an organiser decides, because the service failed too often: matches %s", list(match_ids))
 
 
 def _job(session: Session, series_id: int, host: Host, at: datetime) -> SeriesJob:

@@ -1,17 +1,17 @@
-"""When the dice of a match may be told: once every match that is played with them is over.
+"""When the dice of a match may be shown: once every match that uses them is over.
 
 Theory of operation
 -------------------
 Where a game's hands are private (`engine.games.SAME_DEALS`), the rotations of a deal share one secret seed, hence one
 commitment, and lie in different series (`league.service.series.planning`), which end at different times and on
 different machines. Whoever could read the record of the first rotation would know every hand of those that are still to
-be played. So a match is *withheld* for as long as another match with its commitment is scheduled: who sat and who won
-is told, for ratings follow from it, and nothing from which hands follow. That is its seed, its transcript and all that
-is made of it, the words of a fault, what a bot wrote to stderr, and the match itself while it is being played.
+be played. So a match is *withheld* while another match with its commitment is scheduled: its players and winner are
+shown, because ratings follow from them, but nothing that reveals hands. That is its seed, its transcript and all that
+is made from it, the words of a fault, what a bot wrote to stderr, and the match itself in progress.
 
-Every door asks `withheld`; there is no second rule. A match that is played, abandoned or dropped is over and holds
-nothing back any more, and one that is played again by a ruling gets dice of its own (`league.service.rulings.rulings`),
-so what was told once is never withheld again.
+Every access checks `withheld`; there is no second rule. A match that is played, abandoned or dropped is over and no
+longer withholds others, and a replay by a ruling gets its own dice (`league.service.rulings.rulings`), so nothing that
+was shown is withheld later.
 """
 
 from __future__ import annotations

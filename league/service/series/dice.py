@@ -1,17 +1,18 @@
-"""Where the dice of a season's matches come from, and when that is told.
+"""Where the dice of a season's matches come from, and when that is published.
 
 Theory of operation
 -------------------
-When a season opens a secret is drawn, and its SHA-256 stands in the audit log and with the season at once. Every seed
-follows from the secret and the number of a deal (`engine.chance.season_seed`); deals are numbered 1, 2, 3 ... as they
-are planned, and no number is left out or used for two. So once it is known who plays whom, nobody can choose the dice,
-whoever runs the service included. The secret is told with the published standings, when nothing is left to be played:
-then anybody can draw all seeds again (`league.verification.fairness`).
+When a season opens, a secret is drawn, and its SHA-256 is published at once with the season and in the audit log. Every
+seed follows from the secret and the number of a deal (`engine.chance.season_seed`); deals are numbered 1, 2, 3 ... as
+they are planned, and no number is left out or used for two. So once it is known who plays whom, nobody can choose the
+dice, including whoever runs the service. The secret is published with the standings, when nothing is left to be played:
+then anybody can recompute all seeds (`league.verification.fairness`).
 
-After a restore the numbers since the back-up are skipped, for people may have seen their dice; the audit log says so.
+After a restore, the numbers since the back-up are skipped because people may have seen their dice; the audit log says
+so.
 
-Who has the database has the secret, and can foresee the dice. It takes trust that they do not tell, and do not bend who
-plays whom to the dice that they know.
+Whoever has the database has the secret and can foresee the dice. They must be trusted not to reveal them, and not to
+fit the pairing to dice that they know.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SKIPPED = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Dice:
-    """A seed with its number in its season; None: it was drawn by itself."""
+    """A seed with its number in its season; None: it was drawn separately."""
 
     deal: int | None
     seed: bytes

@@ -1,4 +1,4 @@
-"""What is not played because nobody wants it any more, and what follows for the matches in whose place it stood."""
+"""Dropping what is no longer needed, and what follows for the matches that it was to replace."""
 
 from __future__ import annotations
 
@@ -80,7 +80,10 @@ def put_back(session: Session, abandoned: Sequence[int]) -> None:
             continue
         session.delete(voided)
         if session.get_one(Match, voided.match_id).state in WITH_RESULT:
-            data = {"season": voided.season_id, "reason": f"match {voided.rejudged_id} in its place was not played"}
+            data = {
+                "season": voided.season_id,
+                "reason": f"match {voided.rejudged_id}, its replacement, was not played",
+            }
             record(session, SYSTEM, "match-restored", f"match/{voided.match_id}", data)
         else:
             put_back(session, [voided.match_id])

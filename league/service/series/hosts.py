@@ -2,13 +2,13 @@
 
 Theory of operation
 -------------------
-Each machine has a keeper (`workers.keeper`), which says "still here" every few seconds and has it checked when it
-starts. A machine may judge while its newest check or canary match found it *fit*, in this boot, and its keeper was
-heard of within a lease's time. `may_judge` is that sentence as a condition of the statement which claims a series, so
-a worker that has not heard of it yet cannot take one.
+Each machine has a keeper (`workers.keeper`), which reports every few seconds and has it checked when it
+starts. A machine may judge while its newest check or canary match in this boot found it *fit* and its keeper reported
+within a lease's time. `may_judge` is that rule as a condition of the statement that claims a series, so a worker that
+does not know yet cannot take one.
 
-What an unfit machine may still do is decided by what it asks for: builds with their trial matches are not asked here.
-Every series needs a fit machine, also those that are not rated: they decide which version plays.
+An unfit machine may still build and play trial matches, which do not check this. Every series needs a fit machine, even
+if it is not rated: it decides which version plays.
 
 A result that was played while its machine was found unfit is not taken (`found_unfit`): the series is played again
 elsewhere. Only `DEADHEAT_JUDGE_UNFIT` lets an unfit machine judge, and then each of its attempts says so.
@@ -54,7 +54,7 @@ RECHECK_SECONDS = 60
 AVOID_SECONDS = 600
 """For so long a series waits for another machine than the one that failed at it; then it is played by whoever comes."""
 
-NOT_SEEN = "its keeper was not heard of lately"
+NOT_SEEN = "its keeper has not reported lately"
 
 
 def host_arrives(session: Session, host: Host, image: str) -> bool:
@@ -142,7 +142,7 @@ def blame_host(session: Session, host: Host, cause: str, detail: str) -> None:
     if Trait.MACHINE in traits:
         _become(session, host, Fitness.UNCHECKED, (), now(session))
     if Trait.CONDEMNS in traits:
-        at, reasons = now(session), [storable(f"A watch came to its end there: {detail}")]
+        at, reasons = now(session), [storable(f"A watch reached its end there: {detail}")]
         found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": reasons, "check_due_at": at}
         _change(session, and_(_is(host), col(WorkerHost.fitness) != Fitness.UNFIT), since_at=at)
         _change(session, _is(host), **found)

@@ -1,11 +1,11 @@
 """Matches that can be watched while they are played: the replies so far, written down now and then by the worker.
 
 There is one row for each running series, renewed about once a second, and only for matches that take longer than that
-(`workers.live`). It goes with the series' end, in the same transaction, however the series ends. Nothing depends on it:
-who plays the match reads it never, and a row that is lost or late costs a spectator a moment.
+(`workers.live`). The end of the series removes it, in the same transaction. Nothing depends on it: the player of the
+match never reads it, and a lost or late row costs a spectator a moment.
 
-What is told is made here from the replies, the rules and the seed, which stays here; hands that the game has not
-revealed are left out (`engine.unfinished`). Of a match whose dice others are still to be played with nothing is shown
+The view is made here from the replies, the rules and the seed, which stays here, without hands that the game has not
+revealed (`engine.unfinished`). Nothing is shown of a match whose dice other matches will still use
 (`league.service.series.deals`).
 """
 
@@ -34,7 +34,7 @@ MOST_SHOWN_BYTES = 512 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A match as whoever watches may see it. `match` None: nothing of it can be shown now, or it is not being played.
+    """A match as spectators may see it. `match` None: nothing can be shown now, or it is not being played.
 
     `series`: the state of its series. `withheld`: others with its dice are to be played. `voids`: attempts that failed
     by our doing, so that it has other dice.

@@ -1,4 +1,4 @@
-"""What a series has brought, written down: results, what only authors see, and the ledger's lines on its matches.
+"""Storing what a series brought: results, what only authors see, and the attempts at its matches.
 
 It is part of the transaction that closes the attempt at the series
 (`league.service.series.carrying_out.finish_series`).

@@ -1,7 +1,7 @@
 """Response times by version, season and command, added up as series end, so that no page has to.
 
-Several workers finish series of the same versions at once. Each locks the rows it adds to, all in the same order, so
-none waits in a circle; a row that is missing is first made empty, by whoever comes first.
+Several workers finish series of the same versions at once. Each locks the rows that it adds to in the same order, so
+there is no deadlock; a missing row is first created empty.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Under which versions of its game's rules a season was played: noted as series end, from their transcripts.
+"""The versions of its game's rules under which a season was played: recorded as series end, from their transcripts.
 
-The rules of the code that runs now say nothing about a season of last year; `/audit` and a ranking say what was played.
+Today's code says nothing about the rules of last year's season; `/audit` and a ranking show what was played.
 """
 
 from __future__ import annotations

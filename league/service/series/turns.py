@@ -2,12 +2,12 @@
 
 Theory of operation
 -------------------
-A message says that something waits, not what (as with builds): each series brings one, and whoever gets it plays what
-is next here. So a newcomer's first match does not wait behind all that was planned before it came.
+A message says that something waits, not what (as with builds): each series sends one, and its receiver plays the next
+series by this order. So a newcomer's first match does not wait for everything planned before.
 
 Next is the series that has waited longest, after a head start has been added to its waiting: an hour for series that
-place a version, half an hour for others of new versions, none for the rest. So whatever comes, nothing that waits is
-overtaken by what comes more than an hour later, and nobody starves.
+place a version, half an hour for others of new versions, none for the rest. So no
+series is overtaken by one planned more than an hour later, and nobody starves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What everyone may see of a bot: where it takes part, whom it met, where it failed, its versions; and of its author.
+"""What everyone may see of a bot and its author: seasons, opponents, failures, versions.
 
 Each is one indexed query, bounded by `RECENT_MATCHES` where a bot may have played any number of matches.
 """

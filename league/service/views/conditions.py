@@ -1,4 +1,4 @@
-"""What went wrong lately, over all seasons: for operators. Each figure is of a bounded number of the newest rows."""
+"""Recent failures over all seasons, for operators. Each figure covers a bounded number of the newest rows."""
 
 from __future__ import annotations
 

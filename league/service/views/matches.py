@@ -1,4 +1,4 @@
-"""Looking at matches: lists by cursor, one match with its evidence, and what only an author may see of it."""
+"""Views of matches: lists by cursor, one match with its evidence, and what only an author may see."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def transcript_of(session: Session, match_id: int) -> str:
     """
     row = existing(session, Match, match_id)
     if row.transcript_sha256 is None:
-        raise WrongState.of_match(row.state, "there is a transcript only of one that was played to its end")
+        raise WrongState.of_match(row.state, "only matches that were played to the end have a transcript")
     must_be_told(session, row)
     return row.transcript_sha256
 

@@ -1,4 +1,4 @@
-"""What is going on: series that are being played, and uploads."""
+"""News: series in progress, and uploads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the queues stand, from the database: for operators."""
+"""The state of the queues, from the database, for operators."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COUNTED: Mapping[Life, Collection[StrEnum]] = {SERIES: (SeriesState.ABANDONED,)}
 
 @dataclass(frozen=True, slots=True)
 class QueueInfo:
-    """One queue. `oldest_seconds`: how long the row that waits longest has waited; 0 where none does."""
+    """One queue. `oldest_seconds`: how long the oldest row has waited; 0 if none waits."""
 
     name: str
     rows: Mapping[str, int]
@@ -42,8 +42,8 @@ class QueueInfo:
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """All queues, and how old the newest ranking of each season is that goes on; `behind`: those whose log of results
-    has changed since theirs. `exhibitions_ended`: how people's matches of the last day ended: played, resigned, late,
+    """All queues, and the age of each current season's newest ranking; `behind`: seasons whose log of results has
+    changed since. `exhibitions_ended`: how people's matches of the last day ended: played, resigned, late,
     left (before it began), no-worker, or a cause of ours. `slots`: matches that can be played at a time by the machines
     that judge; `idle_slots`: those of them that play and build nothing, although matches are unplayed.
     """

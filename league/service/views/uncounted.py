@@ -16,7 +16,7 @@ from league.words import Uncounting
 
 @dataclass(frozen=True, slots=True)
 class Bearing:
-    """What a match has to do with the ranking. `rejudged_id`: the match that is played in its place."""
+    """How a match bears on the ranking. `rejudged_id`: the match that replaces it."""
 
     uncounted: Uncounted | None
     rejudged_id: int | None
@@ -47,28 +47,26 @@ def bearings(session: Session, matches: Sequence[Match]) -> dict[int, Bearing]:
 
 def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None) -> str:
     """Sentences on an abandoned match, from the causes and details of its attempts, the oldest first."""
-    again = "" if rejudged_id is None else f" It is played again as match {rejudged_id}."
+    again = "" if rejudged_id is None else f" It is replayed as match {rejudged_id}."
     if not attempts:
         return f"The service failed.{again}"
     cause, detail = attempts[-1]
     if cause in DROPPED:
         return detail
-    return f"The service failed at every attempt, the last time by {cause}.{again}"
+    return f"The service failed at every attempt, most recently by {cause}.{again}"
 
 
 def _why(match: Match, purpose: Purpose, voided: VoidedMatch | None, disqualified: Sequence[str]) -> Uncounted | None:
     """The first reason that holds: a ruling on the match itself, what it was played for, its result, who played."""
     if voided is not None and voided.rejudged_id is not None:
-        sentence = f"An organiser has it played again, as match {voided.rejudged_id}: {voided.reason}"
+        sentence = f"An organiser has it replayed as match {voided.rejudged_id}: {voided.reason}"
         return Uncounted(Uncounting.REJUDGED, sentence, voided.rejudged_id)
     if voided is not None:
         return Uncounted(Uncounting.VOIDED, f"An organiser took it out of the log of results: {voided.reason}", None)
     if purpose is Purpose.CHALLENGE:
         return Uncounted(Uncounting.GATE, "It was played at a promotion gate, whose matches are never rated.", None)
     if not match.rated:
-        return Uncounted(
-            Uncounting.NO_WINNER, "Every bot in it was at fault; nobody won, and nobody is rated for it.", None
-        )
+        return Uncounted(Uncounting.NO_WINNER, "All its bots committed faults: nobody won, and it is not rated.", None)
     if disqualified:
         names, are = " and ".join(disqualified), "is" if len(disqualified) == 1 else "are"
         return Uncounted(Uncounting.DISQUALIFIED, f"{names} {are} disqualified in this season.", None)

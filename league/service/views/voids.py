@@ -1,15 +1,15 @@
 """Void attempts by version, by the seat that was to answer and by machine: whose matches fail more often than others'?
 
-A void attempt blames nobody and pays nobody. But a bot that has found a way to bring one about would use it when it is
-losing, and then more attempts fail while it is to answer than its share. So each version is compared with the field on
+A void attempt blames nobody and benefits nobody. But a bot that could cause one would do so when losing, and then more
+attempts than its share would fail while it was to answer. So each version is compared with the field on
 the same machines: of the void attempts of a machine, given how many attempts each of the two took part in, how many
 would be its own by chance? The exact probability of as many or more is that of a sum of binomials, one for each machine
 (the conditional test of two Poisson rates: Przyborowski and Wilenski, Biometrika 31, 1940).
 
-A bot might as well bring down what carries its series: the engine, the boxes, the worker. Such a failure befalls no
-match, and nobody was to answer, so it counts to every version of the series; who causes it has it in all its series,
-an opponent in a few. A series counts once for each machine that failed at it, or one that is tried again and again
-while an engine is down would look like guilt. These are a binomial of their own in the same sum.
+A bot might also bring down what carries its series: the engine, the boxes, the worker. Such a failure belongs to no
+match, and nobody was to answer, so it counts for every version of the series; its cause has it in all its series, an
+opponent in a few. A series counts once for each machine that failed at it; otherwise one that is retried while an
+engine is down would look like guilt. These are a binomial of their own in the same sum.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def season_voids(session: Session, organiser: Person, season_id: int, least: int
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """What is counted to a version; `series_id`: where a series failed as a whole, `match_id` then being one of its."""
+    """What counts for a version; `series_id`: where a series failed as a whole, `match_id` then being one of its."""
 
     version_id: int
     worker: str

@@ -1,13 +1,13 @@
-"""What stands between a bot and its next result in a season, and an honest guess of how long it takes.
+"""What stands between a bot and its next result in a season, and an estimate of the wait.
 
 Theory of operation
 -------------------
 Machines play for every season, and a series hands in its results when the whole of it is over. So what is ahead of a
 bot is the matches of all series that come before its first one, in the order in which workers take them
-(`league.service.series.turns`), and then its own series. The guess is a plain quotient: those matches, each as long as
-its season's matches took lately, divided by the number of series that are played at this moment, half of each of which
-is taken to be over. It foresees no change: no machine that comes or stops, nobody who is let in ahead. Nothing is
-guessed where nothing is being played, or where too few series of a season ahead have ended within the last hour.
+(`league.service.series.turns`), and then its own series. The estimate is a plain quotient: those matches, each as long
+as its season's recent matches, divided by the number of series in progress, each assumed to be half over. It foresees
+no change, such as machines that start or stop, or series let in ahead. There is no estimate if nothing is being played,
+or if too few series of a season ahead have ended within the last hour.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ ENOUGH, LOOKED_AT = 3, 20
 MOST_AHEAD = 5000
 """Series that are looked at; a queue of more is as good as endless."""
 
-NOT_LATELY = "How long that takes cannot be said: too few series have ended within the last hour."
-NOTHING_PLAYED = "How long that takes cannot be said: no machine is playing at this moment."
+NOT_LATELY = "The wait is unknown: too few series have ended in the last hour."
+NOTHING_PLAYED = "The wait is unknown: no machine is playing at the moment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +157,15 @@ def _expected(seconds: int | None, something_played: bool) -> str:
     if seconds is None:
         return NOT_LATELY if something_played else NOTHING_PLAYED
     if seconds < 10:
-        return "Its next result is due at any moment, at the pace of the last hour."
+        return "At the pace of the last hour, its next result is due at any moment."
     about = f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
-    return f"Its next result comes in about {about}, at the pace of the last hour."
+    return f"At the pace of the last hour, its next result comes in about {about}."
 
 
 def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
     """Why nothing more comes by itself; "": something may."""
     if season.state is SeasonState.CLOSED:
-        return "The season is closed: nothing more is played."
+        return "The season is closed, so nothing more is played."
     if entry.absence is not None:
         return f"It is {entry.absence} in this season: no more matches are drawn for it."
     if version is not None and version not in (entry.version, entry.challenger):
