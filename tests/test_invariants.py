@@ -53,7 +53,7 @@ def test_a_build_that_was_given_back_and_went_well_at_last_is_in_order(kept: Kep
     for cause in ("engine", Cause.WORKER_STOPPED):
         job = kept.building(version_id, "w1:1")
         kept.write(give_back_build, job.version_id, job.attempt, "w1", Failure(cause, ""))
-        assert kept.left() == [f"version {version_id} is uploaded at attempt {job.attempt}"]
+        assert kept.left() == [f"BotVersion {version_id} is uploaded at attempt {job.attempt}"]
     kept.build(version_id)
     kept.blobs.put(b"built 2")
     assert kept.wrong() == kept.left() == []
@@ -77,8 +77,8 @@ def test_a_lease_that_nobody_took_back_is_found(kept: Kept) -> None:
     assert kept.wrong() == []  # it waits to be swept
     kept.clock.turn(kept.settings.lease_seconds)
     assert [found.split(" until ")[0] for found in kept.wrong()] == [
-        f"version {version_id} has a lease",
-        f"exhibition {person} has a lease",
+        f"BotVersion {version_id} has a lease",
+        f"Exhibition {person} has a lease",
     ]
 
 
@@ -105,7 +105,7 @@ def test_an_attempt_at_a_build_that_vanished_is_found(kept: Kept) -> None:
     version_id = kept.upload(kept.owner, kept.bot_id)
     with kept.db.transaction() as session:
         session.exec(update(BotVersion).where(col(BotVersion.id) == version_id).values(attempt=1))
-    assert kept.wrong() == [f"version {version_id} is uploaded at attempt 1; failed were []"]
+    assert kept.wrong() == [f"BotVersion {version_id} is uploaded at attempt 1; failed were []"]
     with kept.db.transaction() as session:
         session.add(Attempt(version_id=version_id, attempt=1, cause="engine", finished_at=kept.clock.now))
     assert kept.wrong() == []

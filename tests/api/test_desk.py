@@ -53,7 +53,7 @@ def test_a_season_is_made_changed_opened_and_closed(boss: Browser) -> None:
     path = boss.answer.url.path
     assert "scheduled" in boss.page.text
     page = boss.submit(f"{path}/settings", 422, languages="cobol")
-    assert "cobol is none" in page.text
+    assert "cobol is unknown" in page.text
     boss.submit(f"{path}/settings", languages="python, c", admission="invited", closes_at="", games_per_pair="20")
     assert boss.form(f"{path}/settings").fields["languages"] == "python, c"
     assert boss.form(f"{path}/settings").fields["closes_at"] == ""

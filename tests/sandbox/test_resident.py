@@ -60,7 +60,7 @@ def test_but_not_for_longer_than_opening_a_box_may_take(seconds: list[float]) ->
 
 
 def test_nor_for_a_keeper_that_has_ended(seconds: list[float]) -> None:
-    with pytest.raises(SandboxError, match="has ended, with 1"):
+    with pytest.raises(SandboxError, match="has ended with code 1"):
         resident_tree(Engine(9, running=False), "sha256:0")
     assert seconds == []
 
