@@ -105,7 +105,7 @@ def test_an_attempt_at_a_build_that_vanished_is_found(kept: Kept) -> None:
     version_id = kept.upload(kept.owner, kept.bot_id)
     with kept.db.transaction() as session:
         session.exec(update(BotVersion).where(col(BotVersion.id) == version_id).values(attempt=1))
-    assert kept.wrong() == [f"BotVersion {version_id} is uploaded at attempt 1; failed were []"]
+    assert kept.wrong() == [f"version {version_id} is uploaded at attempt 1; failed were []"]
     with kept.db.transaction() as session:
         session.add(Attempt(version_id=version_id, attempt=1, cause="engine", finished_at=kept.clock.now))
     assert kept.wrong() == []
