@@ -22,7 +22,9 @@ class Bot(Record):
     author: Annotated[str, Field(examples=["ada"])]
     team_id: int | None
     team: Annotated[str | None, Field(examples=["lovelace"])]
-    plays_people: Annotated[bool, Field(description="Whether people may play against it.")]
+    plays_people: Annotated[
+        bool, Field(description="Whether people may play against the version that plays in a season.")
+    ]
     versions: int
     description: str
     retired_at: Annotated[datetime | None, Field(description="When its author retired it; null: it is not retired.")]

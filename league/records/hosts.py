@@ -28,7 +28,9 @@ class Worker(Record):
     fitness: Fitness
     judges: Annotated[bool, Field(description="Whether it would get a series now.")]
     reasons: Annotated[tuple[str, ...], Field(description="Why it is unfit; empty otherwise.")]
-    remarks: Annotated[tuple[str, ...], Field(description="What makes judging slower there.")]
+    remarks: Annotated[
+        tuple[str, ...], Field(description="What to mend there, though it does not stop the machine from judging.")
+    ]
     since_at: Annotated[datetime, Field(description="When it got this fitness.")]
     first_seen_at: datetime
     last_seen_at: datetime

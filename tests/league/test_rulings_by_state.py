@@ -151,7 +151,10 @@ def test_a_match_that_is_not_done_is_neither_ruled_on_nor_appealed_against(world
     for _, match_id in waiting:
         for ruling in (void_match, restore_match, rejudge_match):
             assert str(court.refused(ruling, match_id, "x")) == "The match is not over yet; organisers rule on results."
-        with pytest.raises(WrongState, match="The match is not over yet; only results can be appealed"), world.db.reading() as session:
+        with (
+            pytest.raises(WrongState, match="The match is not over yet; only results can be appealed"),
+            world.db.reading() as session,
+        ):
             appealable(session, owner, match_id)
 
 

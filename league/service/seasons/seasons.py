@@ -58,7 +58,7 @@ def create_season(
     previous = None if previous_id is None else _published(session, previous_id)
     if previous is not None:
         if divisions:
-            raise BadSetting("divisions", "a season that continues another keeps its game")
+            raise BadSetting("divisions", "a season that continues another keeps its divisions")
         game = game or previous.game
         if game != previous.game:
             raise BadSetting("game", f"the previous season's game is {previous.game}")
