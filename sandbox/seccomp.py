@@ -25,7 +25,7 @@ budget; here none of them remains. Left out on purpose:
 * clocks: setting any of them;
 * network: sockets exist for AF_UNIX only.
 
-Arguments of 32 bits are compared as 64: so what is allowed is named by its value or as smaller than one, never as
+Arguments of 32 bits are compared as 64: so what is allowed is named by its value or a block of them, never as
 different from one, or a set upper half would slip through.
 
 init (images/init.c) runs under the same filter before it becomes the bot, so what it needs is here too: setuid,
@@ -42,6 +42,7 @@ match nothing is told that is counted over the whole host: what is free of its m
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import cache
 
 _FILES = """
@@ -90,6 +91,7 @@ _SO_PASSPIDFD, _SO_LAST = 76, 96
 _SO_COOKIES = (57, 71, 77)  # of sockets and of their namespace, and their peers' processes
 # Linux, its 32-bit and legacy variants, addresses that are not random (what init chooses for bots), and "tell me".
 _PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0x40000, 0xFFFF_FFFF)
+_ARGUMENT = 2**64 - 1  # every bit of it
 _EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
 
 _F_GETLK = 5
@@ -138,17 +140,18 @@ def profile(building: bool = False, says_eperm: bool = False, playing: bool = Fa
         _if_masked("clone", 0, clone_flags | _CLONE_PIDFD),
         {"names": absent, "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
     ]
-    rules += _only("personality", 0, 0, *_PERSONALITIES)
-    rules += _only("fcntl", 1, _F_GETLK, *_FCNTL_BUT_LOCKS, *((*_FCNTL_LOCKS, _F_SETPIPE_SZ) if building else ()))
+    rules += _only("personality", 0, _PERSONALITIES)
+    locks = (*_FCNTL_LOCKS, _F_SETPIPE_SZ) if building else ()
+    rules += _only("fcntl", 1, (*range(_F_GETLK), *_FCNTL_BUT_LOCKS, *locks))
     rules.append(_if_masked("statx", 3, _STATX_MOUNTS))
-    rules += _only("fadvise64", 3, _FADV_DONTNEED, _FADV_NOREUSE)
-    rules += _only("madvise", 2, _MADV_MERGEABLE, *range(_MADV_MERGEABLE + 1, _MADV_LAST + 1))
-    rules += _only("setrlimit", 0, _RLIMIT_CORE, *range(_RLIMIT_CORE + 1, _RLIMITS))
-    rules += _only("prlimit64", 1, _RLIMIT_CORE, *range(_RLIMIT_CORE + 1, _RLIMITS))
+    rules += _only("fadvise64", 3, {*range(_FADV_NOREUSE + 1)} - {_FADV_DONTNEED})
+    rules += _only("madvise", 2, {*range(_MADV_LAST + 1)} - {_MADV_MERGEABLE})
+    rules += _only("setrlimit", 0, {*range(_RLIMITS)} - {_RLIMIT_CORE})
+    rules += _only("prlimit64", 1, {*range(_RLIMITS)} - {_RLIMIT_CORE})
     rules.append(_if_argument(["prlimit64"], 2, 0, "SCMP_CMP_EQ"))  # it only asks
-    rules += _only("getsockopt", 2, 0, *(option for option in range(_SO_LAST) if option not in _SO_COOKIES))
-    rules += _only("setsockopt", 2, _SO_PASSPIDFD, *range(_SO_PASSPIDFD + 1, _SO_LAST))
-    rules += _only("prctl", 0, _PR_SCHED_CORE, _PR_GET_AUXV, _PR_SET_VMA)
+    rules += _only("getsockopt", 2, {*range(_SO_LAST)} - {*_SO_COOKIES})
+    rules += _only("setsockopt", 2, {*range(_SO_LAST)} - {_SO_PASSPIDFD})
+    rules += _only("prctl", 0, (*range(_PR_SCHED_CORE), _PR_GET_AUXV, _PR_SET_VMA))
     return json.dumps(
         {
             "defaultAction": "SCMP_ACT_ERRNO",
@@ -158,20 +161,30 @@ def profile(building: bool = False, says_eperm: bool = False, playing: bool = Fa
     )
 
 
-def _only(name: str, index: int, below: int, *values: int) -> list[dict[str, object]]:
-    """Allow a call if this argument is smaller than `below` or one of `values`."""
-    smaller = [_if_argument([name], index, below, "SCMP_CMP_LT")] if below else []
-    return smaller + [_if_argument([name], index, value, "SCMP_CMP_EQ") for value in values]
+def _only(name: str, index: int, values: Iterable[int]) -> list[dict[str, object]]:
+    """Allow a call if this argument is one of `values`.
+
+    One rule for each block of 2^n values that begins at a multiple of 2^n: every container pays for each rule, when its
+    filter is sent, parsed and compiled.
+    """
+    rules, left = [], set(values)
+    while left:
+        first, size = min(left), 1
+        while first % (2 * size) == 0 and left.issuperset(range(first, first + 2 * size)):
+            size *= 2
+        left.difference_update(range(first, first + size))
+        rules.append(_if_masked(name, index, _ARGUMENT - (size - 1), first))
+    return rules
 
 
-def _if_masked(name: str, index: int, bits: int) -> dict[str, object]:
-    """Allow a call if none of these bits is set in this argument."""
-    return _if_argument([name], index, bits, "SCMP_CMP_MASKED_EQ")
+def _if_masked(name: str, index: int, bits: int, value: int = 0) -> dict[str, object]:
+    """Allow a call if these bits of this argument are those of `value`."""
+    return _if_argument([name], index, bits, "SCMP_CMP_MASKED_EQ", value)
 
 
-def _if_argument(names: list[str], index: int, value: int, operator: str) -> dict[str, object]:
+def _if_argument(names: list[str], index: int, value: int, operator: str, second: int = 0) -> dict[str, object]:
     return {
         "names": names,
         "action": "SCMP_ACT_ALLOW",
-        "args": [{"index": index, "value": value, "valueTwo": 0, "op": operator}],
+        "args": [{"index": index, "value": value, "valueTwo": second, "op": operator}],
     }
