@@ -12,7 +12,7 @@ from engine.core import Fault
 from engine.scenes import Scene, scenes
 from league.causes import Cause
 from league.service.jobs.exhibitions import ExhibitionInfo, Table
-from league.states import ExhibitionState
+from league.states import JobState
 
 MAX_MOVES = 3000
 """Rows in the page's own table."""
@@ -21,7 +21,7 @@ MAX_MOVES = 3000
 def told_table(table: Table) -> str:
     """How a match stands, for its person."""
     info = table.info
-    if info.state is ExhibitionState.QUEUED:
+    if info.state is JobState.QUEUED:
         return f"{_failed(info)}You have a seat; the match begins as soon as a worker is free."
     if table.resigned:
         return "You have resigned; the record is being written. You may play elsewhere."

@@ -13,7 +13,7 @@ from league.errors import WITHHELD
 from league.service.series import live
 from league.service.series.live import Watched
 from league.service.views.matches import match_detail
-from league.states import MatchState, SeriesState
+from league.states import JobState, MatchState
 
 VERSION = 2
 """Of what is made here, see `api.replays.VERSION`."""
@@ -37,9 +37,9 @@ def told(watched: Watched) -> str:
     """How the match stands, for people."""
     if watched.state is not MatchState.SCHEDULED:
         return "It is over."
-    if watched.series is SeriesState.QUEUED:
+    if watched.series is JobState.QUEUED:
         return "Not played yet: its series is waiting for a worker."
-    if watched.series is not SeriesState.RUNNING:
+    if watched.series is not JobState.RUNNING:
         return "It is over."
     if watched.withheld:
         return f"Its series is being played now. {WITHHELD}"

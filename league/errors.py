@@ -117,7 +117,7 @@ class NotAllowed(LeagueError):
     code = "not-allowed"
 
     def __init__(self, role: str) -> None:
-        super().__init__(f"Only an {role} may do this.")
+        super().__init__(f"Only {'an' if role[0] in 'aeiou' else 'a'} {role} may do this.")
         self.role = role
 
 

@@ -69,22 +69,13 @@ class VersionState(StrEnum):
     BROKEN = "broken"  # `reason` says why
 
 
-class SeriesState(StrEnum):
-    """Matches between the same versions, from the plan to the result."""
-
-    QUEUED = "queued"
-    RUNNING = "running"  # a worker holds the lease
-    DONE = "done"
-    ABANDONED = "abandoned"  # we failed too often (its matches are held), or nobody wanted it any more
-
-
-class ExhibitionState(StrEnum):
-    """A person's match against a bot. `league.service.jobs.exhibitions` has one row each."""
+class JobState(StrEnum):
+    """A series or a person's match, from the plan to the result."""
 
     QUEUED = "queued"  # waits for a worker
     RUNNING = "running"  # a worker holds the lease
     DONE = "done"
-    ABANDONED = "abandoned"  # nobody took it, we failed too often, or the person left before it began
+    ABANDONED = "abandoned"  # the service failed too often, nobody took it, or nobody wanted it any more
 
 
 class MatchState(StrEnum):
@@ -273,8 +264,8 @@ def either(states: Sequence[SeasonState]) -> str:
 WITH_RESULT = (MatchState.DONE, MatchState.DECIDED)
 """Matches whose seats have ranks."""
 
-UNFINISHED = (SeriesState.QUEUED, SeriesState.RUNNING)
-"""Series that are still to bring results."""
+UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
+"""Series that are still to bring results, and people's matches that still hold a seat."""
 
 LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     VersionState: {
@@ -283,17 +274,11 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
         VersionState.READY: frozenset(),
         VersionState.BROKEN: frozenset(),
     },
-    SeriesState: {
-        SeriesState.QUEUED: frozenset({SeriesState.RUNNING, SeriesState.ABANDONED}),
-        SeriesState.RUNNING: frozenset({SeriesState.DONE, SeriesState.QUEUED, SeriesState.ABANDONED}),
-        SeriesState.DONE: frozenset(),
-        SeriesState.ABANDONED: frozenset(),
-    },
-    ExhibitionState: {
-        ExhibitionState.QUEUED: frozenset({ExhibitionState.RUNNING, ExhibitionState.ABANDONED}),
-        ExhibitionState.RUNNING: frozenset({ExhibitionState.DONE, ExhibitionState.QUEUED, ExhibitionState.ABANDONED}),
-        ExhibitionState.DONE: frozenset(),
-        ExhibitionState.ABANDONED: frozenset(),
+    JobState: {
+        JobState.QUEUED: frozenset({JobState.RUNNING, JobState.ABANDONED}),
+        JobState.RUNNING: frozenset({JobState.DONE, JobState.QUEUED, JobState.ABANDONED}),
+        JobState.DONE: frozenset(),
+        JobState.ABANDONED: frozenset(),
     },
     MatchState: {
         MatchState.SCHEDULED: frozenset({MatchState.DONE, MatchState.HELD, MatchState.ABANDONED}),

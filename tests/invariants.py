@@ -29,11 +29,10 @@ from league.service.series.hosts import hosts
 from league.states import (
     UNFINISHED,
     WITH_RESULT,
-    ExhibitionState,
     FinalsFormat,
+    JobState,
     MatchState,
     Purpose,
-    SeriesState,
     VersionState,
 )
 from league.tables import (
@@ -94,9 +93,9 @@ def misplaced_series(session: Session) -> Iterator[str]:
     spoiled = (col(Attempt.match_id).is_(None), col(Attempt.cause).not_in(BLAMELESS), col(Attempt.worker).is_not(None))
     lost = Counter(session.exec(select(Attempt.series_id).where(*spoiled)).all())
     for series in session.exec(select(Series)):
-        if (series.lease_until is not None) != (series.state is SeriesState.RUNNING):
+        if (series.lease_until is not None) != (series.state is JobState.RUNNING):
             yield f"series {series.id} is {series.state} with a lease until {series.lease_until}"
-        if (series.finished_at is not None) != (series.state in {SeriesState.DONE, SeriesState.ABANDONED}):
+        if (series.finished_at is not None) != (series.state in {JobState.DONE, JobState.ABANDONED}):
             yield f"series {series.id} is {series.state} and finished at {series.finished_at}"
         if lost[series.id] > limit:
             yield f"series {series.id} was tried again after {lost[series.id]} failures, of {limit}"
@@ -114,7 +113,7 @@ def misplaced_builds(session: Session) -> Iterator[str]:
             attempts = f"at attempt {version.attempt}; failed were {noted[version.id]}"
             yield f"version {version.id} is {version.state} {attempts}"
     for row in session.exec(select(Exhibition)):
-        if (row.lease_until is not None) != (row.state is ExhibitionState.RUNNING):
+        if (row.lease_until is not None) != (row.state is JobState.RUNNING):
             yield f"exhibition {row.id} is {row.state} with a lease until {row.lease_until}"
 
 
@@ -210,7 +209,7 @@ def unexplained_attempts(session: Session) -> Iterator[str]:
     for series_id, attempt in session.exec(failed):
         noted[series_id].append(attempt)
     for series in session.exec(select(Series)):
-        over = range(1, series.attempt + (series.state is not SeriesState.RUNNING))
+        over = range(1, series.attempt + (series.state is not JobState.RUNNING))
         why = [number for number in over if number in noted[series.id] or (series.id, number) in explained]
         if why != [*over] or len(set(noted[series.id])) != len(noted[series.id]):
             yield f"series {series.id} is {series.state} at attempt {series.attempt}; failed were {noted[series.id]}"
@@ -234,9 +233,9 @@ def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
 def unproven_exhibitions(session: Session, blobs: Blobs) -> Iterator[str]:
     """So does that of a person's match; one that was given up says why."""
     for row in session.exec(select(Exhibition)):
-        if row.state is ExhibitionState.DONE:
+        if row.state is JobState.DONE:
             yield from (f"exhibition {row.id}: {problem}" for problem in _unproven_exhibition(row, blobs))
-        elif row.state is ExhibitionState.ABANDONED and not row.cause:
+        elif row.state is JobState.ABANDONED and not row.cause:
             yield f"exhibition {row.id} was given up without a cause"
 
 

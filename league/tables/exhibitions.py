@@ -8,7 +8,7 @@ from sqlalchemy import CheckConstraint, Column, Index, LargeBinary, Text
 from sqlmodel import Field
 
 from engine.core import Fault
-from league.states import ExhibitionState
+from league.states import JobState
 from league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, UtcDateTime, json_column, word
 
 SEATED = "(state IN ('queued', 'running') AND NOT resigned)"
@@ -43,7 +43,7 @@ class Exhibition(JobRow, table=True):
     seat: int  # the person's
     seed: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
     commitment: str = Field(max_length=SHA256_HEX)
-    state: ExhibitionState = Field(default=ExhibitionState.QUEUED, sa_column=word(ExhibitionState, "state"))
+    state: JobState = Field(default=JobState.QUEUED, sa_column=word(JobState, "state"))
     open_user_id: int | None = Field(default=None, unique=True)
     open_place: int | None = Field(default=None, unique=True)
 

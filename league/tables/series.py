@@ -18,7 +18,7 @@ from sqlalchemy import (
 from sqlmodel import Field, SQLModel
 
 from engine.core import Fault
-from league.states import MatchState, Precedence, Purpose, SeriesState
+from league.states import JobState, MatchState, Precedence, Purpose
 from league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, index_where, json_column, word
 
 
@@ -63,7 +63,7 @@ class Series(JobRow, table=True):
     purpose: Purpose = Field(default=Purpose.LADDER, sa_column=word(Purpose, "purpose"))
     round: int | None = None  # of the finals, from 1; None: ladder, challenge, or games after the rounds
     challenge_id: int | None = Field(default=None, foreign_key="challenge.id")
-    state: SeriesState = Field(default=SeriesState.QUEUED, sa_column=word(SeriesState, "state"))
+    state: JobState = Field(default=JobState.QUEUED, sa_column=word(JobState, "state"))
     precedence: int = Field(default=Precedence.ORDINARY, sa_column_kwargs={"server_default": "2"})
     avoid_host: str | None = Field(default=None, max_length=128)
     started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)

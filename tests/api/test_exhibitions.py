@@ -21,7 +21,7 @@ from league.jobs import ExhibitionJob
 from league.service.jobs import exhibiting, exhibitions
 from league.service.people.person import Person
 from league.service.people.users import existing_user
-from league.states import ExhibitionState, Role
+from league.states import JobState, Role
 from league.tables import Exhibition
 from tests.api.browser import PAGE, Browser
 from tests.api.site import Site
@@ -93,7 +93,7 @@ def test_a_match_that_ends_while_its_page_is_made_is_heard_of(site: Site, monkey
         found = looked(session, exhibition_id)
         if next(looks) == 2:  # the first is to know whether it is everybody's
             with site.world.connect().transaction() as another:
-                exhibitions.abandon(another, exhibition_id, ExhibitionState.RUNNING, "broken")
+                exhibitions.abandon(another, exhibition_id, JobState.RUNNING, "broken")
         return found
 
     monkeypatch.setattr(exhibitions, "exhibition", ended_meanwhile)

@@ -35,7 +35,7 @@ from league.service.jobs.sweep import sweep
 from league.service.series.carrying_out import SERIES
 from league.service.series.turns import claim_next_series
 from league.service.views.queues import queues
-from league.states import SeriesState
+from league.states import JobState
 from league.tables import Series
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.benchmarks.engine_of_our_own import PrivateEngine
@@ -195,7 +195,7 @@ def _plan(world: World, _: int) -> None:
 
 def _make_room(world: World, _: int) -> None:
     with world.db.reading() as session:
-        waiting = session.exec(select(Series.id).where(Series.season_id == 2, Series.state == SeriesState.QUEUED)).all()
+        waiting = session.exec(select(Series.id).where(Series.season_id == 2, Series.state == JobState.QUEUED)).all()
     for series_id in waiting:
         assert world.finish(world.claimed(series_id))
     with world.db.transaction() as session:

@@ -33,7 +33,7 @@ from league.blobs import Blobs
 from league.config import HEARTBEAT_SECONDS, Settings
 from league.database import Database, now
 from league.service.rulings.operators import ensure_organiser
-from league.states import UNFINISHED, ExhibitionState, MatchState, SeriesState
+from league.states import UNFINISHED, JobState, MatchState
 from league.tables import Exhibition, Match, RatingSnapshot, Series
 from tests.benchmarks.engine_of_our_own import PrivateEngine
 from tests.cluster.network import Machine, Network
@@ -230,14 +230,14 @@ class Cluster:
     def finished_by(self, since: datetime) -> dict[str, int]:
         """Series that were begun since then and are finished, by machine."""
         with self.database.reading() as session:
-            found = select(Series.worker).where(Series.state == SeriesState.DONE, col(Series.started_at) >= since)
+            found = select(Series.worker).where(Series.state == JobState.DONE, col(Series.started_at) >= since)
             names = [str(worker).split(":")[0] for worker in session.exec(found)]
         return {name: names.count(name) for name in WORKERS}
 
     def tables(self) -> list[str]:
         """Machines at which a person plays now."""
         with self.database.reading() as session:
-            found = session.exec(select(Exhibition.worker).where(Exhibition.state == ExhibitionState.RUNNING))
+            found = session.exec(select(Exhibition.worker).where(Exhibition.state == JobState.RUNNING))
             return [str(worker).split(":")[0] for worker in found]
 
     def played(self, season_id: int) -> int:

@@ -25,7 +25,7 @@ from engine.transcript import MAX_TRANSCRIPT_BYTES, decode
 from league.causes import Cause
 from league.service.jobs import exhibitions
 from league.service.jobs.exhibitions import ExhibitionInfo
-from league.states import ExhibitionState
+from league.states import JobState
 from tests.api.browser import PAGE, Form, Read
 from tests.cluster.cluster import PASSWORD, PORT, Cluster
 
@@ -112,9 +112,9 @@ class Guest:
         number = int(seat.path.removeprefix("/play/"))
         with self._cluster.database.reading() as session:
             info = exhibitions.exhibition(session, number)
-        if info.state is ExhibitionState.ABANDONED and seat.left and info.cause == Cause.LEFT:
+        if info.state is JobState.ABANDONED and seat.left and info.cause == Cause.LEFT:
             return
-        if info.state is not ExhibitionState.DONE:
+        if info.state is not JobState.DONE:
             yield f"exhibition {number} is {info.state}: {info.cause}"
             return
         said, faults = self._recorded(info)

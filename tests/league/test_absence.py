@@ -15,7 +15,7 @@ from league.service.seasons.absence import disqualify, reinstate, rejoin, take_o
 from league.service.seasons.entries import enter
 from league.service.seasons.participation import absent_bots
 from league.service.seasons.seasons import create_season, edit_season
-from league.states import FinalsFormat, MatchState, Purpose, SeasonState, SeriesState
+from league.states import FinalsFormat, JobState, MatchState, Purpose, SeasonState
 from league.tables import Attempt, Entry, Match, Participant, Season, Series
 from tests.league.test_rulings import Ranked
 from tests.league.world import World
@@ -116,7 +116,7 @@ def test_waiting_series_of_a_bot_that_is_taken_out_are_dropped_and_running_ones_
         found = dict(session.exec(select(Series.id, Series.state)).all())
         causes = session.exec(select(Attempt.cause).where(col(Attempt.series_id).in_(waiting))).all()
     assert waiting
-    assert all(found[series_id] is SeriesState.ABANDONED for series_id in waiting)
+    assert all(found[series_id] is JobState.ABANDONED for series_id in waiting)
     assert set(causes) == {"entry-absent"}
     assert world.finish(job)
     assert ranked.table() == ranked.first, "what was played after all does not count"
@@ -222,5 +222,5 @@ def test_a_finalist_that_comes_back_plays_everyone_it_has_missed(world: World, w
     assert world.tick() == []
     played = select(Series.id).where(Series.season_id == season_id, Series.purpose == Purpose.FINALS)
     with world.db.reading() as session:
-        assert len(session.exec(played.where(Series.state == SeriesState.DONE)).all()) == 3
+        assert len(session.exec(played.where(Series.state == JobState.DONE)).all()) == 3
         assert session.get_one(Season, season_id).finals_done_at is not None

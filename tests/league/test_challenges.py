@@ -23,7 +23,7 @@ from league.service.seasons.entries import Gate, entry_info
 from league.service.seasons.gates import OPEN_CHALLENGES, GateTerms
 from league.service.seasons.seasons import create_season, edit_season
 from league.service.views import matches as league_matches
-from league.states import ChallengeState, MatchState, Purpose, SeasonState, SeriesState
+from league.states import ChallengeState, JobState, MatchState, Purpose, SeasonState
 from league.tables import Match, Series
 from tests.league.world import World, abandoned, forfeited, won
 
@@ -261,7 +261,7 @@ def test_a_newer_version_takes_the_place_at_the_gate(entrant: Entrant) -> None:
     newest, before = entrant.challenges()
     assert (before.state, before.reason) == (ChallengeState.ENDED, "Version 3 replaced it.")
     assert newest.state is ChallengeState.RUNNING
-    assert entrant.world.row(Series, series_id).state is SeriesState.ABANDONED
+    assert entrant.world.row(Series, series_id).state is JobState.ABANDONED
 
 
 def test_an_older_build_that_ends_later_sends_nobody_home(entrant: Entrant) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError, StatementError
 from sqlmodel import SQLModel, col, select, update
 
 from league.database import Database, now
-from league.states import MatchState, Purpose, SeasonState, SeriesState
+from league.states import JobState, MatchState, Purpose, SeasonState
 from league.tables import AuditRecord, Challenge, Division, Entry, Match, Participant, Season, Series, User
 from tests.league.world import START, World, drifted, settings
 
@@ -182,7 +182,7 @@ def wrong_rows(series_id: int) -> dict[str, object]:
         "a scheduled match that has finished": match(finished_at=START),
         "two matches of one number": match(number=0),
         "a series that runs without a lease": Series(
-            season_id=1, state=SeriesState.RUNNING, queued_at=START, nudge_at=START, created_at=START
+            season_id=1, state=JobState.RUNNING, queued_at=START, nudge_at=START, created_at=START
         ),
         "a lease on a series that does not run": Series(
             season_id=1, lease_until=START, queued_at=START, nudge_at=START, created_at=START

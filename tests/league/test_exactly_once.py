@@ -22,7 +22,7 @@ from league.service.jobs.builds import BUILDS, FAILURES_TOLD, claim_build, finis
 from league.service.jobs.exhibiting import EXHIBITIONS
 from league.service.series.carrying_out import SERIES, finish_series, renew_series
 from league.service.series.hosts import due_check, record_check
-from league.states import Fitness, MatchState, SeriesState, VersionState
+from league.states import Fitness, JobState, MatchState, VersionState
 from league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
 from tests.league.world import World, release_series, won
 
@@ -52,7 +52,7 @@ def causes(world: World, series_id: int) -> list[str]:
         return list(session.exec(statement).all())
 
 
-def state(world: World, series_id: int) -> SeriesState:
+def state(world: World, series_id: int) -> JobState:
     return world.row(Series, series_id).state
 
 
@@ -108,7 +108,7 @@ def test_a_killed_workers_series_is_played_again_and_counted_once(world: World) 
     assert first is not None
     world.clock.turn(world.settings.lease_seconds + 1)
     sweep(world)
-    assert state(world, series_id) is SeriesState.QUEUED
+    assert state(world, series_id) is JobState.QUEUED
     world.clock.turn(world.settings.retry_seconds)
     assert sweep(world)[SERIES] == [series_id]
     second = world.claim(series_id, "w2")
@@ -130,7 +130,7 @@ def test_a_late_finisher_changes_nothing(world: World) -> None:
     assert second is not None
     late = [won(match, winner=1) for match in paused.matches]
     assert not world.finish(paused, late, "paused")  # while the second one plays
-    assert state(world, series_id) is SeriesState.RUNNING
+    assert state(world, series_id) is JobState.RUNNING
     assert world.finish(second, [won(match, winner=0) for match in second.matches], "w2")
     before = results(world, series_id), causes(world, series_id)
     assert not world.finish(paused, late, "paused")  # and after it
@@ -148,7 +148,7 @@ def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
     assert not world.write(renew_series, paused)
     assert world.claim(series_id, "w2") is not None
     world.write(release_series, paused, "paused", Failure("worker-stopped"))
-    assert state(world, series_id) is SeriesState.RUNNING
+    assert state(world, series_id) is JobState.RUNNING
 
 
 def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up(world: World) -> None:
@@ -180,7 +180,7 @@ def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
         world.clock.turn(world.settings.lease_seconds * 0.8)
         assert world.write(renew_series, job)
         sweep(world)
-    assert state(world, series_id) is SeriesState.RUNNING
+    assert state(world, series_id) is JobState.RUNNING
     assert world.finish(job)
 
 
@@ -205,7 +205,7 @@ def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World
 
     with pytest.raises(RuntimeError, match="power"):
         finish_without_power()
-    assert state(world, series_id) is SeriesState.RUNNING
+    assert state(world, series_id) is JobState.RUNNING
     assert all(rank is None for _, _, rank in results(world, series_id))
     assert world.finish(job)
 
@@ -216,7 +216,7 @@ def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(wor
         job = world.claimed(series_id)
         assert job.attempt == number
         world.write(release_series, job, "w1", Failure("dirty-box", "something stayed", {"try": number}))
-    assert state(world, series_id) is SeriesState.ABANDONED
+    assert state(world, series_id) is JobState.ABANDONED
     assert world.claim(series_id) is None
     assert causes(world, series_id) == ["dirty-box"] * world.settings.series_attempts
     with world.db.reading() as session:
@@ -236,7 +236,7 @@ def test_a_series_waits_out_what_is_no_fault_of_its_own(world: World, cause: str
             record_check(session, world.host, {}, (), 0)  # it has come back
         pause = world.row(Series, series_id).nudge_at - world.clock.now
         assert pause <= timedelta(minutes=1)
-    assert state(world, series_id) is SeriesState.QUEUED
+    assert state(world, series_id) is JobState.QUEUED
     assert causes(world, series_id) == [cause] * (3 * world.settings.series_attempts - 1)
 
 

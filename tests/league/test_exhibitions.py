@@ -24,7 +24,7 @@ from league.service.seasons.gates import GateTerms
 from league.service.seasons.seasons import create_season
 from league.service.series.hosts import record_check, turn_away_exhibition
 from league.service.views.news import ready_bots
-from league.states import ExhibitionState, SeasonState
+from league.states import JobState, SeasonState
 from tests.league.world import GAME, World, settings
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 0)}
@@ -184,7 +184,7 @@ def test_one_match_a_person_and_so_many_in_a_deployment(world: World) -> None:
     with pytest.raises(NoPlace):
         sit(world, eve, bot_id)
     world.write(exhibitions.resign, ada, first)
-    assert look(world, ada, first).info.state is ExhibitionState.ABANDONED, "nobody had taken it"
+    assert look(world, ada, first).info.state is JobState.ABANDONED, "nobody had taken it"
     sit(world, eve, bot_id)
 
 
@@ -275,7 +275,7 @@ def test_the_result_is_written_once_and_makes_room(world: World) -> None:
     assert world.write(exhibiting.finish_exhibition, job, result, "c" * 64)
     assert not world.write(exhibiting.finish_exhibition, job, Result((2, 1), None), "d" * 64)
     info = look(world, person, job.exhibition_id).info
-    assert (info.state, info.ranks, info.fault) == (ExhibitionState.DONE, (1, 2), Fault.EXITED)
+    assert (info.state, info.ranks, info.fault) == (JobState.DONE, (1, 2), Fault.EXITED)
     assert info.seed == job.seed.hex()
     sit(world, person, info.bot_id)
 
@@ -285,7 +285,7 @@ def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_a
     assert ask(world, job, READY, {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)})
     world.clock.turn(world.settings.lease_seconds + 1)
     swept(world)
-    assert look(world, person, job.exhibition_id).info.state is ExhibitionState.QUEUED
+    assert look(world, person, job.exhibition_id).info.state is JobState.QUEUED
     assert look(world, person, job.exhibition_id).prompt is None
     world.clock.turn(60)
     assert swept(world) == [job.exhibition_id]
@@ -301,10 +301,10 @@ def test_too_many_failures_of_ours_end_it(world: World) -> None:
     person, job = begun(world)
     for _ in range(world.settings.match_attempts):
         world.write(exhibiting.release_exhibition, job, "w1", Failure("KeyError"))
-        if look(world, person, job.exhibition_id).info.state is ExhibitionState.QUEUED:
+        if look(world, person, job.exhibition_id).info.state is JobState.QUEUED:
             job = claim(world, job.exhibition_id)
     info = look(world, person, job.exhibition_id).info
-    assert (info.state, info.cause) == (ExhibitionState.ABANDONED, "KeyError")
+    assert (info.state, info.cause) == (JobState.ABANDONED, "KeyError")
 
 
 def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world: World) -> None:
@@ -321,7 +321,7 @@ def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world
     assert not world.write(exhibiting.note_void, job, "host-memory"), "there is to be no other attempt"
     world.write(exhibiting.release_exhibition, job, "w1", Failure("host-memory"), void=True)
     info = look(world, person, job.exhibition_id).info
-    assert (info.state, info.cause) == (ExhibitionState.ABANDONED, "host-memory")
+    assert (info.state, info.cause) == (JobState.ABANDONED, "host-memory")
     sit(world, person, info.bot_id)
 
 
@@ -351,15 +351,15 @@ def test_who_resigns_is_free_whatever_the_worker_does(world: World) -> None:
 def test_what_is_nobodys_doing_is_tried_again_for_an_hour(world: World) -> None:
     person, job = begun(world)
 
-    def fail() -> ExhibitionState:
+    def fail() -> JobState:
         world.write(exhibiting.release_exhibition, job, "w1", Failure("blobs-away"))
         return look(world, person, job.exhibition_id).info.state
 
     for _ in range(2 * world.settings.series_attempts):
-        assert fail() is ExhibitionState.QUEUED
+        assert fail() is JobState.QUEUED
         job = claim(world, job.exhibition_id)
     world.clock.turn(world.settings.exhibition_seconds + 1)
-    assert fail() is ExhibitionState.ABANDONED
+    assert fail() is JobState.ABANDONED
 
 
 def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
@@ -370,7 +370,7 @@ def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
         job = claim(world, job.exhibition_id)
     world.write(exhibiting.release_exhibition, job, "w1", Failure("KeyError"))
     info = look(world, person, job.exhibition_id).info
-    assert (info.state, info.voids, info.cause) == (ExhibitionState.QUEUED, 1, "KeyError")
+    assert (info.state, info.voids, info.cause) == (JobState.QUEUED, 1, "KeyError")
     world.clock.turn(world.settings.retry_seconds)
     assert swept(world) == [job.exhibition_id], "after the pause of a first failure"
 
@@ -382,7 +382,7 @@ def test_who_waits_in_vain_is_told_so(world: World) -> None:
     world.clock.turn(exhibiting.QUEUE_SECONDS + 1)
     assert swept(world) == []
     info = look(world, person, exhibition_id).info
-    assert (info.state, info.cause) == (ExhibitionState.ABANDONED, Cause.NO_WORKER)
+    assert (info.state, info.cause) == (JobState.ABANDONED, Cause.NO_WORKER)
 
 
 def test_an_unfit_machine_takes_none(world: World) -> None:
@@ -531,7 +531,7 @@ def test_who_leaves_while_we_have_failed_has_either_not_played_or_resigned(world
     world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
     world.write(exhibitions.resign, person, job.exhibition_id)
     left = look(world, person, job.exhibition_id).info
-    assert (left.state, left.cause) == (ExhibitionState.ABANDONED, Cause.RESIGNED)
+    assert (left.state, left.cause) == (JobState.ABANDONED, Cause.RESIGNED)
     waiting = sit(world, person, bot_id)
     world.write(exhibitions.resign, person, waiting)
     assert look(world, person, waiting).info.cause == Cause.LEFT

@@ -13,7 +13,7 @@ from league.service.jobs.sweep import sweep
 from league.service.series import live
 from league.service.series.live import Watched
 from league.service.views.news import running_series
-from league.states import MatchState, SeriesState
+from league.states import JobState, MatchState
 from tests.league.world import World, release_series, void
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 6)}
@@ -69,7 +69,7 @@ def test_nothing_is_left_when_the_series_ends(world: World) -> None:
     assert show(world, job, READY)
     assert world.finish(job)
     seen = watch(world, job.matches[0].match_id)
-    assert (seen.match, seen.state, seen.series) == (None, MatchState.DONE, SeriesState.DONE)
+    assert (seen.match, seen.state, seen.series) == (None, MatchState.DONE, JobState.DONE)
     assert not show(world, job, READY), "who comes late changes nothing"
 
 
@@ -83,7 +83,7 @@ def test_nothing_is_left_of_a_series_that_waits_again(world: World, how: str) ->
         world.clock.turn(world.settings.lease_seconds + 1)
         world.write(sweep)
     seen = watch(world, job.matches[0].match_id)
-    assert (seen.match, seen.series) == (None, SeriesState.QUEUED)
+    assert (seen.match, seen.series) == (None, JobState.QUEUED)
     again = world.claim(job.series_id)
     assert again is not None
     assert not show(world, job, READY, BIDS), "its lease is lost"

@@ -23,7 +23,7 @@ from league.service.seasons.entries import enter
 from league.service.seasons.seasons import create_season
 from league.service.series.planning import add_series
 from league.service.views import matches as league_matches
-from league.states import MatchState, Purpose, SeasonState, SeriesState
+from league.states import JobState, MatchState, Purpose, SeasonState
 from league.tables import BotVersion, Challenge, Division, Entry, Match, Pair, Participant, Season, Series
 from tests.league.world import GAME, World, abandoned, release_series, won
 from tests.league.world import tick as tick_all
@@ -211,14 +211,14 @@ def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> 
     assert world.finish(job, [abandoned(match) for match in job.matches])
     (running,) = claimed(world, [another])
     world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
-    assert state_of(world, rest) is SeriesState.ABANDONED
+    assert state_of(world, rest) is JobState.ABANDONED
     check(2)
     world.finish(running)
     check(4)
     assert not secret_seeds(world)
 
 
-def state_of(world: World, series_id: int) -> SeriesState:
+def state_of(world: World, series_id: int) -> JobState:
     return world.row(Series, series_id).state
 
 

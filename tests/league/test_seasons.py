@@ -19,7 +19,7 @@ from league.service.seasons.seasons import create_season, season_info
 from league.service.series.hosts import host_arrives, record_check
 from league.service.views import matches as league_matches
 from league.service.views.queues import queues
-from league.states import MatchState, SeasonState, SeriesState
+from league.states import JobState, MatchState, SeasonState
 from league.tables import Attempt, BotVersion, Entry, Match, Pair, Participant, Series
 from tests.league.world import GAME, World, tick
 
@@ -186,8 +186,8 @@ def test_closing_drops_what_waits_and_counts_what_runs(world: World) -> None:
         found = {row.id: row.state for row in session.exec(select(Series))}
         matches = Counter(session.exec(select(Match.state)).all())
         causes = session.exec(select(Attempt.cause).where(col(Attempt.match_id).is_(None))).all()
-    assert found[first] is SeriesState.DONE
-    assert {found[other] for other in others} == {SeriesState.ABANDONED}
+    assert found[first] is JobState.DONE
+    assert {found[other] for other in others} == {JobState.ABANDONED}
     assert matches == {MatchState.DONE: 2, MatchState.ABANDONED: 4}
     assert causes == ["season-closed"] * 2
 

@@ -22,7 +22,7 @@ from league.service.rankings.results import season_log
 from league.service.rankings.standings import leaderboard, newest_snapshot, seasons_to_refit
 from league.service.seasons import entries
 from league.service.seasons.seasons import create_season
-from league.states import Ranks, SeasonState, SeriesState
+from league.states import JobState, Ranks, SeasonState
 from league.tables import Match, Participant, Series
 from tests.league.world import World, abandoned, forfeited, won
 
@@ -48,7 +48,7 @@ def play(world: World, *outcomes: object) -> None:
     """Play one series of as many matches, each ending as told."""
     world.tick()
     with world.db.reading() as session:
-        series_id = session.exec(select(Series.id).where(Series.state == SeriesState.QUEUED).limit(1)).one()
+        series_id = session.exec(select(Series.id).where(Series.state == JobState.QUEUED).limit(1)).one()
     job = world.claimed(series_id)
     made = [ending(match, outcome) for match, outcome in zip(job.matches, outcomes, strict=True)]
     assert world.finish(job, made)

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import pytest
 
-from league.states import LIVES, MatchState, Role, Scope, SeasonState, SeriesState, VersionState, allowed
+from league.states import LIVES, JobState, MatchState, Role, Scope, SeasonState, VersionState, allowed
 
 
 @pytest.mark.parametrize("kind", LIVES)
@@ -15,19 +15,19 @@ def test_every_state_has_a_row(kind: type[StrEnum]) -> None:
 
 
 def test_what_is_over_stays_over() -> None:
-    for last in (VersionState.READY, VersionState.BROKEN, SeriesState.DONE, SeriesState.ABANDONED, MatchState.DONE):
+    for last in (VersionState.READY, VersionState.BROKEN, JobState.DONE, JobState.ABANDONED, MatchState.DONE):
         assert not any(allowed(last, after) for after in type(last))
     assert not any(allowed(SeasonState.CLOSED, after) for after in SeasonState)
 
 
 def test_work_that_we_failed_goes_back() -> None:
-    assert allowed(SeriesState.RUNNING, SeriesState.QUEUED)
+    assert allowed(JobState.RUNNING, JobState.QUEUED)
     assert allowed(VersionState.BUILDING, VersionState.UPLOADED)
 
 
 def test_states_of_different_things_do_not_mix() -> None:
     with pytest.raises(AssertionError):
-        allowed(SeriesState.RUNNING, MatchState.DONE)
+        allowed(JobState.RUNNING, MatchState.DONE)
 
 
 @pytest.mark.parametrize("ladder", [Role, Scope])

@@ -13,7 +13,7 @@ from league.service.rankings.standings import refit
 from league.service.seasons.entries import enter
 from league.service.series.planning import add_series
 from league.service.series.turns import HEAD_STARTS, claim_next_series
-from league.states import Precedence, SeriesState
+from league.states import JobState, Precedence
 from league.tables import Entry, Season, Series
 from tests.league.world import World, release_series
 
@@ -95,7 +95,7 @@ def test_a_series_that_we_failed_at_waits_for_its_own_message(world: World) -> N
     assert job is not None
     with world.db.transaction() as session:
         release_series(session, job, "w1", Failure("dirty-box", "why"))
-        assert session.get_one(Series, failed).state is SeriesState.QUEUED
+        assert session.get_one(Series, failed).state is JobState.QUEUED
         assert session.get_one(Series, failed).nudge_at > now(session)
     assert play(world, other) == other
     assert claim(world, other) is None

@@ -20,7 +20,7 @@ from league.service.series.hosts import due_check, host_arrives, host_seen, reco
 from league.service.views import voids
 from league.service.views.matches import match_detail
 from league.service.views.voids import Share, excesses, season_voids
-from league.states import Fitness, MatchState, SeasonState, SeriesState
+from league.states import Fitness, JobState, MatchState, SeasonState
 from league.tables import Attempt, Match, Participant, Series, WorkerHost
 from tests.league.world import World, void, won
 
@@ -225,7 +225,7 @@ def test_nothing_is_published_while_a_match_of_a_closed_season_is_held(world: Wo
 def test_the_series_of_a_held_match_is_over(world: World) -> None:
     held(world)
     with world.db.reading() as session:
-        assert session.exec(select(Series.state)).all() == [SeriesState.DONE]
+        assert session.exec(select(Series.state)).all() == [JobState.DONE]
 
 
 # Whose matches fail more often ------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from league.service.series.hosts import (
     unfit_reasons,
 )
 from league.service.views.matches import match_detail
-from league.states import Fitness, MatchState, SeriesState
+from league.states import Fitness, JobState, MatchState
 from league.tables import Attempt, Match, Series
 from tests.league.world import World, forfeited, release_series, settings, void, won
 
@@ -66,7 +66,7 @@ def ledger(world: World, series: int) -> list[tuple[str, bool, dict[str, object]
         return [(row.cause, row.match_id is not None, row.evidence) for row in rows]
 
 
-def state(world: World, series: int) -> SeriesState:
+def state(world: World, series: int) -> JobState:
     return world.row(Series, series).state
 
 
@@ -74,7 +74,7 @@ def test_a_machine_that_nobody_has_checked_gets_no_series(world: World, series: 
     assert claim(world, series, OTHER) is None  # it never said that it is there
     arrive(world, OTHER, checked=False)
     assert claim(world, series, OTHER) is None
-    assert state(world, series) is SeriesState.QUEUED
+    assert state(world, series) is JobState.QUEUED
     arrive(world, OTHER)
     assert claim(world, series, OTHER) is not None
 
@@ -217,7 +217,7 @@ def test_what_was_played_while_its_machine_was_found_unfit_is_played_again(
         arrive(world, world.host)
     outcomes = [*(forfeited(match, 1) for match in job.matches[:-1]), void(job.matches[-1])]
     assert not world.finish(job, outcomes)
-    assert state(world, series) is SeriesState.QUEUED
+    assert state(world, series) is JobState.QUEUED
     causes = [(cause, of_match) for cause, of_match, _ in ledger(world, series)]
     assert causes == [("host-memory", True), ("host-unfit", False)]
     arrive(world, world.host)
@@ -225,7 +225,7 @@ def test_what_was_played_while_its_machine_was_found_unfit_is_played_again(
     job = claim(world, series, world.host)
     assert job is not None
     assert world.finish(job, [won(match) for match in job.matches])
-    assert state(world, series) is SeriesState.DONE
+    assert state(world, series) is JobState.DONE
     with world.db.reading() as session:
         assert set(session.exec(select(Match.state)).all()) == {MatchState.DONE}
 

@@ -46,7 +46,7 @@ from league.service.jobs.kinds import KINDS
 from league.service.rankings.standings import seasons_to_refit
 from league.service.series.carrying_out import SERIES
 from league.service.series.hosts import due_check, host_seen, record_check
-from league.states import ExhibitionState, VersionState
+from league.states import JobState, VersionState
 from league.tables import Attempt, BotVersion, Exhibition, WorkerHost
 from tests.invariants import broken, unfinished
 from tests.league.world import START
@@ -307,7 +307,7 @@ class Simulator:
         """Failures that no storm explains are bugs, of the product or of this simulation."""
         found = session.exec(select(Attempt.cause, Attempt.detail).where(col(Attempt.cause).not_in(EXPLAINED)))
         yield from (f"an attempt failed by {cause}: {detail}" for cause, detail in found)
-        given_up = select(Exhibition).where(Exhibition.state == ExhibitionState.ABANDONED)
+        given_up = select(Exhibition).where(Exhibition.state == JobState.ABANDONED)
         for row in session.exec(given_up.where(col(Exhibition.cause).not_in([*EXPLAINED, Cause.LEFT]))):
             yield f"exhibition {row.id} was abandoned: {row.cause}"
 

@@ -12,7 +12,7 @@ from sqlmodel import col, select
 
 from api.pages import live
 from league.service.rankings.standings import refit
-from league.states import SeriesState
+from league.states import JobState
 from league.tables import Series
 from tests.site.conftest import PHONE, WIDE, League, Open, keeps_out
 from tests.site.picture import take
@@ -94,7 +94,7 @@ def play_a_series(league: League, season_id: int) -> None:
     world = league.site.world
     world.tick()
     with world.db.reading() as session:
-        waiting = (Series.season_id == season_id, Series.state == SeriesState.QUEUED)
+        waiting = (Series.season_id == season_id, Series.state == JobState.QUEUED)
         series_id = session.exec(select(Series.id).where(*waiting).order_by(col(Series.id))).first()
     assert series_id is not None
     assert world.finish(world.claimed(series_id))

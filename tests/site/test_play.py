@@ -18,7 +18,7 @@ from league.service.bots.bots import create_bot
 from league.service.jobs import exhibitions
 from league.service.jobs.builds import finish_build
 from league.service.seasons.entries import enter
-from league.states import ExhibitionState
+from league.states import JobState
 from league.tables import Exhibition
 from sandbox.box import Sandbox
 from sandbox.docker import DockerSandbox
@@ -66,7 +66,7 @@ class Worker(threading.Thread):
     def _play(self, exhibition_id: int) -> None:
         at_work.play_exhibition(self.context, exhibition_id)
         with self.context.database.reading() as session:
-            if exhibitions.exhibition(session, exhibition_id).state is ExhibitionState.QUEUED:
+            if exhibitions.exhibition(session, exhibition_id).state is JobState.QUEUED:
                 self._queue.exhibitions.append(exhibition_id)  # the machine was too busy: as the sweeper would
 
 

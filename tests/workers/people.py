@@ -16,7 +16,7 @@ from league.errors import WrongState
 from league.service.jobs import exhibitions
 from league.service.jobs.exhibitions import Table
 from league.service.people.person import Person
-from league.states import ExhibitionState
+from league.states import UNFINISHED
 
 
 def move(table: Table) -> str:
@@ -75,7 +75,7 @@ class AtTheTable(threading.Thread):
     def _look(self) -> bool:
         with self._db.reading() as session:
             table = exhibitions.table(session, self._person, self._id)
-        if table.info.state not in (ExhibitionState.QUEUED, ExhibitionState.RUNNING):
+        if table.info.state not in UNFINISHED:
             return False
         if table.prompt is None or not self._think(table):
             return True

@@ -14,7 +14,7 @@ from sqlmodel import func, select
 from engine.core import Fault, Message, Reply, TransportError
 from league.records.hosts import Worker
 from league.service.series.hosts import hosts
-from league.states import Fitness, SeriesState
+from league.states import Fitness, JobState
 from league.tables import Attempt, Match, Series
 from sandbox import pipes
 from sandbox.arena import Arena, Played
@@ -44,7 +44,7 @@ def queued(world: PlayingWorld) -> int:
     return series_id
 
 
-def state(world: PlayingWorld, series_id: int) -> SeriesState:
+def state(world: PlayingWorld, series_id: int) -> JobState:
     return world.row(Series, series_id).state
 
 
@@ -93,7 +93,7 @@ def test_an_innocent_bot_convicted_makes_the_machine_unfit_at_once(
     assert found.evidence["wrong"][0]["order"]["line"] == about
     assert [record.levelno for record in caplog.records if "judges WRONGLY" in record.message] == [logging.ERROR]
     monkeypatch.undo()
-    assert not play_series(world.context, series_id) or state(world, series_id) is SeriesState.QUEUED
+    assert not play_series(world.context, series_id) or state(world, series_id) is JobState.QUEUED
 
 
 @pytest.mark.parametrize("about", sorted(GUILTY))
@@ -175,7 +175,7 @@ def test_in_containers_a_true_referee_stays_fit_and_a_lying_one_does_not(confine
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
     assert settled(confined).fitness is Fitness.UNFIT
     assert play_series(confined.context, series_id)  # not told of again: there is no other machine
-    assert state(confined, series_id) is SeriesState.QUEUED
+    assert state(confined, series_id) is JobState.QUEUED
     assert [path for path in confined.context.run_dir.iterdir() if path.name != "slots"] == []
 
 

@@ -26,7 +26,7 @@ from league.service.jobs import exhibitions
 from league.service.jobs.exhibitions import ExhibitionInfo, Table
 from league.service.people.person import Person
 from league.service.series.hosts import record_check
-from league.states import ExhibitionState
+from league.states import JobState
 from league.tables import Exhibition
 from sandbox.box import Limits, Program
 from sandbox.local import LocalBox, LocalSandbox
@@ -91,7 +91,7 @@ def test_a_person_plays_to_the_end_in_any_seat_and_the_transcript_verifies(
 
     ada = played(world, person, exhibition_id, look)
     found = info(world, exhibition_id)
-    assert (found.state, found.fault) == (ExhibitionState.DONE, None)
+    assert (found.state, found.fault) == (JobState.DONE, None)
     record = transcript(world, exhibition_id)
     assert replay(GAMES[game], record) == record
     assert record.seed.hex() == found.seed
@@ -139,7 +139,7 @@ def test_who_resigns_while_the_bots_are_at_work_is_free_before_they_have_answere
     played(world, person, exhibition_id)
     assert free.is_set()
     found = info(world, exhibition_id)
-    assert (found.state, found.fault) == (ExhibitionState.DONE, Fault.EXITED)
+    assert (found.state, found.fault) == (JobState.DONE, Fault.EXITED)
     record = transcript(world, exhibition_id)
     assert record.result.faults == {0: Fault.EXITED}
     replay(GAMES[found.game], record)
@@ -156,13 +156,13 @@ def test_a_machine_that_always_fails_costs_a_person_no_more_than_a_match_of_bots
 
     monkeypatch.setattr(PipeTransport, "exchange", failing)
     for voids in range(1, world.settings.match_attempts + 1):
-        assert info(world, exhibition_id).state is ExhibitionState.QUEUED
+        assert info(world, exhibition_id).state is JobState.QUEUED
         world.write(record_check, world.host, {}, (), 0)  # it was doubted, and found fit again
         play_exhibition(world.context, exhibition_id)
         if voids < world.settings.match_attempts:
             assert info(world, exhibition_id).voids == voids
     found = info(world, exhibition_id)
-    assert (found.state, found.cause) == (ExhibitionState.ABANDONED, "engine")
+    assert (found.state, found.cause) == (JobState.ABANDONED, "engine")
     world.write(exhibitions.take_seat, person, found.bot_id)
 
 
@@ -232,7 +232,7 @@ def test_a_void_attempt_begins_again_and_asks_nothing_twice(world: PlayingWorld,
     monkeypatch.setattr(PipeTransport, "exchange", failing)
     ada = played(world, person, exhibition_id)
     found = info(world, exhibition_id)
-    assert (found.state, found.voids, found.cause) == (ExhibitionState.DONE, 1, "host-starved")
+    assert (found.state, found.voids, found.cause) == (JobState.DONE, 1, "host-starved")
     record = transcript(world, exhibition_id)
     said = [exchange.replies[1].line for exchange in record.exchanges if 1 in exchange.replies]
     kept = [line for _, line in ada.moves]
@@ -251,7 +251,7 @@ def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bot
     monkeypatch.setattr(PipeTransport, "exchange", failing)
     play_exhibition(world.context, exhibition_id)
     found = info(world, exhibition_id)
-    assert (found.state, found.cause) == (ExhibitionState.ABANDONED, "host-starved")
+    assert (found.state, found.cause) == (JobState.ABANDONED, "host-starved")
     assert found.voids == world.settings.match_attempts - 1, "the last one ended it"
 
 
@@ -273,7 +273,7 @@ def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_
         first.start()
         play_exhibition(world.context, exhibition_id)
         found = info(world, exhibition_id)
-        assert (found.state, found.voids, len(first.moves)) == (ExhibitionState.QUEUED, 0, 4)
+        assert (found.state, found.voids, len(first.moves)) == (JobState.QUEUED, 0, 4)
     second = played(world, person, exhibition_id)
     record = transcript(world, exhibition_id)
     said = [exchange.replies[1].line for exchange in record.exchanges if 1 in exchange.replies]
@@ -295,7 +295,7 @@ def test_a_store_that_is_away_for_a_while_costs_nobody_a_match_that_is_over(worl
     monkeypatch.setattr(world.context.blobs, "put", away)
     played(world, person, exhibition_id)
     found = info(world, exhibition_id)
-    assert (found.state, found.voids, tries["put"]) == (ExhibitionState.DONE, 0, 4)
+    assert (found.state, found.voids, tries["put"]) == (JobState.DONE, 0, 4)
 
 
 def stopped() -> None:
@@ -324,7 +324,7 @@ def test_a_database_that_is_away_for_a_while_loses_nothing_of_a_match(world: Pla
     flaky("finish_exhibition")
     ada = played(world, person, exhibition_id)
     found = info(world, exhibition_id)
-    assert (found.state, found.voids, found.fault) == (ExhibitionState.DONE, 0, None)
+    assert (found.state, found.voids, found.fault) == (JobState.DONE, 0, None)
     assert failed == {"ask_person": 3 * len(ada.moves), "finish_exhibition": 3}
     replay(GAMES[found.game], transcript(world, exhibition_id))
 
@@ -350,4 +350,4 @@ def test_a_second_message_does_nothing(world: PlayingWorld) -> None:
     person, exhibition_id = seated(world)
     world.write(exhibitions.resign, person, exhibition_id)
     play_exhibition(world.context, exhibition_id)
-    assert info(world, exhibition_id).state is ExhibitionState.ABANDONED
+    assert info(world, exhibition_id).state is JobState.ABANDONED

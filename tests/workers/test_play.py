@@ -27,7 +27,7 @@ from league.service.series import carrying_out
 from league.service.series.carrying_out import SERIES
 from league.service.series.hosts import record_check
 from league.service.series.rules_played import rules_played
-from league.states import MatchState, SeriesState
+from league.states import JobState, MatchState
 from league.tables import Attempt, Ending, LatencySummary, Match, Participant, Series
 from sandbox.arena import Arena, Played
 from sandbox.box import SandboxError
@@ -95,7 +95,7 @@ def fresh(world: PlayingWorld) -> Context:
 def test_a_series_is_played_stored_and_finished(world: PlayingWorld) -> None:
     series_id = queued(world)
     play_series(world.context, series_id)
-    assert series(world, series_id).state is SeriesState.DONE
+    assert series(world, series_id).state is JobState.DONE
     assert_played_once(world, series_id)
     with world.db.reading() as session:
         assert len(session.exec(select(Ending)).all()) == 6
@@ -148,7 +148,7 @@ def test_a_worker_killed_anywhere_loses_nothing_and_nothing_is_counted_twice(wor
     series_id = queued(world)
     assert killed(world, series_id, moment) == -signal.SIGKILL
 
-    assert series(world, series_id).state is SeriesState.RUNNING
+    assert series(world, series_id).state is JobState.RUNNING
     assert {match.state for match in matches(world, series_id)} == {MatchState.SCHEDULED}
     assert lost_ids(world) == []  # the lease is not over yet
     world.clock.turn(world.settings.lease_seconds + 1)
@@ -210,7 +210,7 @@ def test_a_void_match_is_played_again_with_other_dice_and_what_came_before_it_co
     play_series(world.context, series_id)
     first, second, third = matches(world, series_id)
     assert (first.state, second.state, third.state) == ("done", "scheduled", "scheduled")
-    assert series(world, series_id).state is SeriesState.QUEUED
+    assert series(world, series_id).state is JobState.QUEUED
     play_series(world.context, series_id)
     assert seeds == [1, 1, 2, 1]
     assert causes(world, series_id) == ["host-memory", "played", "played", "played"]
@@ -222,11 +222,11 @@ def test_a_match_that_fails_twice_while_one_seat_is_to_answer_is_held(world: Pla
     series_id = queued(world, length=1)
     void(world, monkeypatch, 1, 2, seat=1)
     play_series(world.context, series_id)
-    assert series(world, series_id).state is SeriesState.QUEUED
+    assert series(world, series_id).state is JobState.QUEUED
     play_series(world.context, series_id)
     (match,) = matches(world, series_id)
     assert (match.state, match.rated, match.transcript_sha256) == (MatchState.HELD, False, None)
-    assert series(world, series_id).state is SeriesState.DONE
+    assert series(world, series_id).state is JobState.DONE
     assert causes(world, series_id) == ["host-memory"] * 2
 
 
@@ -307,7 +307,7 @@ def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(world: Playi
     monkeypatch.setattr(type(world.context.blobs), "put", full)
     for _ in range(world.settings.series_attempts + 2):
         play_series(world.context, series_id)
-        assert series(world, series_id).state is SeriesState.QUEUED
+        assert series(world, series_id).state is JobState.QUEUED
     monkeypatch.undo()
     play_series(world.context, series_id)
     assert_played_once(world, series_id)
@@ -327,7 +327,7 @@ def test_for_a_store_that_is_full_nothing_is_played_and_one_line_is_logged(
     monkeypatch.setattr(Arena, "open", played.append)
     play_series(world.context, series_id)
     assert played == []
-    assert (series(world, series_id).state, causes(world, series_id)) == (SeriesState.QUEUED, ["blobs-away"])
+    assert (series(world, series_id).state, causes(world, series_id)) == (JobState.QUEUED, ["blobs-away"])
     (told,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert told.message == (
         f"series {series_id} attempt 1 failed: blobs-away: Generic LocalFileSystem error: No space left on device"
@@ -347,11 +347,11 @@ def test_an_engine_that_goes_away_in_the_middle_costs_no_match(world: PlayingWor
 
     monkeypatch.setattr(Arena, "play", goes_away)
     play_series(world.context, series_id)
-    assert series(world, series_id).state is SeriesState.QUEUED
+    assert series(world, series_id).state is JobState.QUEUED
     assert causes(world, series_id) == ["played", "engine"]
     monkeypatch.undo()
     play_series(world.context, series_id)
-    assert series(world, series_id).state is SeriesState.QUEUED  # this machine is to be checked first
+    assert series(world, series_id).state is JobState.QUEUED  # this machine is to be checked first
     world.write(record_check, world.host, {}, (), 0)
     play_series(world.context, series_id)
     assert_played_once(world, series_id)
@@ -370,7 +370,7 @@ def test_any_other_failure_of_ours_gives_the_series_back(world: PlayingWorld, mo
     series_id = queued(world)
     monkeypatch.setattr(play, "fetch_program", lambda *_: 1 / 0)
     play_series(world.context, series_id)
-    assert series(world, series_id).state is SeriesState.QUEUED
+    assert series(world, series_id).state is JobState.QUEUED
     assert causes(world, series_id) == ["ZeroDivisionError"]
     monkeypatch.undo()
     play_series(world.context, series_id)
@@ -394,4 +394,4 @@ def test_the_lease_is_renewed_while_playing_and_losing_it_stops_the_work(world: 
     monkeypatch.setattr(holding, "HEARTBEAT_SECONDS", 0)
     play_series(world.context, series_id)
     assert len(renewed) == 3 * 26 + 3  # before every exchange of every match, and before each transcript
-    assert series(world, series_id).state is SeriesState.DONE
+    assert series(world, series_id).state is JobState.DONE

@@ -18,7 +18,7 @@ from sqlmodel import select
 
 from cli.operator.tree import Child, Tree
 from league.service.jobs.sweep import sweep
-from league.states import SeriesState, VersionState
+from league.states import JobState, VersionState
 from league.storage.schema import WrongSchema, newest_revision
 from league.tables import Attempt, BotVersion, Series
 from tests.league.world import GAME
@@ -58,11 +58,11 @@ def test_a_series_that_is_handed_back_can_be_played_at_once_and_as_often_as_work
         assert play_series(world.context, series_id)
     found, causes = series_and_causes(world, series_id)
     assert causes == ["worker-stopped"] * times
-    assert (found.state, found.nudge_at, found.lease_until) == (SeriesState.QUEUED, world.clock.now, None)
+    assert (found.state, found.nudge_at, found.lease_until) == (JobState.QUEUED, world.clock.now, None)
     stopping.listen()
     play_series(world.context, series_id)
     found, causes = series_and_causes(world, series_id)
-    assert found.state is SeriesState.DONE
+    assert found.state is JobState.DONE
     assert causes[times:] == ["played", "played"]
 
 
@@ -109,12 +109,12 @@ def test_what_was_played_before_an_upgrade_is_not_written_into_the_new_schema(wo
         with pytest.raises(WrongSchema, match="a newer Deadheat made it"):
             play_series(world.context, series_id)
     found, causes = series_and_causes(world, series_id)
-    assert (found.state, causes) == (SeriesState.RUNNING, [])
+    assert (found.state, causes) == (JobState.RUNNING, [])
     schema(world, ours)
     world.clock.now += timedelta(seconds=world.settings.lease_seconds + 1)
     world.write(sweep)
     found, causes = series_and_causes(world, series_id)
-    assert (found.state, causes) == (SeriesState.QUEUED, ["lease-expired"])
+    assert (found.state, causes) == (JobState.QUEUED, ["lease-expired"])
 
 
 def schema(world: PlayingWorld, revision: str) -> None:

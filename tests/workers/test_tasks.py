@@ -24,7 +24,7 @@ from league.service.rulings.held import held_by_game
 from league.service.seasons.seasons import season_progress
 from league.service.series.carrying_out import SERIES
 from league.service.series.hosts import host_arrives, record_check
-from league.states import SeriesState
+from league.states import JobState
 from league.tables import Exhibition, Series
 from tests.workers.conftest import PlayingWorld
 from workers import metrics, tasks
@@ -219,7 +219,7 @@ def test_a_broker_that_is_away_when_more_is_asked_for_spoils_no_series(
     (series_id,) = world.tick()
     before = counted("task_failures", task="play", cause="ConnectionError")
     tasks.play(series_id)
-    assert world.row(Series, series_id).state is SeriesState.DONE
+    assert world.row(Series, series_id).state is JobState.DONE
     assert counted("task_failures", task="play", cause="ConnectionError") == before
 
 
@@ -235,7 +235,7 @@ def test_matches_of_a_series_whose_workers_all_die_are_held(world: PlayingWorld,
         assert world.claim(series_id, f"w{attempt}") is not None
         world.clock.turn(world.settings.lease_seconds + 1)
         tasks.sweep()
-    assert world.row(Series, series_id).state is SeriesState.ABANDONED
+    assert world.row(Series, series_id).state is JobState.ABANDONED
     assert held(world) == 3
     tasks.sweep()
     assert held(world) == 3

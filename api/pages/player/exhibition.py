@@ -46,8 +46,9 @@ from league.errors import NotFound
 from league.service.bots.bots import bot_info
 from league.service.jobs import exhibitions
 from league.service.jobs.exhibiting import EXHIBITIONS
-from league.service.jobs.exhibitions import OPEN, ExhibitionInfo, Table
+from league.service.jobs.exhibitions import ExhibitionInfo, Table
 from league.service.views.news import ready_bots
+from league.states import UNFINISHED
 
 router = APIRouter(include_in_schema=False)
 
@@ -94,7 +95,7 @@ def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: 
     """One's own table, or a match that is over."""
     with shared.db.reading() as session:
         info = exhibitions.exhibition(session, exhibition_id)
-    if visit is None and info.state in OPEN:  # perhaps its person, signed out since
+    if visit is None and info.state in UNFINISHED:  # perhaps its person, signed out since
         raise sign_in_first(request, shared)
     return _page(shared, visit, exhibition_id, None)
 
@@ -235,7 +236,7 @@ def _choose(shared: Services, visit: Visit, bot_id: int | None, complaint: Compl
 def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: Complaint | None) -> Response:
     with shared.db.reading() as session:
         info = exhibitions.exhibition(session, exhibition_id)
-        if info.state in OPEN:
+        if info.state in UNFINISHED:
             if visit is None or visit.person.id != info.user_id:
                 raise NotFound("exhibition", exhibition_id)
             # At the same instant: the table of a match that ended in between would never hear that it is over.

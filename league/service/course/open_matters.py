@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, func, select
 
 from engine.figures import counted
-from league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, SeriesState
+from league.states import IN_PLAY, AppealState, FinalsFormat, JobState, MatchState, Purpose
 from league.tables import Appeal, Match, Season, Series, VoidedMatch
 
 
@@ -72,7 +72,7 @@ def unfinished(session: Session, season: Season) -> Unfinished:
     appeals = appeals.where(Appeal.season_id == season.id, Appeal.state == AppealState.OPEN)
     waiting = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
     waiting = waiting.where(
-        Series.season_id == season.id, Series.state == SeriesState.QUEUED, Series.purpose != Purpose.CHALLENGE
+        Series.season_id == season.id, Series.state == JobState.QUEUED, Series.purpose != Purpose.CHALLENGE
     )
     held = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
     held = held.where(Match.season_id == season.id, Match.state == MatchState.HELD, Series.purpose != Purpose.CHALLENGE)

@@ -33,7 +33,7 @@ from league.service.ground.steps import lock_season
 from league.service.seasons.gates import plan_challenges
 from league.service.series.capacity import open_series_bound
 from league.service.series.planning import add_series, in_turns, series_at_once, whole_groups
-from league.states import IN_PLAY, ON_LADDER, UNFINISHED, Precedence, Purpose, SeasonState, SeriesState, VersionState
+from league.states import IN_PLAY, ON_LADDER, UNFINISHED, JobState, Precedence, Purpose, SeasonState, VersionState
 from league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
@@ -247,7 +247,7 @@ def _links(
     """
     rows = [] if snapshot is None else snapshot.standings["rows"]
     known = {row["version_id"]: row["part"] for row in rows if "part" in row}
-    since: ColumnElement[bool] = col(Series.state) == SeriesState.DONE
+    since: ColumnElement[bool] = col(Series.state) == JobState.DONE
     if snapshot is not None and known:
         since = col(Series.finished_at) >= snapshot.created_at - MARGIN
     statement = (

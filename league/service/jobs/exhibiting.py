@@ -25,14 +25,12 @@ from league.service.ground.storable import storable_word
 from league.service.jobs.exhibitions import CLOSED, abandon, deadline
 from league.service.series.carrying_out import programs_of
 from league.service.series.hosts import blame_host, may_judge
-from league.states import ExhibitionState
+from league.states import JobState
 from league.tables import Exhibition, User
 
 log = logging.getLogger(__name__)
 
-EXHIBITIONS = Life(
-    "exhibition", Exhibition, ExhibitionState.QUEUED, ExhibitionState.RUNNING, longest_pause=timedelta(seconds=20)
-)
+EXHIBITIONS = Life("exhibition", Exhibition, JobState.QUEUED, JobState.RUNNING, longest_pause=timedelta(seconds=20))
 """A person waits for the next try, and there are few of them."""
 
 QUEUE_SECONDS = 600
@@ -117,7 +115,7 @@ def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, tran
         session,
         job.exhibition_id,
         job.attempt,
-        ExhibitionState.DONE,
+        JobState.DONE,
         ranks=list(result.ranks),
         points=None if result.points is None else [str(value) for value in result.points],
         fault=result.faults.get(job.seat),
@@ -157,7 +155,7 @@ def give_back_exhibition(
     if late or failures >= settings.match_attempts:
         mine = col(Exhibition.attempt) == attempt
         log.error("exhibition %d is abandoned after %d attempts: %s", exhibition_id, attempt, cause)
-        return abandon(session, exhibition_id, ExhibitionState.RUNNING, cause, mine)
+        return abandon(session, exhibition_id, JobState.RUNNING, cause, mine)
     told = {"failures": failures, "voids": Exhibition.voids + 1, "cause": cause, "asked_at": None}
     return EXHIBITIONS.give_back(session, exhibition_id, attempt, max(1, failures), **told)
 
@@ -165,9 +163,9 @@ def give_back_exhibition(
 def give_up_waiting(session: Session) -> None:
     """Give the places of people whose match no worker took to others."""
     since = now(session) - timedelta(seconds=QUEUE_SECONDS)
-    old = (Exhibition.state == ExhibitionState.QUEUED, col(Exhibition.queued_at) < since)
+    old = (Exhibition.state == JobState.QUEUED, col(Exhibition.queued_at) < since)
     for exhibition_id in session.exec(select(Exhibition.id).where(*old)).all():
-        abandon(session, exhibition_id, ExhibitionState.QUEUED, Cause.NO_WORKER)
+        abandon(session, exhibition_id, JobState.QUEUED, Cause.NO_WORKER)
 
 
 def _row(session: Session, job: ExhibitionJob) -> Exhibition | None:

@@ -43,10 +43,8 @@ from league.service.bots.bots import must_be_active
 from league.service.bots.quotas import HOUR, Quota, check_quota
 from league.service.ground.steps import existing, flush_unless_taken, move
 from league.service.people.person import Person
-from league.states import WITH_RESULT, ExhibitionState, Purpose, SeasonState, VersionState
+from league.states import UNFINISHED, WITH_RESULT, JobState, Purpose, SeasonState, VersionState
 from league.tables import Bot, BotVersion, Entry, Exhibition, Match, Participant, Season, Series, User
-
-OPEN = (ExhibitionState.QUEUED, ExhibitionState.RUNNING)
 
 PER_HOUR = 20
 """Seats that one person may take in an hour. Opening a bot's boxes takes a slot of the league's for a second, so
@@ -62,7 +60,7 @@ class ExhibitionInfo:
 
     id: int
     game: str
-    state: ExhibitionState
+    state: JobState
     user_id: int
     person: str
     resigned: bool
@@ -214,7 +212,7 @@ def table(session: Session, person: Person, exhibition_id: int) -> Table:
     row = _own(session, person, exhibition_id)
     info = exhibition(session, exhibition_id)
     match = _match(row)
-    asked = row.state is ExhibitionState.RUNNING and row.asked_at is not None and row.answer is None
+    asked = row.state is JobState.RUNNING and row.asked_at is not None and row.answer is None
     prompt = match.prompt(info.seat) if asked and match is not None and not row.resigned else None
     seen = None if match is None else match.seen_by(info.seat)
     return Table(info, seen, prompt, row.turn, deadline(session, row), row.resigned, _version(row))
@@ -254,7 +252,7 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
     """
     row = _own(session, person, exhibition_id)
     match = _match(row)
-    asked = row.turn == turn and turn > 0 and row.state in OPEN and not row.resigned
+    asked = row.turn == turn and turn > 0 and row.state in UNFINISHED and not row.resigned
     if not asked or match is None or match.prompt(row.seat) is None:
         raise WrongState("past", "This move is no longer wanted: another one is, or the match is over.")
     if row.answer == line:
@@ -268,7 +266,7 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
         col(Exhibition.id) == exhibition_id,
         col(Exhibition.turn) == turn,
         col(Exhibition.answer).is_(None),
-        col(Exhibition.state).in_(OPEN),
+        col(Exhibition.state).in_(UNFINISHED),
     )
     if session.exec(update(Exhibition).where(*waited).values(answer=line)).rowcount == 0:
         raise WrongState("past", "This move has been made already.")
@@ -281,20 +279,20 @@ def resign(session: Session, person: Person, exhibition_id: int) -> None:
     """
     row = _own(session, person, exhibition_id)
     cause = Cause.LEFT if row.started_at is None else Cause.RESIGNED
-    if abandon(session, exhibition_id, ExhibitionState.QUEUED, cause):
+    if abandon(session, exhibition_id, JobState.QUEUED, cause):
         return
-    sits = (col(Exhibition.id) == exhibition_id, col(Exhibition.state).in_(OPEN), ~col(Exhibition.resigned))
+    sits = (col(Exhibition.id) == exhibition_id, col(Exhibition.state).in_(UNFINISHED), ~col(Exhibition.resigned))
     session.exec(update(Exhibition).where(*sits).values(resigned=True, open_user_id=None, open_place=None))
 
 
-def abandon(session: Session, exhibition_id: int, before: ExhibitionState, cause: str, *conditions: Any) -> bool:
+def abandon(session: Session, exhibition_id: int, before: JobState, cause: str, *conditions: Any) -> bool:
     """It will not be played (any more); False: it is not in that state."""
     return move(
         session,
         Exhibition,
         exhibition_id,
         before,
-        ExhibitionState.ABANDONED,
+        JobState.ABANDONED,
         *conditions,
         cause=cause,
         lease_until=None,
@@ -317,7 +315,7 @@ def _own(session: Session, person: Person, exhibition_id: int) -> Exhibition:
 
 def _match(row: Exhibition) -> Unfinished | None:
     """As far as it has come, everything in it; None: it has not begun, or was played by other rules than those here."""
-    if row.started_at is None or row.state is ExhibitionState.ABANDONED:
+    if row.started_at is None or row.state is JobState.ABANDONED:
         return None
     try:
         return unfinished(GAMES[row.game], row.seats, row.seed, read_replies(row.replies))
@@ -346,7 +344,7 @@ def _infos(session: Session, condition: Any, limit: int) -> list[ExhibitionInfo]
             bot=bot.name,
             author=names[bot.owner_id],
             version=number,
-            seed=row.seed.hex() if row.state is ExhibitionState.DONE else None,
+            seed=row.seed.hex() if row.state is JobState.DONE else None,
             ranks=None if row.ranks is None else tuple(row.ranks),
             points=None if row.points is None else tuple(row.points),
         )

@@ -20,27 +20,32 @@ class Person:
     @property
     def organises(self) -> bool:
         """Whether this is an organiser who may act as one."""
-        return self.role.allows(Role.ORGANISER) and self.scope.allows(Scope.FULL)
+        return self.acts_as(Role.ORGANISER)
 
     @property
     def administers(self) -> bool:
         """Whether this is an administrator who may act as one."""
-        return self.role.allows(Role.ADMIN) and self.scope.allows(Scope.FULL)
+        return self.acts_as(Role.ADMIN)
+
+    def acts_as(self, wanted: Role) -> bool:
+        """Whether this role or one above it, with a token that carries it."""
+        return self.role.allows(wanted) and self.scope.allows(Scope.FULL)
 
     def must_organise(self) -> None:
         """Raise NotAllowed or NarrowToken unless an organiser."""
-        self._must_be(Role.ORGANISER)
+        self.must_be(Role.ORGANISER)
 
     def must_administer(self) -> None:
         """Raise NotAllowed or NarrowToken unless an administrator."""
-        self._must_be(Role.ADMIN)
+        self.must_be(Role.ADMIN)
 
     def must_have(self, wanted: Scope) -> None:
         """Raise NarrowToken unless the token allows it."""
         if not self.scope.allows(wanted):
             raise NarrowToken(self.scope, wanted)
 
-    def _must_be(self, wanted: Role) -> None:
+    def must_be(self, wanted: Role) -> None:
+        """Raise NotAllowed or NarrowToken unless this role or one above it, with a token that carries it."""
         if not self.role.allows(wanted):
             raise NotAllowed(wanted)
         self.must_have(Scope.FULL)

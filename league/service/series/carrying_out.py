@@ -42,7 +42,7 @@ from league.service.series.hosts import (
 )
 from league.service.series.live import forget
 from league.service.series.outcomes import next_seed, write_outcomes
-from league.states import MatchState, SeriesState, allowed
+from league.states import JobState, MatchState, allowed
 from league.tables import Attempt, Bot, BotVersion, Match, Participant, Season, Series, User
 from league.verification.agreement import player
 
@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 SAME_SEAT = 2
 """Void attempts at one match, all while the same seat was to answer, that an organiser must see."""
 
-SERIES = Life("play", Series, SeriesState.QUEUED, SeriesState.RUNNING, longest_pause=timedelta(minutes=1))
+SERIES = Life("play", Series, JobState.QUEUED, JobState.RUNNING, longest_pause=timedelta(minutes=1))
 """What made us fail at a series may be over at any time, so it is tried at least once a minute."""
 
 
@@ -128,16 +128,16 @@ def give_back_series(session: Session, series_id: int, attempt: int, worker: str
 
 def _close(
     session: Session, series_id: int, attempt: int, at: datetime, failure: Failure | None, host: str | None
-) -> SeriesState | None:
+) -> JobState | None:
     """End an attempt at a series that is under way: it is done, goes back to the queue, or is given up after too many
     failures that it may have brought about itself. `host`: where it was, if something is left of it. None: too late.
     """
     failures, spoiled = _failures(session, series_id, failure)
     if spoiled >= settings_of(session).series_attempts:
-        after = SeriesState.ABANDONED
+        after = JobState.ABANDONED
     else:
-        after = SeriesState.DONE if host is None else SeriesState.QUEUED
-    if after is SeriesState.QUEUED:
+        after = JobState.DONE if host is None else JobState.QUEUED
+    if after is JobState.QUEUED:
         if failure is None and not others_judge(session, host or ""):
             failures = 1  # a match was void, and no other machine takes the rest at once
         avoided = None if failure is not None and failure.cause == Cause.WORKER_STOPPED else host
@@ -167,7 +167,7 @@ def _note_failure(
     attempt: int,
     worker: str | None,
     failure: Failure,
-    after: SeriesState,
+    after: JobState,
     at: datetime,
 ) -> None:
     """The ledger's line on a series that failed as a whole; its matches get other dice, or are held with it."""
@@ -176,7 +176,7 @@ def _note_failure(
     note(session, attempt, failure, at, worker=worker, **about)
     left = (col(Match.series_id) == series_id, col(Match.state) == MatchState.SCHEDULED)
     next_seed(session, 1, *left)
-    if after is SeriesState.ABANDONED:
+    if after is JobState.ABANDONED:
         data = {"cause": failure.cause, "attempts": attempt}
         record(session, SYSTEM, "series-abandoned", f"series/{series_id}", data)
         log.error("series %d abandoned after %d attempts: %s: %s", series_id, attempt, failure.cause, failure.detail)

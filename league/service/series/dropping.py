@@ -14,16 +14,16 @@ from league.jobs import Failure
 from league.service.ground.audit import SYSTEM, record
 from league.service.ground.life import note
 from league.service.ground.steps import move
-from league.states import WITH_RESULT, MatchState, Purpose, SeriesState
+from league.states import WITH_RESULT, JobState, MatchState, Purpose
 from league.tables import Match, Pair, Participant, Series, VoidedMatch
 
 
 def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *conditions: Any) -> None:
     """Abandon the season's series that nobody has begun and that meet the conditions, with a line in the ledger."""
     at = now(session)
-    waiting = select(Series).where(Series.season_id == season_id, Series.state == SeriesState.QUEUED, *conditions)
+    waiting = select(Series).where(Series.season_id == season_id, Series.state == JobState.QUEUED, *conditions)
     for series in session.exec(waiting).all():
-        if not move(session, Series, series.id, SeriesState.QUEUED, SeriesState.ABANDONED, finished_at=at):
+        if not move(session, Series, series.id, JobState.QUEUED, JobState.ABANDONED, finished_at=at):
             continue  # a worker took it in this moment: it is played
         if series.purpose is not Purpose.CHALLENGE:
             _uncount(session, series)

@@ -35,7 +35,7 @@ from league.records.hosts import slots
 from league.service.ground.steps import set_values
 from league.service.ground.storable import evidence_json, storable
 from league.service.people.person import Person
-from league.states import ExhibitionState, Fitness, SeriesState
+from league.states import Fitness, JobState
 from league.tables import Exhibition, JobRow, Machine, Series, WorkerHost
 
 log = logging.getLogger(__name__)
@@ -126,9 +126,9 @@ def record_check(
     found = {"report": evidence_json(report), "checked_at": at, "canary_at": at, "series_since_canary": 0}
     _become(session, host, fitness, reasons, again_at, **found)
     if fitness is Fitness.FIT:
-        later = (col(Series.state) == SeriesState.QUEUED, col(Series.nudge_at) > at)
+        later = (col(Series.state) == JobState.QUEUED, col(Series.nudge_at) > at)
         set_values(session, Series, *later, nudge_at=at)
-        later = (col(Exhibition.state) == ExhibitionState.QUEUED, col(Exhibition.nudge_at) > at)
+        later = (col(Exhibition.state) == JobState.QUEUED, col(Exhibition.nudge_at) > at)
         set_values(session, Exhibition, *later, nudge_at=at)
 
 
@@ -228,15 +228,15 @@ def turn_away(session: Session, series_id: int, host: Host) -> bool:
     Where none is there the message may be forgotten: the next check that passes has the series told of again. So may
     that of a series which waits for another machine because this one failed at it: it is told of again in a moment.
     """
-    waits = (col(Series.id) == series_id, col(Series.state) == SeriesState.QUEUED, ~welcome(session, host))
+    waits = (col(Series.id) == series_id, col(Series.state) == JobState.QUEUED, ~welcome(session, host))
     again = now(session) + timedelta(seconds=settings_of(session).retry_seconds)
     set_values(session, Series, *waits, nudge_at=again)
-    return _turn_away(session, host, Series, col(Series.id) == series_id, col(Series.state) == SeriesState.QUEUED)
+    return _turn_away(session, host, Series, col(Series.id) == series_id, col(Series.state) == JobState.QUEUED)
 
 
 def turn_away_exhibition(session: Session, exhibition_id: int, host: Host) -> bool:
     """The same of a person's match."""
-    waits = (col(Exhibition.id) == exhibition_id, col(Exhibition.state) == ExhibitionState.QUEUED)
+    waits = (col(Exhibition.id) == exhibition_id, col(Exhibition.state) == JobState.QUEUED)
     return _turn_away(session, host, Exhibition, *waits)
 
 

@@ -25,7 +25,7 @@ from league.database import now
 from league.errors import NotFound
 from league.jobs import SeriesJob
 from league.service.series.deals import withheld
-from league.states import MatchState, SeriesState
+from league.states import JobState, MatchState
 from league.tables import LiveMatch, Match, Participant, Season, Series
 
 MOST_SHOWN_BYTES = 512 * 1024
@@ -44,7 +44,7 @@ class Watched:
     match_id: int
     game: str
     state: MatchState
-    series: SeriesState
+    series: JobState
     voids: int = 0
     at: datetime | None = None
     match: Unfinished | None = None
@@ -60,7 +60,7 @@ def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> b
     if len(text) > MOST_SHOWN_BYTES:
         return False
     held = select(Series.id).where(
-        Series.id == job.series_id, Series.attempt == job.attempt, Series.state == SeriesState.RUNNING
+        Series.id == job.series_id, Series.attempt == job.attempt, Series.state == JobState.RUNNING
     )
     if session.exec(held).first() is None:
         return False
@@ -93,7 +93,7 @@ def watch(session: Session, match_id: int) -> Watched:
     if found is None:
         raise NotFound("match", match_id)
     row, game, state = found
-    series = SeriesState(state)
+    series = JobState(state)
     if withheld(session, [row]):
         return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}-withheld", withheld=True)
     live = session.exec(select(LiveMatch).where(LiveMatch.match_id == match_id)).first()

@@ -18,7 +18,7 @@ from sqlmodel import Session, col, select
 
 from league.jobs import Host, SeriesJob
 from league.service.series.carrying_out import SERIES, claim_series
-from league.states import Precedence, SeriesState
+from league.states import JobState, Precedence
 from league.tables import Series
 
 HEAD_STARTS = {
@@ -49,7 +49,7 @@ def _next_in_turn(session: Session) -> int | None:
     """
     found: list[tuple[datetime, int]] = []
     for precedence, head_start in HEAD_STARTS.items():
-        waits = (Series.state == SeriesState.QUEUED, Series.precedence == precedence, Series.attempt == 0)
+        waits = (Series.state == JobState.QUEUED, Series.precedence == precedence, Series.attempt == 0)
         oldest = select(Series.queued_at, Series.id).where(*waits).order_by(col(Series.queued_at), col(Series.id))
         first = session.exec(oldest.limit(1).with_for_update(skip_locked=True)).first()
         if first is not None:

@@ -12,7 +12,7 @@ from league.records import from_row
 from league.service.bots.bots import active
 from league.service.jobs.exhibitions import playable
 from league.service.series.live import live_matches
-from league.states import SeriesState, VersionState
+from league.states import JobState, VersionState
 from league.tables import Bot, BotVersion, Match, Participant, Season, Series, User
 
 
@@ -51,7 +51,7 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
     statement = (
         select(Series, Season)
         .join(Season, col(Season.id) == Series.season_id)
-        .where(Series.state == SeriesState.RUNNING)
+        .where(Series.state == JobState.RUNNING)
         .order_by(col(Series.started_at).desc())
         .limit(limit)
     )

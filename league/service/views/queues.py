@@ -18,7 +18,7 @@ from league.service.jobs.builds import BUILDS
 from league.service.jobs.kinds import KINDS
 from league.service.series.carrying_out import SERIES
 from league.service.series.hosts import judging_slots
-from league.states import IN_PLAY, ON_LADDER, ExhibitionState, SeriesState
+from league.states import IN_PLAY, ON_LADDER, JobState
 from league.tables import Exhibition, RatingSnapshot, Season
 
 ENDED_WITHIN = timedelta(days=1)
@@ -27,7 +27,7 @@ ENDED_WITHIN = timedelta(days=1)
 ENDS: Mapping[str | None, str] = {None: "played", Fault.EXITED: "resigned", Fault.TIMEOUT: "late"}
 """Of a match that was played, by what the person did wrong."""
 
-COUNTED: Mapping[Life, Collection[StrEnum]] = {SERIES: (SeriesState.ABANDONED,)}
+COUNTED: Mapping[Life, Collection[StrEnum]] = {SERIES: (JobState.ABANDONED,)}
 """Of a kind of job: states that are counted besides waiting and held."""
 
 
@@ -94,7 +94,7 @@ def _ended(session: Session, at: datetime) -> dict[str, int]:
     by = (col(Exhibition.state), col(Exhibition.fault), col(Exhibition.cause))
     ended = dict.fromkeys((*ENDS.values(), Cause.LEFT, Cause.NO_WORKER), 0)
     for state, fault, cause, count in session.exec(counted.group_by(*by)):
-        end = ENDS.get(fault, str(fault)) if state is ExhibitionState.DONE else cause
+        end = ENDS.get(fault, str(fault)) if state is JobState.DONE else cause
         ended[end] = ended.get(end, 0) + count
     return ended
 

@@ -25,7 +25,7 @@ from league.records.entries import Entry as EntryInfo
 from league.records.entries import Waiting
 from league.service.seasons.entries import entry_info
 from league.service.series.turns import turn
-from league.states import UNFINISHED, MatchState, SeasonState, SeriesState
+from league.states import UNFINISHED, JobState, MatchState, SeasonState
 from league.tables import BotVersion, Match, Participant, Season, Series
 
 LATELY = timedelta(hours=1)
@@ -103,7 +103,7 @@ def _unfinished(session: Session) -> list[_Ahead]:
         .limit(MOST_AHEAD)
     )
     return [
-        _Ahead(series.id, series.season_id, series.started_at if series.state is SeriesState.RUNNING else None, matches)
+        _Ahead(series.id, series.season_id, series.started_at if series.state is JobState.RUNNING else None, matches)
         for series, matches in sorted(session.exec(statement), key=lambda found: turn(found[0]))
     ]
 
@@ -116,7 +116,7 @@ def _pace(session: Session, season_ids: set[int]) -> Mapping[int, float]:
             select(Series.started_at, Series.finished_at, func.count(col(Match.id)))
             .join(Match, col(Match.series_id) == Series.id)
             .where(Series.season_id == season_id, col(Series.finished_at) > now(session) - LATELY)
-            .where(Series.state == SeriesState.DONE, Match.state == MatchState.DONE)
+            .where(Series.state == JobState.DONE, Match.state == MatchState.DONE)
             .group_by(col(Series.id))
             .order_by(col(Series.finished_at).desc())
             .limit(LOOKED_AT)
