@@ -15,8 +15,9 @@ own time is over the limit by `SETTLE_NS` (`Fault.TIMEOUT`), or until the machin
 *Our own lateness is nobody's.* We may be kept from running anywhere, also between being woken and looking at the
 clock. How long is told by the kernel (our run-queue delay); it is given back to the seat whose answer waited
 meanwhile. Past a deadline the benefit of the doubt reaches back to the last instant at which the seat was certainly
-silent: a time noted *before* the call that then found nothing. We look every `LOOK_NS` around a deadline, so that a
-bot which aims there gains less than NOISE_NS unless this host really stood still.
+silent: a time noted *before* the call that then found nothing. We look halfway to a deadline, halfway of what is left,
+and so on, so that this is at most twice the time for which we were kept from running; then every `LOOK_NS`, so that a
+bot which aims at its deadline gains less than NOISE_NS unless this host really stood still.
 
 *No bot can hold us at another's cost.* Descriptors are non-blocking, a line is at most MAX_LINE_BYTES, one read takes
 at most READ_BYTES. Yet a bot can make a call of ours slow: hundreds of thousands of waiters on its pipe are woken one
@@ -51,8 +52,9 @@ MAX_UNSENT_BYTES = 256 * 1024
 """A bot that reads nothing for this long is past any deadline; what would come after it is not kept."""
 
 LOOK_NS = NOISE_NS // 2
-"""How long before a deadline a silent seat is looked at, and how often afterwards. What is there at the next look then
-came less than NOISE_NS ago unless we were kept from running, so aiming at a deadline gains nothing."""
+"""How long before a deadline a silent seat is looked at for the last time, and how often afterwards. What is there at
+the next look then came less than NOISE_NS ago unless we were kept from running, so aiming at a deadline gains nothing.
+"""
 
 LOOKS_BACK = 400
 """A long watch is looked at more rarely: each time after this share of the time past the deadline."""
@@ -190,7 +192,7 @@ class PipeTransport:
             referee_ns = min(write_ns, self._waited_ns())
             channel.meter.mark()
             silent_ns += write_ns
-        wake_ns = started_ns + limit_ns - LOOK_NS
+        wake_ns = _next_look(started_ns, started_ns + limit_ns)
         waiting.append(_Open(seat, channel, ear, started_ns, limit_ns, wake_ns, write_ns, referee_ns, silent_ns))
 
     def _listen(self, waiting: Sequence[_Open]) -> _Round:
@@ -271,7 +273,7 @@ class PipeTransport:
         """There is no answer yet: watch on past the deadline, for as long as its own time is not over."""
         past_ns = stamp_ns - prompt.deadline_ns
         if past_ns <= 0:
-            prompt.wake_ns = prompt.deadline_ns if stamp_ns >= prompt.wake_ns else prompt.wake_ns
+            prompt.wake_ns = _next_look(stamp_ns, prompt.deadline_ns)
             return None
         prompt.late_ns = prompt.late_ns or past_ns
         prompt.wake_ns = stamp_ns + max(LOOK_NS, min(WEIGH_NS, past_ns // LOOKS_BACK))
@@ -302,6 +304,12 @@ class PipeTransport:
             return TransportError("watch-ended", f"{seat} was kept from running for {taken_ms:.1f} ms", **told)
         why = "its container was frozen" if evidence.frozen else "no counter tells whether it was kept from running"
         return TransportError("host-unknown", f"{seat} missed its deadline, and {why}", **told)
+
+
+def _next_look(now_ns: int, deadline_ns: int) -> int:
+    """When to look at a silent seat: halfway to its deadline, a last time `LOOK_NS` before it, then at it."""
+    left_ns = deadline_ns - now_ns
+    return deadline_ns - max(LOOK_NS, left_ns // 2) if left_ns > LOOK_NS else deadline_ns
 
 
 def _reply(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -206,7 +207,8 @@ def _slowest_lines(transcript: Transcript, seat: Seat) -> Iterator[RenderableTyp
     yield from ("", Text("Its slowest answers, by share of the limit", "bold"))
     prompts = slowest(transcript, seat, SLOWEST)
     yield table(prompts, SLOW)
-    for prompt in prompts:
+    others = (p for p in transcript.prompts() if p.message.seat == seat and past_deadline(p) and p not in prompts)
+    for prompt in (*prompts, *islice(others, SLOWEST)):
         if prompt.reply.stolen_ns:
             late = "; past its deadline, but counted" if past_deadline(prompt) else ""
             yield f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}."

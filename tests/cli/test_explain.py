@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,11 @@ import pytest
 from cli.local.recorded import script
 from cli.local.recorded_bot import kind
 from engine.chance import attempt_seed
-from engine.core import Fault, Message, Reply
+from engine.core import NS_PER_MS, Fault, Message, Reply
 from engine.transcript import Prompt, encode
 from engine.verdicts import VERDICTS, hint
 from tests.cli.command import GAME, RANDOM, ROOT, deadheat, invoke, play, played, read
-from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host, third_attempt
+from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host, taken, third_attempt, with_reply
 
 EXAMPLE = ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl"
 
@@ -150,6 +151,17 @@ def test_slow_answers_are_shown_by_own_time_with_what_the_host_took(folder: Path
     (slow, *_) = json.loads(invoke("explain", "busy.jsonl", "--seat", "1", "--json").stdout)["slowest"]
     assert (slow["elapsed_ns"], slow["own_ns"], slow["stolen_ns"]) == (630_000_000, 480_000_000, 150_000_000)
     assert "Exchange 1:" not in invoke("explain", str(EXAMPLE), "--seat", "1").stdout
+
+
+def test_an_answer_that_counted_past_its_deadline_is_named_although_five_were_slower(folder: Path) -> None:
+    match = read(EXAMPLE)
+    first, *slower = [prompt.exchange for prompt in match.prompts() if prompt.message.seat == 0][1:7]
+    for number in slower:
+        match = with_reply(match, number, 0, replace(match.exchanges[number].replies[0], elapsed_ns=50 * NS_PER_MS))
+    late = taken(match.exchanges[first].replies[0], 510 * NS_PER_MS, full_ns=500 * NS_PER_MS, cpu_ns=0)
+    (folder / "busy.jsonl").write_bytes(encode(with_reply(match, first, 0, late)))
+    told = squeezed(invoke("explain", "busy.jsonl", "--seat", "1").stdout)
+    assert f"Exchange {first}: limit 500 ms, 510 ms passed, 10.0 ms of it your program's own" in told
 
 
 def test_a_conviction_is_explained_with_its_evidence(folder: Path) -> None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -217,6 +217,28 @@ def test_an_answer_is_not_late_because_the_referee_slept_into_the_deadline(monke
     assert (reply.line, reply.elapsed_ns) == ("OK", LIMIT_NS + NS_PER_MS)
     assert reply.stolen_ns == LIMIT_NS + NS_PER_MS  # the benefit of the doubt: it may have come at once
     assert reply.evidence is not None and reply.evidence.unseen_ns == reply.stolen_ns
+
+
+def test_the_benefit_of_the_doubt_reaches_back_to_the_last_look_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three quarters of its time were over and it was silent, so what it says later has taken that long at least."""
+    limit_ns, found_ns = 20 * NS_PER_MS, 21 * NS_PER_MS
+    channel, _, stdout = pair()
+    channel.meter = Stole(0)
+    now_ns = 0
+
+    def sleep(waiting: Sequence[Any], _: int) -> list[int]:
+        nonlocal now_ns
+        if waiting[0].wake_ns <= limit_ns * 3 // 4:
+            now_ns = waiting[0].wake_ns
+            return []
+        os.write(stdout, b"OK\n")
+        now_ns = found_ns
+        return [channel.stdout_fd]
+
+    monkeypatch.setattr("sandbox.pipes.monotonic_ns", lambda: now_ns)
+    monkeypatch.setattr("sandbox.pipes._sleep", sleep)
+    reply = PipeTransport([channel]).exchange([Message(0, "A", limit_ns)])[0]
+    assert (reply.line, reply.elapsed_ns, reply.own_ns) == ("OK", found_ns, limit_ns * 3 // 4)
 
 
 def test_an_answer_is_not_late_because_the_referee_stood_still_between_waking_and_reading(monkeypatch) -> None:

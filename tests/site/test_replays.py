@@ -152,7 +152,7 @@ def test_the_lines_are_shown_as_they_were_sent(visit: Open, league: League) -> N
 
 def test_own_time_stands_beside_its_limit_with_what_the_host_took(visit: Open, league: League) -> None:
     page = viewer(visit(f"/matches/{league.matches['yacht-auction-busy']}#move-1"))
-    told = "480 ms of 500 ms (the host took 150 ms more)"
+    told = "480 ms of 500 ms (the host took 150 ms more, so it counted past its deadline)"
     expect(page.locator("[data-part=answers] li").first).to_contain_text(told)
     assert page.locator("[data-part=answers] meter").first.get_attribute("value") == "0.96"
     page.get_by_text("Lines as sent").click()

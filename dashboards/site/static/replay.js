@@ -196,7 +196,7 @@ class Viewer {
       Object.assign(bar, { min: 0, max: 1, high: 0.8, value: Math.min(own / answer.limit_ms, 1) });
       bar.setAttribute("aria-hidden", "true");
       const took = answer.fault ? `${answer.fault}, ` : "";
-      row.append(name, make("code", "", answer.command), bar, ` ${took}${ms(own)} of ${ms(answer.limit_ms)}${more(answer.stolen_ms)}`);
+      row.append(name, make("code", "", answer.command), bar, ` ${took}${ms(own)} of ${ms(answer.limit_ms)}${more(answer.stolen_ms, answer.elapsed_ms > answer.limit_ms && own <= answer.limit_ms)}`);
       return row;
     }));
   }
@@ -266,8 +266,8 @@ export function ms(value) {
 }
 
 // What a host took of an answer's time, beside what was the bot's own.
-function more(stolen) {
-  return stolen ? ` (the host took ${ms(stolen)} more)` : "";
+function more(stolen, counted = false) {
+  return stolen ? ` (the host took ${ms(stolen)} more${counted ? ", so it counted past its deadline" : ""})` : "";
 }
 
 function option(value, text) {
