@@ -24,12 +24,9 @@ static void spin_until(clockid_t clock, long long us) {
     while (now_us(clock) < us) {}
 }
 
+/* A box has no /proc to read this from, but whoever spins sees it: time that passes and is not its own. */
 static long long waited_us(void) {
-    long long ran = 0, waited = 0;
-    FILE *file = fopen("/proc/self/schedstat", "r");
-    if (file && fscanf(file, "%lld %lld", &ran, &waited) != 2) waited = 0;
-    if (file) fclose(file);
-    return waited / 1000;
+    return now_us(CLOCK_MONOTONIC) - now_us(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* Before the answer to a prompt: what this bot does with its time. */

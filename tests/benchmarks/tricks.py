@@ -4,7 +4,7 @@ See `clock`, which runs this as its parts (e) and (f). All bots are tricks.c wit
 compute and sleep for up to 450 of their 500 ms; the late ones for 520. A trick is played from the eleventh round on by
 a bot whose play is so bad that it is behind then: it answers 0.6 times what the host took from it past its deadline, or
 after 498.5 ms, or has 450,000 waiters on its input. The same dice are played without the trick as well, and it must not
-have made a point of it.
+have made a point of it. A trick that aims and of which no answer counted past the deadline was none: a miss, too.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.chance import SEED_BYTES
 from engine.core import Fault, TransportError
 from engine.games import GAMES
+from engine.verdicts import past_deadline
 from sandbox.arena import Arena
 from sandbox.box import Limits, Program, Sandbox
 from tests.benchmarks.programs import HERE, built
@@ -31,6 +33,17 @@ Spinners = Callable[[int], AbstractContextManager[None]]
 """So many busy processes a CPU, while the context is open."""
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a match: ``played``, the fault of the first seat, ``opponent`` for one of the other, or the cause
+    of a void. Of the first seat: its points (2 for a win, 1 for a tie) and its answers that counted past the deadline.
+    """
+
+    word: str
+    points: int = 0
+    past: int = 0
+
+
 class Field:
     """The bots, built once."""
 
@@ -43,23 +56,23 @@ class Field:
             source.write_text(text.replace("HABIT = PLAIN }", f"HABIT = {habit} }}"))
             self._programs[habit] = built(source, "c", sandbox, folder / habit, CROWD)
 
-    def play(self, habit: str, opponent: str, matches: int) -> list[tuple[str, int]]:
-        """Each match's outcome (``played``, the fault of the first seat, ``opponent`` for one of the other, or the
-        cause of a void) and the points of the first seat: 2 for a win, 1 for a tie.
-        """
+    def play(self, habit: str, opponent: str, matches: int) -> list[Outcome]:
+        """What became of each match."""
         players: list[Program] = [self._programs[habit], self._programs[opponent]]
         found = []
         with Arena(self._sandbox, players, [Limits(cpus="0"), Limits(cpus="1")]) as arena:
             for number in range(matches):
                 seed = number.to_bytes(SEED_BYTES, "big")
                 try:
-                    result = arena.play(GAMES[GAME], (0, 1), seed, {"match": number}).transcript.result
+                    transcript = arena.play(GAMES[GAME], (0, 1), seed, {"match": number}).transcript
                 except TransportError as error:
-                    found.append((error.cause, 0))
+                    found.append(Outcome(error.cause))
                     continue
-                outcome = "opponent" if 1 in result.faults else str(result.faults.get(0, "played"))
+                result = transcript.result
+                word = "opponent" if 1 in result.faults else str(result.faults.get(0, "played"))
                 ours, theirs = result.ranks
-                found.append((outcome, 1 + (ours < theirs) - (ours > theirs)))
+                past = sum(prompt.message.seat == 0 and past_deadline(prompt) for prompt in transcript.prompts())
+                found.append(Outcome(word, 1 + (ours < theirs) - (ours > theirs), past))
         return found
 
 
@@ -68,9 +81,9 @@ def innocent_and_late(field: Field, spinners: Spinners, innocent: int, late: int
     missed = 0
     for a_cpu in (2, 4):
         with spinners(a_cpu):
-            fair = Counter(outcome for outcome, _ in field.play("MIXED", "MIXED", innocent))
+            fair = Counter(found.word for found in field.play("MIXED", "MIXED", innocent))
             guilty = Counter(
-                outcome for habit in ("WORKS_LATE", "SLEEPS_LATE") for outcome, _ in field.play(habit, "PLAIN", late)
+                found.word for habit in ("WORKS_LATE", "SLEEPS_LATE") for found in field.play(habit, "PLAIN", late)
             )
         convicted = fair[Fault.TIMEOUT] + fair["opponent"] + guilty["opponent"]
         acquitted = guilty["played"]
@@ -89,18 +102,21 @@ def tricks(field: Field, spinners: Spinners, matches: int) -> int:
     """(f)"""
     missed = 0
     without = field.play("PLAIN", "opponent", matches)
-    fair = sum(points for _, points in without)
+    fair = sum(found.points for found in without)
     for a_cpu in (0, 2):
         for habit in ("AIMS", "EDGE", "EPOLLS"):
             with spinners(a_cpu) if a_cpu else nullcontext():
                 found = field.play(habit, "opponent", matches)
-            outcomes, points = Counter(outcome for outcome, _ in found), sum(points for _, points in found)
+            outcomes, points = Counter(one.word for one in found), sum(one.points for one in found)
+            past = sum(one.past for one in found)
             voids = matches - outcomes["played"] - outcomes[Fault.TIMEOUT] - outcomes["opponent"]
             print(f"(f) {habit}, {a_cpu} spinners a CPU: {matches} matches ({told(outcomes)}), {voids} void;")
+            print(f"    {past} of its answers counted past the deadline;")
             print(
                 f"    points {points / 2}, without the trick {fair / 2}; the opponent convicted: {outcomes['opponent']}"
             )
             missed += voids > 0 or points > fair or outcomes["opponent"] > 0
+            missed += a_cpu > 0 and habit == "AIMS" and past == 0  # then it did not aim
     return missed
 
 
