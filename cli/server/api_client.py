@@ -205,7 +205,7 @@ class Client:
         return self._ask(Waiting, "GET", path, params={"version": version})
 
     def change_entry(self, season_id: int, bot_id: int, verb: str, body: Body | None = None) -> None:
-        """Apply `verb` to an entry: withdraw, rejoin; for organisers, with a reason: disqualify, withdraw, reinstate."""
+        """Apply `verb`: withdraw, rejoin; for organisers, with a reason: disqualify, withdraw, reinstate."""
         self.call("POST", f"/v1/seasons/{season_id}/entries/{bot_id}/{verb}", **({"json": body} if body else {}))
 
     def export(self, season_id: int, table: str, form: str) -> Iterator[bytes]:
