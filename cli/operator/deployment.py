@@ -57,7 +57,7 @@ def api(
 ) -> None:
     """Run the API alone."""
     chosen = {"DEADHEAT_HOST": host, "DEADHEAT_PORT": "" if port is None else str(port)}
-    os.environ.update({name: value for name, value in chosen.items() if value})  # for the processes that we start
+    os.environ.update({name: value for name, value in chosen.items() if value})  # whatever we start reads these
     settings = starting.safe_settings()
     if descriptor < 0:
         starting.check_port(settings)

@@ -305,7 +305,7 @@ def _finals(season: SeasonDetail) -> Iterator[str]:
 
 def _next_date(season: Season) -> str:
     """Say what happens next by date."""
-    known = season.state in tuple(SeasonState)  # a newer server may know more dates
+    known = season.state in tuple(SeasonState)  # a newer server may know more states
     for _, setting, date in dated_steps(season, season.state if known else SeasonState.SCHEDULED):
         return f"{setting.removesuffix('_at')} {_instant(date)}"
     return ""
