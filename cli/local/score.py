@@ -103,7 +103,7 @@ class Score:
         return _estimate(self._shares[seat])
 
     def mean_points(self, seat: Seat) -> float | None:
-        """Return the mean points over matches without faults."""
+        """Return a seat's mean points over the matches that have points."""
         return self._points[seat].mean
 
     def faults_of(self, seat: Seat) -> Counter[Fault]:
