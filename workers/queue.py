@@ -2,7 +2,7 @@
 
 A message carries only an id and is only a nudge: the database says whether there is anything to do. The sweeper
 replaces a lost message, and a doubled one finds its row taken. So Celery is used in its simplest form: without results,
-acknowledgements or its own retries.
+reliance on acknowledgements, or its own retries.
 
 With the embedded broker (``filesystem://``) messages are files below the data directory and need no server.
 """

@@ -1,4 +1,4 @@
-"""`deadheat explain`: why did I lose this one?"""
+"""`deadheat explain`: why a bot lost a match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`deadheat doctor`, `check-host`: is a deployment well, is a machine fit to judge, and if not, what is to be done?"""
+"""`deadheat doctor`, `check-host`: the state of a deployment, a machine's fitness to judge, and what to do about
+faults.
+"""
 
 from __future__ import annotations
 
