@@ -138,7 +138,7 @@ class PipeTransport:
 
         Raises:
             TransportError: "host-memory": this host ran out of memory; "host-unknown": nothing shows whether a bot that
-            missed its deadline was kept from running; "watch-ended": it was, for too long to continue.
+                missed its deadline was kept from running; "watch-ended": it was, for too long to continue.
         """
         replies: dict[Seat, Reply] = {}
         waiting: list[_Open] = []

@@ -8,9 +8,9 @@ anybody else), and the slot of processors is free. It is taken again for every e
 league. So a person who thinks, or has left, costs a frozen container and this process, which has its own queue: a
 series never waits for a person.
 
-`Seat` asks the person through the database, polls the answer there a few times a second, and keeps the lease. Bots that
-are asked in the same step answer first, under the limits of any match; nobody learns anything before all have answered.
-READY is answered for the person.
+`Person` asks the person through the database, polls the answer there a few times a second, and keeps the lease. Bots
+that are asked in the same step answer first, under the limits of any match; nobody learns anything before all have
+answered. READY is answered for the person.
 
 *The person's clock is not the game's.* An answer is recorded with 0 ns: the move's own limit is minutes
 (`exhibition_move_seconds`), a bank of time does not run, and the transcript verifies like any other. Resigning is
@@ -18,10 +18,10 @@ recorded as `exited`, running out of time as `timeout`. Answers that the rules r
 (`league.service.jobs.exhibitions`). A person who has resigned is free at once; the bots play on for the record.
 
 *A failure of ours* makes an attempt void, as always, and the match restarts, here with the same dice: this benefits
-nobody and costs the person least. The person's answers are repeated as long as the bots say the same as before, so a
-restart usually goes unnoticed; so is an answer given between attempts. Voids are counted in the row, whatever their
-cause and whichever machine failed. After as many as end a match of bots, the person is told and free. A worker that
-must stop releases a match at once, and another one continues it. As with series, an unavailable database is waited for
+nobody and costs the person least. The person's answers, including one given between attempts, are repeated as long as
+the bots say the same as before, so a restart usually goes unnoticed. Voids are counted in the row, whatever their cause
+and whichever machine failed. After as many as end a match of bots, the person is told and free. A worker that must stop
+releases a match at once, and another one continues it. As with series, an unavailable database is waited for
 (`insist`). So is the store once a match is over, because a bot may not play it again in the same way: only the person
 waits meanwhile.
 """
