@@ -1,6 +1,6 @@
-"""How the command speaks: data on stdout, everything else on stderr, a failure as one sentence.
+"""Output of the command: data on stdout, everything else on stderr, a failure as one sentence.
 
-Colours are red, green and magenta only, and always beside words that say the same: yellow and white vanish on a light
+Colours are only red, green and magenta, and always repeat what words say: yellow and white vanish on a light
 background, blue and dim text on a dark one.
 """
 
@@ -32,13 +32,13 @@ REFUSED, USAGE, NO_ANSWER, INTERRUPTED = 1, 2, 3, 130
 
 
 def say(*parts: RenderableType) -> None:
-    """Print each part to stdout; a string may be anybody's, for it is shown without markup and control characters."""
+    """Print each part to stdout. A string may be untrusted: it is shown without markup and control characters."""
     for part in parts:
         out.print(harmless(part) if isinstance(part, str) else part, soft_wrap=isinstance(part, str | Text))
 
 
 def note(text: str, lead: str = "", colour: str = "magenta") -> None:
-    """Print a sentence to stderr; `lead` are its first words, in a colour. The text may be anybody's."""
+    """Print a sentence to stderr; `lead` is its first words, in a colour. The text may be untrusted."""
     err.print(Text.assemble((lead, colour), " " if lead and text else "", harmless(text)), soft_wrap=True)
 
 
@@ -54,7 +54,7 @@ def cannot(what: str, error: OSError, code: int = REFUSED) -> NoReturn:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, unless it is there; ends the command where that fails."""
+    """Make a folder unless it exists; end the command if that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -62,8 +62,8 @@ def make_folder(folder: Path) -> None:
 
 
 def visible(text: str) -> str:
-    """One line of somebody else's text. What cannot be printed (controls, directions, marks without a width) is spelled
-    out, as the site spells it.
+    """Escape unprintable characters (controls, directions, marks without a width) in one line of untrusted text, as the
+    site does.
     """
     return "".join(
         mark if mark.isprintable() or mark == "\t" else mark.encode("unicode_escape").decode() for mark in text
@@ -71,41 +71,41 @@ def visible(text: str) -> str:
 
 
 def harmless(text: str, style: str = "") -> Text:
-    """Somebody else's text as a terminal may show it."""
+    """Make untrusted text safe to show in a terminal."""
     return Text("\n".join(visible(line) for line in text.split("\n")), style=style)
 
 
 def plain(text: str) -> str:
-    """Somebody else's text, harmless in a terminal and inside markup."""
+    """Make untrusted text safe in a terminal and inside markup."""
     return escape(harmless(text).plain)
 
 
 def short(text: str, width: int) -> str:
-    """At most `width` characters of a name; of a path the end tells more than the beginning."""
+    """Cut a name to `width` characters from the left, because the end of a path says more than its beginning."""
     shown = visible(text.expandtabs(1))
     return shown if len(shown) <= width else "…" + shown[1 - width :]
 
 
 def quoted(text: str) -> Text:
-    """Lines that a program wrote, marked as such."""
+    """Mark lines as a program's output."""
     lines = [f"  | {visible(line)}" for line in text.splitlines()]
     return Text("\n".join(lines))
 
 
 def last_lines(stderr: bytes, count: int) -> str:
-    """The end of what a program wrote to stderr, without empty lines and the head of Python's tracebacks."""
+    """Return a program's last lines of stderr, without empty lines and the head of Python's tracebacks."""
     lines = stderr.decode("utf-8", "replace").splitlines()
     told = [line for line in lines if line.strip() and not line.startswith("Traceback (most recent call last)")]
     return "\n".join(told[-count:])
 
 
 def number_in(text: str) -> int | None:
-    """The number that a text is, or None if it is something else."""
+    """Return the number that a text spells, or None."""
     return int(text) if text.isascii() and text.isdigit() else None
 
 
 def command(*words: str) -> str:
-    """A command to copy: `deadheat` with these arguments, as it can be started from here."""
+    """Return a command line to copy: `deadheat` with these arguments, as it can be started from here."""
     script = ROOT / "deadheat"
     path = nearby(script if script.is_file() else Path(sys.argv[0]))
     start = "deadheat" if shutil.which("deadheat") else shlex.quote(path)
@@ -113,6 +113,6 @@ def command(*words: str) -> str:
 
 
 def nearby(path: Path) -> str:
-    """A path as it is written shortest from here, so that a shell would start it."""
+    """Return the shortest form of a path from here that a shell would start."""
     near = os.path.relpath(path)
     return min(near if near.startswith(os.pardir) else os.path.join(os.curdir, near), str(path), key=len)  # noqa: PTH118

@@ -27,7 +27,7 @@ PANELS = {
         *(backup.upgrade, backup.backup, backup.restore, doctor.doctor, doctor.check_host, ("user", users.group)),
     ),
 }
-"""Every command and group of commands, in the panels of the help: by who types what."""
+"""Every command and group of commands, in the panels of the help, grouped by user."""
 
 app = typer.Typer(
     no_args_is_help=True,

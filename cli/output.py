@@ -1,6 +1,6 @@
-"""Commands as functions that return what they say: JSON for programs, lines and tables for people.
+"""Commands as functions that return their output: JSON for programs, lines and tables for people.
 
-A command is written once, as a function of its own arguments; `says` adds the options that many share (--json, and in
+A command is written once, as a function of its own arguments; `says` adds shared options (--json, and in
 `cli.server.client` --server and --token) and shows what the function returns.
 """
 
@@ -31,8 +31,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a command says: to programs the `answer`, one object or one a line; to people the `text`, which is made only
-    if it is shown. Then it ends with the exit `code`.
+    """A command's output: the `answer` for programs, one object or one per line; the `text` for people, made only if it
+    is shown; and the exit `code`.
     """
 
     answer: Answer | Iterable[Answer] = ()
@@ -45,7 +45,7 @@ Returned = Output | Iterable[Output]
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[Row]):
-    """A column of a table: its heading and what it shows of a row. A `whole` cell is never broken into lines."""
+    """A column of a table: its heading and the cell it makes of a row. A `whole` cell is never broken into lines."""
 
     heading: str
     cell: Callable[[Row], object]
@@ -57,7 +57,7 @@ Columns = tuple[Column[Row], ...]
 
 
 def table(rows: Iterable[Row], columns: Columns[Row]) -> Table:
-    """Make a table, a line for each row. Cells that are no `Text` may be anybody's, and are shown without markup."""
+    """Make a table, one line per row. Cells other than `Text` may be untrusted and are shown without markup."""
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         justify = "right" if column.right else "left"
@@ -69,7 +69,7 @@ def table(rows: Iterable[Row], columns: Columns[Row]) -> Table:
 
 
 def tabled(rows: Iterable[Row], columns: Columns[Row], nothing: str) -> Output:
-    """Show answers as a table; `nothing` is the sentence where there are none."""
+    """Show answers as a table, or the sentence `nothing` if there are none."""
 
     def text() -> Iterator[RenderableType]:
         made = table(rows, columns)
@@ -79,7 +79,7 @@ def tabled(rows: Iterable[Row], columns: Columns[Row], nothing: str) -> Output:
 
 
 def listed(rows: Iterable[Row], lines: Callable[[Row], Lines], nothing: str) -> Output:
-    """Show answers as some lines each; `nothing` is the sentence where there are none."""
+    """Show answers as some lines each, or the sentence `nothing` if there are none."""
 
     def text() -> Iterator[RenderableType]:
         empty = True
@@ -97,12 +97,12 @@ def _parts(lines: Lines) -> Iterable[RenderableType]:
 
 
 def as_object(answer: Answer) -> Mapping[str, Any]:
-    """Return an answer as a JSON object, with the fields that this client does not know."""
+    """Return an answer as a JSON object, including fields that this client does not know."""
     return answer.said if isinstance(answer, Record) else answer
 
 
 def print_json(answer: Answer) -> None:
-    """Print one line of JSON, ASCII only: a terminal that it ends up in is not painted by anybody's name."""
+    """Print one line of JSON, ASCII only, so that no name can send control characters to a terminal."""
     print(json.dumps(as_object(answer)), flush=True)
 
 
@@ -113,7 +113,7 @@ def print_json_lines(answers: Iterable[Answer]) -> None:
 
 
 def show(returned: Returned, as_json: bool) -> None:
-    """Print what a command returns, and end it with the exit code."""
+    """Print what a command returns, and exit with its code."""
     for output in (returned,) if isinstance(returned, Output) else returned:
         if not as_json:
             for part in _parts(output.text):
@@ -135,9 +135,9 @@ def says(
     options: Mapping[str, tuple[Any, Any]] | None = None,
     opened: Callable[..., AbstractContextManager[Any]] | None = None,
 ) -> Command:
-    """Make a command of a function, with --json and with further `options` (annotation and default by name).
+    """Turn a function into a command with --json and further `options` (annotation and default by name).
 
-    `opened`, called with these options, gives what the function gets first. A function that has to know while it runs
+    `opened`, called with these options, returns the function's first argument. A function that must know during its run
     whether JSON is wanted has a parameter `as_json`.
     """
     own = list(inspect.signature(verb, eval_str=True).parameters.values())[1 if opened else 0 :]

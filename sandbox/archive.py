@@ -1,17 +1,16 @@
-"""Strangers' archives: inspected before they are kept, and unpacked without trust.
+"""Untrusted archives: inspected before they are kept, and unpacked safely.
 
 Theory of operation
 -------------------
-Authors send zips, and builds of their code produce tars; both are hostile until shown otherwise. The rules are the
-same. An entry is a regular file or a directory, has a plain relative path of printable text, and appears once; links,
-devices, absolute paths, ``..``, backslashes and control characters are refused, not repaired, so what was inspected is
-exactly what is unpacked. Because no link is ever created and every file is created anew, nothing can be written outside
-the directory.
+Authors send zips, and builds of their code produce tars; both are untrusted, under the same rules. An entry is a
+regular file or a directory, has a plain relative path of printable text, and appears once. Links, devices, absolute
+paths, ``..``, backslashes and control characters are refused, not repaired, so what is unpacked is exactly what was
+inspected. Because no link is ever created and every file is created anew, nothing can be written outside the directory.
 
-Sizes are bounded three times: what the directory of the archive declares, the ratio to what was sent, and the bytes
-that really come out. No two entries may share bytes; otherwise what is sent once could be unpacked a thousand times (D.
-Fifield, "A better zip bomb", 2019). A zip's directory is bounded before the standard library parses it, because that
-costs half a kilobyte of memory an entry, and an upload of 16 MiB has room for a third of a million.
+Sizes are bounded three times: the sizes declared in the archive's directory, the ratio to the size sent, and the bytes
+that really come out. No two entries may share bytes; otherwise bytes sent once could be unpacked a thousand times (D.
+Fifield, "A better zip bomb", 2019). A zip's directory is bounded before the standard library parses it, because parsing
+costs half a kilobyte of memory per entry, and an upload of 16 MiB has room for a third of a million.
 
 The standard library's own extraction filters came with Python 3.11.4; Debian 12 has 3.11.2.
 """
@@ -37,19 +36,20 @@ CHUNK_BYTES = 64 * 1024
 MAX_PATH_BYTES = 1024
 MAX_DEPTH = 32
 MAX_NAME_BYTES = 255
-"""Linux's own bound on one part of a path."""
+"""Linux's bound on one part of a path."""
 
 MAX_RATIO = 200
 """Sources shrink 3 to 10 times; deflate's own limit is 1,032, which only a bomb comes near."""
 
 RATIO_FROM_BYTES = 1024 * 1024
-"""Small archives of very repetitive files are no threat."""
+"""The size from which the ratio counts: smaller archives of very repetitive files are no threat."""
 
 MAX_DIRECTORY_BYTES_PER_FILE = 46 + 2 * MAX_NAME_BYTES
-"""A zip's central directory: fixed part, name and the extra fields that common tools write."""
+"""Bytes per file in a zip's central directory: the fixed part, the name, and the extra fields that common tools
+write."""
 
 MAX_PROGRAM_FILES = 20_000
-"""A build may add a compiled file to each source, and more."""
+"""The most files of a program: a build may add a compiled file to each source, and more."""
 
 _END = struct.Struct("<4s4H2LH")
 _END_MAGIC, _END64_MAGIC = b"PK\x05\x06", b"PK\x06\x07"
@@ -61,7 +61,7 @@ _UTF8 = 0x800
 
 
 class BadArchive(Exception):
-    """Refused; `reason` is a stable word, the text says what is wrong with which entry."""
+    """The archive is refused; `reason` is a stable word, and the text says what is wrong with which entry."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -86,10 +86,10 @@ class Listing:
 
 
 def inspect_zip(file: BinaryIO, bounds: Bounds) -> Listing:
-    """Check everything, unpacking each entry once to nowhere.
+    """Check everything, and unpack each entry once without storing it.
 
     Raises:
-        BadArchive: with the first thing that is wrong.
+        BadArchive: names the first thing that is wrong.
     """
     with _opened(file, bounds) as archive:
         entries = _checked_entries(archive, bounds)
@@ -105,7 +105,7 @@ def inspect_zip(file: BinaryIO, bounds: Bounds) -> Listing:
 
 
 def extract_upload(upload: bytes, filename: str, recipe: Recipe, directory: Path, bounds: Bounds | None = None) -> None:
-    """Put an upload's sources into a new directory: a zip's content, or the single file under its usual name.
+    """Write an upload's sources into a new directory: a zip's content, or the single file under its usual name.
 
     Raises:
         BadArchive: it should not have been accepted.
@@ -129,7 +129,7 @@ def extract_program(tar: bytes, directory: Path, limit_bytes: int) -> None:
     """Unpack a built program into an existing empty directory.
 
     Raises:
-        BadArchive: it holds anything but regular files and directories, or too much.
+        BadArchive: the archive holds anything but regular files and directories, or too much.
     """
     try:
         with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
@@ -139,7 +139,7 @@ def extract_program(tar: bytes, directory: Path, limit_bytes: int) -> None:
 
 
 def is_zip_name(filename: str) -> bool:
-    """Whether an upload of this name should be a zip."""
+    """Say whether an upload of this name should be a zip."""
     return filename.lower().endswith(".zip")
 
 
@@ -154,7 +154,9 @@ def _opened(file: BinaryIO, bounds: Bounds) -> zipfile.ZipFile:
 
 
 def _check_directory(file: BinaryIO, bounds: Bounds) -> None:
-    """What the archive's end says of its directory, found the way `zipfile` does: that much it is going to parse."""
+    """Check the directory's size as stated at the archive's end and found as `zipfile` does, which will parse that
+    much.
+    """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _END.size - _MAX_COMMENT_BYTES - _END64_LOCATOR_BYTES))
     tail = file.read()
@@ -187,7 +189,7 @@ def _checked_entries(archive: zipfile.ZipFile, bounds: Bounds) -> list[zipfile.Z
 
 
 def _check_overlaps(entries: Iterable[zipfile.ZipInfo]) -> None:
-    """Each entry, with its header, ends before the next begins."""
+    """Check that each entry, with its header, ends before the next begins."""
     for one, next_one in pairwise(sorted(entries, key=lambda info: info.header_offset)):
         end = one.header_offset + _LOCAL_HEADER_BYTES + len(one.orig_filename.encode()) + one.compress_size
         if end > next_one.header_offset:
@@ -215,7 +217,7 @@ def _check_entry(info: zipfile.ZipInfo) -> None:
 
 
 def _check_paths(entries: Iterable[tuple[str, bool]]) -> None:
-    """Plain relative paths, each once, and no file where another entry needs a directory."""
+    """Check for plain relative paths, each once, and no file where another entry needs a directory."""
     seen: dict[str, bool] = {}
     for path, is_directory in entries:
         _check_path(path)
@@ -244,7 +246,7 @@ def _check_path(path: str) -> None:
 
 
 def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    """What really comes out, never more than was declared; its checksum is compared at the end."""
+    """Yield what really comes out, never more than was declared; compare its checksum at the end."""
     left = info.file_size
     try:
         with archive.open(info) as file:

@@ -1,12 +1,12 @@
-"""A series: the same programs in their boxes, match after match. Judge and local kit share every line of it.
+"""A series: the same programs in their boxes, match after match. Judge and local kit share this code.
 
-A box is opened when it is first needed and kept; every match starts fresh processes in them. After a failure of
-ours all boxes are discarded, and whatever was wrong with them.
+A box is opened when it is first needed, and kept; every match starts fresh processes in it. After a failure of ours all
+boxes are discarded.
 
-The referee stays away from the bots' processors. Where a kernel is not preemptible, a bot holds its own for tens of
-milliseconds with one system call (unmapping 64,000 mappings: 34 ms), and a referee that waits for it there at a
-deadline gives that time back. Where there is no processor without bots the referee sits on one player's: whose, follows
-from the match's secret seed and the number of the attempt, so each player has it as often as the others.
+The referee stays away from the bots' processors. If a kernel is not preemptible, a bot can hold its processor for tens
+of milliseconds with one system call (unmapping 64,000 mappings: 34 ms), and a referee that waits there at a deadline
+gives that time back. If no processor is free of bots, the referee uses one player's. The match's secret seed and the
+number of the attempt decide whose, so each player has it equally often.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FINISH_GRACE_NS = NS_PER_S
 """How long a bot may take to exit after FINISH (ruling C-10)."""
 
 REALTIME_PRIORITY = 1
-"""The lowest real-time priority is above everything normal, and nothing else of ours asks for one."""
+"""The lowest real-time priority. It is above all normal ones, and nothing else of ours uses one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Played:
 
 
 class Arena:
-    """Boxes for `programs`, kept over a series. Close it, or use it as a context."""
+    """Boxes for `programs`, kept during a series. Close the arena, or use it as a context manager."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Arena:
         limits: Sequence[Limits],
         referee_cpus: Collection[int] = (),
     ) -> None:
-        """`referee_cpus`: processors without bots, if there are any."""
+        """`referee_cpus` are processors without bots, if there are any."""
         self._sandbox = sandbox
         self._programs = programs
         self._limits = limits
@@ -84,8 +84,8 @@ class Arena:
     ) -> Played:
         """Play one match with the dice of its n-th attempt; `seating[seat]` is the index of the program in that seat.
 
-        `between` is called before every exchange, and now and then while a late seat is watched: the place for a
-        heartbeat. `around` is given the match's transport and returns the one to use: the place for whoever listens.
+        `between` is called before every exchange, and now and then while a late seat is watched; use it for a
+        heartbeat. `around` gets the match's transport and returns the one to use; use it to listen.
 
         Raises:
             TransportError: the attempt is void. All boxes are closed; the next match opens new ones.
@@ -116,14 +116,14 @@ class Arena:
         heartbeat: Callable[[], None] = lambda: None,
         attempt: int = 1,
     ) -> Played:
-        """Play one match in which the programs have the seats `places`, and somebody who takes minutes has the others.
+        """Play one match in which the programs have the seats `places`, and a person who takes minutes has the others.
 
-        `beside` is given the programs' transport and returns one for all `seats`. Between two exchanges of theirs the
-        programs rest, and `hold` is not held: it is entered whenever anything of them runs. `heartbeat` goes on while a
+        `beside` gets the programs' transport and returns one for all `seats`. Between two of their exchanges the
+        programs rest, and `hold` is released: it is entered whenever any of them runs. `heartbeat` continues while a
         late seat is watched.
 
         Raises:
-            TransportError: as `play`.
+            TransportError: as for `play`.
         """
         try:
             self._turns = seed[0] + attempt
@@ -145,7 +145,7 @@ class Arena:
 
     @contextlib.contextmanager
     def _awake(self) -> Iterator[None]:
-        """The boxes run, and nothing gets in the way of the clock."""
+        """Let the boxes run, with nothing in the way of the clock."""
         self._rest(False)
         with quiet(self._away_from_bots()):
             yield
@@ -156,7 +156,7 @@ class Arena:
             box.rest(yes)
 
     def _alone(self) -> bool:
-        """Whether each player has a processor of its own."""
+        """Say whether each player has its own processor."""
         return len({limits.cpus for limits in self._limits}) == len(self._limits)
 
     def _away_from_bots(self) -> Collection[int]:
@@ -168,7 +168,7 @@ class Arena:
             self._boxes.popitem()[1].close()
 
     def _stop(self, seating: Mapping[Seat, int], transcript: Transcript) -> dict[Seat, Exit]:
-        """End every process. A box that cannot confirm the end of a bot that "exited" makes the match void."""
+        """End every process. The match is void if a box cannot confirm the end of a bot that "exited"."""
         failed: dict[Seat, SandboxError] = {}
         exits: dict[Seat, Exit] = {}
         for seat, player in seating.items():
@@ -221,7 +221,7 @@ class _Resting:
 
 
 class _Placed:
-    """A transport for programs that do not have the first seats: the n-th of them has the n-th of `places`."""
+    """A transport for programs that do not have the first seats: the n-th program has the n-th of `places`."""
 
     def __init__(self, transport: Transport, places: Sequence[Seat]) -> None:
         self._transport = transport
@@ -233,8 +233,9 @@ class _Placed:
 
 
 class _Turns:
-    """A transport for bots that share a processor: whoever is asked goes before the others. They may think on, but what
-    they take from the one whose turn it is would make it late by no doing of its own: a void at will.
+    """A transport for bots that share a processor: the seat that is asked takes precedence. Others may continue to
+    think. If they took processor time from it, it would be late through no fault of its own, and bots could cause voids
+    at will.
     """
 
     def __init__(self, transport: Transport, boxes: Sequence[Box]) -> None:
@@ -264,8 +265,8 @@ def _collect(failed: dict[Seat, SandboxError], seat: Seat) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet(cpus: Collection[int] = ()) -> Iterator[None]:
-    """Nothing gets in the way of the clock: no garbage collection, real-time priority where permitted, and a place on
-    these processors (none: on any).
+    """Keep disturbances from the clock: no garbage collection, real-time priority if permitted, and only these
+    processors (none: any).
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -292,7 +293,7 @@ def _pinned(cpus: Collection[int]) -> Iterator[None]:
 def _realtime() -> Iterator[None]:
     before, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
-        # RESET_ON_FORK: no bot, no child of ours may inherit it.
+        # RESET_ON_FORK: no bot and no child of ours may inherit it.
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(REALTIME_PRIORITY))
     except PermissionError:
         yield

@@ -1,13 +1,13 @@
-"""Whose fault is a missed deadline: the bot's, or this host's?
+"""Attribution of a missed deadline to the bot or to this host.
 
 Theory of operation
 -------------------
-`engine.own_time` says what own time is and which counters speak for time that was taken. Here is what follows for a
-seat that is silent past its deadline. At the deadline itself a starved bot's own time is always below the limit,
-guilty or not, and a wait that is not over is not counted yet. So the referee goes on *watching* until the seat
-answers, whose own time then decides, or until its own time runs past the limit by `SETTLE_NS`: that is the bot's
-doing. A watch that has come to `WATCH_FACTOR` times the limit says that this machine gives a bot next to nothing: the
-machine has failed, and the bot is judged elsewhere.
+`engine.own_time` defines own time and the counters that show taken time. This module says what follows for a seat that
+is silent past its deadline. At the deadline itself a starved bot's own time is always below the limit, guilty or not,
+and a wait that is not over is not counted yet. So the referee keeps *watching*. If the seat answers, its own time
+decides. If its own time exceeds the limit by `SETTLE_NS`, the bot is to blame. A watch that reaches `WATCH_FACTOR`
+times the limit shows that this machine gives a bot next to nothing: the machine has failed, and the bot is judged
+elsewhere.
 
 Pure: nothing here reads a clock or a file.
 """
@@ -20,19 +20,19 @@ from enum import StrEnum
 from engine.own_time import Evidence
 
 SETTLE_NS = 10_000_000
-"""How far a silent bot's own time must be over its limit: two ticks at 250 Hz, so that every wait of its that was
-going on at the deadline is over and counted, or has grown long enough to be seen."""
+"""How far a silent bot's own time must exceed its limit: two ticks at 250 Hz, so that each of its waits in progress at
+the deadline is over and counted, or long enough to be seen."""
 
 WATCH_FACTOR = 8
-"""Wall time over limit at which the watch ends: a bot that gets 15 % of a CPU is still convicted of an endless loop,
-also in a time bank of ten seconds."""
+"""The ratio of wall time to limit at which the watch ends: a bot that gets 15 % of a CPU is still convicted of an
+endless loop, even with a time bank of ten seconds."""
 
 SHORTEST_WATCH_NS = 200_000_000
-"""But not before this much past the deadline: what is left of a time bank may be next to nothing."""
+"""A watch lasts at least this long past the deadline, because what is left of a time bank may be next to nothing."""
 
 
 class Blame(StrEnum):
-    """Whose doing something is."""
+    """The party to blame for something."""
 
     BOT = "bot"
     HOST = "host"
@@ -41,7 +41,7 @@ class Blame(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Readings of one container at one moment, all since some earlier origin. None: this host cannot tell."""
+    """Readings of one container at one moment, counted from some earlier origin. None: this host cannot tell."""
 
     cpu_ns: int | None = None
     full_ns: int | None = None
@@ -54,17 +54,17 @@ class Counters:
 
 
 STEAL_TICK_NS = 10_000_000
-"""What the hypervisor takes is told in ticks of /proc/stat, by CPU: where one more has been counted, next to nothing
-need have been taken since. Only the ticks beyond the first one certainly were."""
+"""The hypervisor's share is reported in ticks of /proc/stat, by CPU. One more tick may mean that next to nothing was
+taken; only the ticks beyond the first certainly were."""
 
 
 def between(
     before: Counters, after: Counters, wall_ns: int, referee_ns: int = 0, unseen_ns: int = 0, earlier_ns: int = 0
 ) -> Evidence:
-    """The evidence of an interval, from the readings at its ends.
+    """Return the evidence of an interval from the readings at its ends.
 
-    A first thread that was there at the beginning and is gone from a container that is still counted has ended by its
-    own doing: its waits are none, and not unknown.
+    A first thread that existed at the beginning and is gone from a container that is still counted has ended by its own
+    doing: its waits count as none, not as unknown.
     """
     if before.delay_ns is not None and after.delay_ns is None and after.cpu_ns is not None:
         after = replace(after, delay_ns=before.delay_ns, leader_cpu_ns=before.leader_cpu_ns)
@@ -85,7 +85,7 @@ def between(
 
 
 def while_silent(evidence: Evidence, limit_ns: int, watch_factor: int = WATCH_FACTOR) -> Blame | None:
-    """The verdict past the deadline on a seat that still says nothing; None: watch on."""
+    """Return the verdict past the deadline on a seat that is still silent; None: keep watching."""
     if evidence.frozen or evidence.signal == "none":
         return Blame.UNKNOWN
     if evidence.own_ns > limit_ns + SETTLE_NS:

@@ -1,8 +1,7 @@
 """The interface between the referee's side and whatever confines a bot.
 
-A `Box` is one confined place for one program; it runs the program again and again, a fresh process for each match,
-and hands out a `Channel` (two descriptors) for each run. The Docker backend and the local one differ in nothing
-that the referee can see.
+A `Box` confines one program. It runs the program repeatedly, with a fresh process for each match, and returns a
+`Channel` (two descriptors) for each run. The referee sees no difference between the Docker and the local backend.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from sandbox.attribution import Blame, Counters
 
 
 class SandboxError(TransportError):
-    """A box could not be opened, started or stopped: ours, never the bot's."""
+    """A box could not be opened, started or stopped: our failure, never the bot's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Limits:
 
     @property
     def cpu_numbers(self) -> list[int]:
-        """The numbers that `cpus` names."""
+        """Return the CPU numbers in `cpus`."""
         spans = [part.partition("-") for part in self.cpus.split(",") if part]
         return [cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1)]
 
@@ -55,7 +54,7 @@ BOT_MEMORY_BYTES = 1024 * 1024 * 1024
 
 
 def bot_limits(cpus: Sequence[int], player: int) -> Limits:
-    """The limits of one player's box, judge's and local kit's alike: pinned to one of these processors."""
+    """Return the limits of one player's box, for judge and local kit alike: pinned to one of these processors."""
     return Limits(memory_bytes=BOT_MEMORY_BYTES, cpus=str(cpus[player % len(cpus)]) if cpus else "")
 
 
@@ -63,17 +62,17 @@ class Meter(Protocol):
     """Reads one box's counters; all count from any origin, None cannot be measured."""
 
     def mark(self) -> None:
-        """A prompt begins: note everything that attribution needs. Cheap enough for every prompt."""
+        """Note, as a prompt begins, everything that attribution needs. Cheap enough for every prompt."""
 
     def spent_ns(self) -> int | None:
-        """CPU time used since the mark; cheap enough for every reply."""
+        """Return the CPU time used since the mark; cheap enough for every reply."""
 
     def marked(self) -> Counters:
-        """What was noted at the mark."""
+        """Return what was noted at the mark."""
 
     def counters(self, fresh: bool = True) -> Counters:
-        """Everything that attribution needs, as it is now. Not `fresh`: what moves rarely may be some milliseconds old,
-        which is cheap enough for every slow reply.
+        """Return everything that attribution needs, as it is now. If not `fresh`, values that rarely change may be some
+        milliseconds old, which is cheap enough for every slow reply.
         """
 
 
@@ -81,12 +80,12 @@ NOTHING = Counters()
 
 
 class NoMeter:
-    """Measures nothing. Simple meters build on it, and tell `cpu_ns` and `counters`."""
+    """Measures nothing. Simple meters derive from it and override `cpu_ns` and `counters`."""
 
     _marked = NOTHING
 
     def cpu_ns(self) -> int | None:
-        """CPU time used so far."""
+        """Return the CPU time used so far."""
         return None
 
     def counters(self, fresh: bool = True) -> Counters:
@@ -135,36 +134,36 @@ class Box(Protocol):
     """A place that confines a bot. After a `SandboxError` it is unusable: close it and open another."""
 
     def start(self) -> Channel:
-        """Start a fresh process of the program; raises SandboxError."""
+        """Start a fresh process of the program. Raises SandboxError."""
 
     def favour(self, yes: bool) -> None:
-        """Let it go before boxes that are not favoured, where it shares a processor with them; each box is at first."""
+        """Give it precedence over boxes on its processor that are not favoured; each box is favoured at first."""
 
     def rest(self, yes: bool) -> None:
-        """Let nothing of it run, if that can be had, until it is told the opposite; where it cannot, it runs on behind
-        all that is favoured. Raises SandboxError: it cannot be made to run again.
+        """Stop everything in it until told the opposite; if that fails, it keeps running behind all that is favoured.
+        Raises SandboxError if it cannot be made to run again.
 
         Not while a prompt is open: it takes tens of milliseconds.
         """
 
     def stderr_so_far(self) -> bytes:
-        """The part of the run's stderr that is kept so far, as `stopped` would return it; raises SandboxError.
+        """Return the run's stderr kept so far, as `stopped` would. Raises SandboxError.
 
-        Not for matches: who answers may need the bot's own processor.
+        Not for matches: the answer may need the bot's own processor.
         """
 
     def ask_stop(self, grace_ns: int) -> None:
-        """Begin to end the run: the bot may exit by itself for `grace_ns`, then everything of it is killed."""
+        """Begin to end the run: the bot may exit by itself for `grace_ns`, then all its processes are killed."""
 
     def stopped(self) -> Exit:
-        """Wait for the end begun by `ask_stop`: afterwards nothing of the run is left. Raises SandboxError."""
+        """Wait for the end begun by `ask_stop`, after which nothing of the run is left. Raises SandboxError."""
 
     def close(self) -> None:
-        """Give everything back; never raises for what the bot did, idempotent."""
+        """Release everything. Idempotent; never raises for what the bot did."""
 
 
 class Sandbox(Protocol):
     """A factory that opens boxes."""
 
     def open(self, program: Program, limits: Limits) -> Box:
-        """A box that is ready to start the program; raises SandboxError."""
+        """Open a box that is ready to start the program. Raises SandboxError."""

@@ -37,10 +37,11 @@ BUILD_LIMITS = Limits(
 )
 
 NOT_IN_IMAGE_CODE, NOT_HERE_CODE = 113, 114
-"""The script's words for an image, or an unconfined host, without the language; nothing of the author's ran before."""
+"""The script's exit codes for an image, or an unconfined host, without the language; none of the author's code has
+run."""
 
-# Compilers keep caches below HOME. A box has no other place for them than /build; where there is none, nothing
-# confines the build, and its HOME is the one of whoever runs it.
+# Compilers keep caches below HOME. A box has no place for them but /build; without /build nothing confines the build,
+# and HOME is that of the user who runs it.
 _SCRIPT = """
 set -e
 if [ -d /build ]; then TMPDIR=/build; HOME=/build; missing={not_in_image}; else TMPDIR=/tmp; missing={not_here}; fi
@@ -56,7 +57,7 @@ tar -cf - .
 
 
 class BuildFailed(Exception):
-    """The author's sources do not build: `reason` is one sentence, `log` what the tools printed."""
+    """The author's sources do not build: `reason` is one sentence, `log` the tools' output."""
 
     def __init__(self, reason: str, log: str) -> None:
         super().__init__(reason)
@@ -73,7 +74,7 @@ class Built:
 
 
 Hear = Callable[[str], None]
-"""Told all that is kept of the tools' output so far."""
+"""Called with the tools' output that is kept so far."""
 
 
 def build(
@@ -87,8 +88,7 @@ def build(
     """Build the sources in `sources` by the recipe; `between` is called a few times a second, `hear` about once.
 
     Raises:
-        BuildFailed: the author's doing.
-        SandboxError: ours.
+        BuildFailed: the author's failure. SandboxError: ours.
     """
     script = _SCRIPT.replace("{tools}", shlex.join(recipe.tools)).replace("{build}", recipe.build)
     program = Program(sources, ("/bin/sh", "-c", script), f"build of {recipe.name}")
@@ -128,8 +128,8 @@ class _Listening:
 def _run(
     box: Box, channel: Channel, listening: _Listening, between: Callable[[], None]
 ) -> tuple[bytes, str | None, Exit]:
-    """The output, why it is not taken, and how the build ended. Of a box that does not survive its program's want of
-    memory (see `sandbox.runtimes`) only the reason is left, and what was heard.
+    """Return the output, why it is refused, and how the build ended. If the box does not survive its program's running
+    out of memory (see `sandbox.runtimes`), only the reason and what was heard remain.
     """
 
     def meanwhile() -> None:
@@ -167,7 +167,7 @@ def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:
 
 
 def _collect(channel: Channel, give_up_at: float, between: Callable[[], None]) -> tuple[bytes, str | None]:
-    """Everything the build writes to its output, or why it is not taken."""
+    """Return everything the build writes to its output, or why it is refused."""
     chunks: list[bytes] = []
     total = 0
     poller = select.poll()

@@ -1,7 +1,7 @@
 """Counters of one container, read from its control groups: version 1, version 2, or both side by side.
 
-Files are opened once and read with ``pread``: a few microseconds a reading, cheap enough for every prompt. A
-counter that this host does not have, or that went away with its container, reads as None.
+Files are opened once and read with ``pread``: a few microseconds a reading, cheap enough for every prompt. A counter
+that this host lacks, or that disappeared with its container, reads as None.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from sandbox.attribution import Blame, Counters
 
 _READ_BYTES = 4096
 _SHORT_BYTES = 400
-"""Enough for what is read at every prompt; up to here Python has the memory at hand, which saves a tenth of a read."""
+"""Enough for what is read at every prompt; up to this size Python has the memory at hand, which saves a tenth of a
+read."""
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 SLACK_BYTES = 1024 * 1024
-"""How near to its limit a container's peak means that it was reached: charges come in batches."""
+"""How near its limit a container's peak counts as reaching it, because charges come in batches."""
 
 FAVOURED, OTHER = {"cpu.shares": b"1024", "cpu.weight": b"100"}, {"cpu.shares": b"2", "cpu.weight": b"1"}
-"""Weights of version 1 and 2: the default and the least. 512 or 100 to 1 is as good as alone."""
+"""Weights of versions 1 and 2: the default and the least. At 512 or 100 to 1, a box runs almost as if alone."""
 
 OWN_GROUPS = "deadheat"
-"""Where `join_unified` makes its groups, below the unified hierarchy's root."""
+"""The parent of the groups of `join_unified`, below the unified hierarchy's root."""
 
 SLOW_AGE_NS = 20_000_000
-"""How old a slow reading may be where the beginning of a prompt is marked: short against every limit."""
+"""How old a slow reading may be when the beginning of a prompt is marked: short against every limit."""
 
 _Texts = tuple[bytes, bytes, bytes, Counters]
-"""A reading that is not worked out: CPU time, pressure and leader as the files have them, and the slow counters."""
+"""An unparsed reading: CPU time, pressure and leader as in the files, and the slow counters."""
 
 
 class Cgroup:
@@ -85,7 +86,7 @@ class Cgroup:
                 self._weight.write_bytes((FAVOURED if yes else OTHER)[self._weight.name])
 
     def cpu_ns(self) -> int | None:
-        """CPU time used by everything in the container so far."""
+        """Return the CPU time used by everything in the container so far."""
         return self._cpu_ns(_read(self._cpu, _SHORT_BYTES))
 
     def _cpu_ns(self, text: bytes) -> int | None:
@@ -95,22 +96,22 @@ class Cgroup:
         return None if usage_us is None else usage_us * 1000
 
     def forget_memory(self) -> None:
-        """Begin a new run: what was used and who was killed before counts no more."""
+        """Begin a new run: memory used and processes killed before no longer count."""
         if self._memory_v1 is not None:
             with contextlib.suppress(OSError):
                 (self._memory_v1 / "memory.max_usage_in_bytes").write_text("0")
         self._kills, self._limit_hits = self._memory_events()
 
     def killed_for_memory(self) -> Blame | None:
-        """Whose want of memory killed a process of this run: the container's own limit's, or the whole host's."""
+        """Return whose lack of memory killed a process of this run: the container's own limit, or the whole host's."""
         kills, hits = self._memory_events()
         if kills <= self._kills:
             return None
         return Blame.BOT if hits > self._limit_hits else Blame.HOST
 
     def _memory_events(self) -> tuple[int, int]:
-        """Processes killed for want of memory, and how often the container's own limit stood in the way. Version 1
-        counts no hits that one could rely on (its failcnt stays 0 on some kernels), but the peak then is at the limit.
+        """Return how many processes were killed for lack of memory, and how often the container's own limit was hit.
+        Version 1 counts no reliable hits (its failcnt stays 0 on some kernels), but the peak then is at the limit.
         """
         if self._limit is None:
             hits = _field(self._oom, b"oom") or 0
@@ -120,7 +121,7 @@ class Cgroup:
         return _field(self._oom, b"oom_kill") or 0, hits
 
     def peak_memory_bytes(self) -> int | None:
-        """The most memory that was in use at once; in this run where the kernel lets us begin anew (version 1)."""
+        """Return the peak memory use; only of this run if the kernel allows a reset (version 1)."""
         return None if self._peak is None else _integer(self._peak)
 
     def counters(self, fresh: bool = True) -> Counters:
@@ -128,8 +129,8 @@ class Cgroup:
         return self._counters(self._texts(fresh))
 
     def mark(self) -> None:
-        """See `sandbox.box.Meter`. What the files say is kept as it is: few deadlines are missed, and working it
-        out costs as much again as reading it.
+        """See `sandbox.box.Meter`. The files' content is kept unparsed: few deadlines are missed, and parsing costs as
+        much again as reading.
         """
         self._mark = self._texts(fresh=False)
 
@@ -143,8 +144,8 @@ class Cgroup:
         return None if before_ns is None or now_ns is None else now_ns - before_ns
 
     def _texts(self, fresh: bool) -> _Texts:
-        """Not `fresh`: the slow and rarely moving counters (throttling, freezing, steal) may be up to SLOW_AGE_NS old,
-        which makes a reading cost 5 instead of 40 microseconds.
+        """Read the counters. If not `fresh`, the slow and rarely changing ones (throttling, freezing, steal) may be up
+        to SLOW_AGE_NS old, which makes a reading cost 5 instead of 40 microseconds.
         """
         slow = self._slow_counters(fresh)
         leader = b"" if self._leader is None else self._leader.text()
@@ -162,8 +163,8 @@ class Cgroup:
         )
 
     def follow_leader(self, generation: int = 1) -> int | None:
-        """Find the bot's first process, which is so many generations below the container's own first. Its process id
-        on this host; None: it has ended already.
+        """Find the bot's first process, this many generations below the container's own first. Return its process id on
+        this host; None: it has already ended.
         """
         if self._leader is not None:
             self._leader.close()
@@ -174,8 +175,8 @@ class Cgroup:
         return leader
 
     def _first_child(self, pid: int) -> int | None:
-        """The first in the kernel's list is the oldest. Without CONFIG_PROC_CHILDREN: the oldest process that came
-        after this one.
+        """Return the first in the kernel's list, which is the oldest. Without CONFIG_PROC_CHILDREN, return the oldest
+        process that came after this one.
         """
         try:
             found = [int(word) for word in (self._proc / f"{pid}/task/{pid}/children").read_text().split()]
@@ -227,13 +228,13 @@ class Cgroup:
 
 
 def _paths(table: str, root: Path) -> dict[str, Path]:
-    """Directories by controller from the lines of /proc/PID/cgroup; the unified hierarchy's key is ''."""
+    """Return directories by controller from the lines of /proc/PID/cgroup; the unified hierarchy's key is ''."""
     found: dict[str, Path] = {}
     for line in table.splitlines():
         _, controllers, path = line.split(":", 2)
         for controller in controllers.split(","):
             if not controller:
-                if path == "/":  # everybody's: the runtime made none for its container
+                if path == "/":  # the root group: the runtime made none for its container
                     continue
                 unified = root / "unified"
                 base = unified if unified.is_dir() else root
@@ -244,17 +245,17 @@ def _paths(table: str, root: Path) -> dict[str, Path]:
 
 
 def join_unified(pid: int, name: str, root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")) -> Path | None:
-    """Make a unified group for the container of `pid` where its runtime made groups of version 1 only: the kernel
-    measures pressure by unified groups, whichever version limits what is used.
+    """Make a unified group for the container of `pid` if its runtime made groups of version 1 only: the kernel measures
+    pressure by unified groups, whichever version sets the limits.
 
-    Returns its directory, to be removed when the container is gone; None: there is one, or there cannot be any.
+    Return its directory, to be removed when the container is gone; None: there is already one, or there cannot be one.
     """
     paths = _paths((proc / str(pid) / "cgroup").read_text(), root)
     members, group = paths.get("cpuacct"), root / "unified" / OWN_GROUPS / name
     if "" in paths or members is None or not (root / "unified").is_dir():
         return None
     moved: set[str] = set()
-    with contextlib.suppress(OSError):  # no right to: the container's meter will say that there is no pressure
+    with contextlib.suppress(OSError):  # not permitted: the container's meter will report no pressure
         group.mkdir(parents=True, exist_ok=True)
         while fresh := set((members / "cgroup.procs").read_text().split()) - moved:
             for process in fresh:
@@ -265,15 +266,15 @@ def join_unified(pid: int, name: str, root: Path = Path("/sys/fs/cgroup"), proc:
 
 
 def sweep_unified(kept: Path, root: Path = Path("/sys/fs/cgroup")) -> None:
-    """Remove the groups of `join_unified` that a killed owner left: those without a namesake in `kept`."""
+    """Remove the groups of `join_unified` left by a killed owner: those whose name is not in `kept`."""
     for group in (root / "unified" / OWN_GROUPS).glob("*/"):
         if not (kept / group.name).exists():
-            with contextlib.suppress(OSError):  # somebody else's, and in use
+            with contextlib.suppress(OSError):  # another owner's, and in use
                 group.rmdir()
 
 
 def _own(directory: Path | None, pid: int) -> Path | None:
-    """The unified group, if the container is really in it."""
+    """Return the unified group, if the container is really in it."""
     if directory is None:
         return None
     try:
@@ -298,14 +299,14 @@ def _integer(fd: int) -> int | None:
 
 
 def _pressure_full_ns(text: bytes) -> int | None:
-    """The total of the line "full", which is the last; in microseconds in the file."""
+    """Return the total of the line "full", the last one; the file has microseconds."""
     at = text.rfind(b"full ")
     return None if at < 0 else int(text[text.rindex(b"=") + 1 :]) * 1000
 
 
 def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
-    """What the hypervisor took from that one of these CPUs from which it took most, out of /proc/stat; it counts in
-    ticks of 10 ms. Without CPUs 0, for of a whole host's nobody knows whose it was.
+    """Return what the hypervisor took from the most affected of these CPUs, from /proc/stat, which counts in ticks of
+    10 ms. Return 0 without CPUs, because nobody knows from whom a whole host's steal was taken.
     """
     wanted = {b"cpu%d" % cpu for cpu in cpus}
     ticks = 0
@@ -319,15 +320,15 @@ def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
 
 
 class Leader:
-    """A process's first thread: the CPU time that it used, and how long it waited for a CPU."""
+    """A process's first thread: its CPU time, and how long it waited for a CPU."""
 
     def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
         self._fd: int | None = None
-        with contextlib.suppress(OSError):  # it may have ended already, or this kernel does not count
+        with contextlib.suppress(OSError):  # it may have already ended, or this kernel does not count
             self._fd = os.open(proc / str(pid) / "schedstat", os.O_RDONLY | os.O_CLOEXEC)
 
     def text(self) -> bytes:
-        """The kernel's own text, which `leader_times` reads."""
+        """Return the kernel's text, which `leader_times` parses."""
         return _read(self._fd, _SHORT_BYTES)
 
     def close(self) -> None:
@@ -341,7 +342,7 @@ _this_thread = threading.local()
 
 
 def own_delay_ns() -> int:
-    """The total time for which the calling thread was ready but did not run; 0 if the kernel does not count it."""
+    """Return how long the calling thread was ready in total but did not run; 0 if the kernel does not count it."""
     if getattr(_this_thread, "pid", None) != os.getpid():  # the first call, or the first one after a fork
         _this_thread.pid = os.getpid()
         _this_thread.times = Leader(threading.get_native_id())
@@ -349,9 +350,9 @@ def own_delay_ns() -> int:
 
 
 def leader_times(text: bytes) -> tuple[int | None, int | None]:
-    """CPU time and run-queue delay in nanoseconds; a wait counts when it is over."""
+    """Return CPU time and run-queue delay in nanoseconds; a wait counts when it is over."""
     words = text.split()
-    if len(words) != 3 or words[0] == b"0":  # a kernel that does not count says 0; what runs has used some
+    if len(words) != 3 or words[0] == b"0":  # a kernel that does not count reports 0; a running thread has used some
         return (None, None)
     return (int(words[0]), int(words[1]))
 

@@ -1,6 +1,6 @@
 """Gather the facts that `sandbox.fitness` judges: read this host's configuration, and test it with reference bots.
 
-Configuration says what could go wrong (no pressure files, a governor that saves power, shared cores, swap); the trial
+Configuration shows what could go wrong (no pressure files, a power-saving governor, shared cores, swap); the trial
 shows what does. In a real box, against a limit of `LIMIT_MS`, a sleeper answers a margin before the limit and as much
 after it (see `sandbox.runtimes`), a worker uses half of it, a spinner never answers, and a chatterer answers at once.
 """
@@ -33,11 +33,11 @@ FULL_ROUNDS, QUICK_ROUNDS = 30, 6
 TRIPS = 20  # of a chatterer, each round
 
 PAUSE_SECONDS = 0.02
-"""Before each order, so that the bot is reading by then, unless this host is very busy."""
+"""The pause before each order, so that the bot is reading by then unless this host is very busy."""
 
 Order = Callable[[int], str]
-"""What a reference bot is told, by the runtime's margin in milliseconds. Under gVisor, where that is large, CPU clocks
-are coarse besides: 25 ms by them may be 60."""
+"""Makes a reference bot's order from the runtime's margin in milliseconds. Under gVisor, where the margin is large, CPU
+clocks are also coarse: 25 ms by them may be 60."""
 
 INNOCENT: tuple[Order, ...] = (
     lambda margin_ms: sleep(LIMIT_MS - margin_ms),
@@ -48,19 +48,19 @@ GUILTY: tuple[Order, ...] = (lambda margin_ms: sleep(LIMIT_MS + margin_ms), lamb
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The root of the files to look at, which tests replace."""
+    """The root of the files to read, which tests replace."""
 
     root: Path = Path("/")
 
     def text(self, path: str) -> str:
-        """A file's content, "" where there is none."""
+        """Return a file's content, "" if there is none."""
         try:
             return (self.root / path).read_text()
         except OSError:
             return ""
 
     def texts(self, pattern: str) -> tuple[str, ...]:
-        """The contents of all files of that pattern, each once."""
+        """Return the distinct contents of all files of that pattern."""
         return tuple(sorted({self.text(str(path.relative_to(self.root))).strip() for path in self.root.glob(pattern)}))
 
 
@@ -120,7 +120,7 @@ def check_host(
 
 @dataclass
 class Trial:
-    """Reference bots in one box, and how their verdicts came out: `seen` counts (truth, verdict)."""
+    """Reference bots in one box, and their verdicts: `seen` counts (truth, verdict)."""
 
     box: Box
     between: Callable[[], None]
@@ -132,7 +132,7 @@ class Trial:
     _transport: PipeTransport | None = None
 
     def run(self, rounds: int) -> None:
-        """Raises TransportError: not one reference bot could even be started."""
+        """Run the trial. Raises TransportError if not one reference bot could be started."""
         self._fresh()
         with quiet():
             for _ in range(rounds):
@@ -143,7 +143,7 @@ class Trial:
                     self._chat()
 
     def _ask(self, order: str) -> str:
-        """``in time``, ``doubt``, ``timeout`` or ``void``."""
+        """Give one order and return ``in time``, ``doubt``, ``timeout`` or ``void``."""
         self.between()
         time.sleep(PAUSE_SECONDS)
         try:
@@ -156,7 +156,7 @@ class Trial:
         if reply.fault is None:
             return "doubt" if reply.evidence is not None and doubtful(reply.evidence) else "in time"
         self.late_ns.append(reply.late_ns)
-        self._fresh()  # its late answer must not be taken for the next one's
+        self._fresh()  # its late answer must not count for the next order
         return "timeout"
 
     def _chat(self) -> None:
@@ -173,7 +173,7 @@ class Trial:
         return reply
 
     def _fresh(self) -> None:
-        """A new process, which has started its interpreter."""
+        """Start a new process, and wait for its interpreter."""
         if self._transport is not None:
             self.box.ask_stop(0)
             self.box.stopped()
@@ -186,21 +186,22 @@ class Trial:
 
 
 def doubtful(shown: Evidence) -> bool:
-    """Whether a reply counted while this host, by its own word, stood still (the hypervisor took ticks from it, or the
-    referee did not look), or for a wait that began before its prompt: only the pressure tells when one began.
+    """Say whether a reply counted while this host, by its own counters, stood still (the hypervisor took ticks from it,
+    or the referee did not look), or because of a wait that began before its prompt: only the pressure tells when a wait
+    began.
     """
     before_ns = 0 if None in (shown.delay_ns, shown.full_ns) else (shown.delay_ns or 0) - (shown.full_ns or 0)
     return shown.steal_ns + shown.unseen_ns > 0 or before_ns > NS_PER_MS
 
 
 def stat(host: Host | None = None) -> tuple[int, ...]:
-    """The first line of /proc/stat: what all CPUs did so far, in ticks; zeros if there is none."""
+    """Read the first line of /proc/stat: the time of all CPUs so far, in ticks; zeros if there is none."""
     lines = (host or Host()).text("proc/stat").splitlines()
     return tuple(int(word) for word in lines[0].split()[1:9]) if lines else (0,) * 8
 
 
 def shares(before: Sequence[int], after: Sequence[int]) -> tuple[float, float]:
-    """Shares of the time between two readings of `stat`: taken by the hypervisor, and spent busy."""
+    """Return the shares of the time between two readings of `stat` taken by the hypervisor and spent busy."""
     spent = [new - old for old, new in zip(before, after, strict=True)]
     passed = sum(spent)
     if passed <= 0:
@@ -210,7 +211,7 @@ def shares(before: Sequence[int], after: Sequence[int]) -> tuple[float, float]:
 
 
 def steal_told(host: Host) -> bool:
-    """False on a virtual machine whose hypervisor has never said that it took anything."""
+    """Return False on a virtual machine whose hypervisor has never reported taking anything."""
     flags = (line for line in host.text("proc/cpuinfo").splitlines() if line.startswith("flags"))
     return stat(host)[-1] > 0 or not any("hypervisor" in line.split() for line in flags)
 

@@ -2,27 +2,26 @@
 
 Theory of operation
 -------------------
-The engine handles only the container's life cycle: create, start, inspect (once, for the process id), wait for
-removal, and kill what does not end by itself.
-Nothing between the first and the last line of a match goes through it: lines travel over FIFOs in a directory
-that is mounted read-only into the container, orders to the image's init (images/init.c) over two more. Every
-engine call has a time-out.
+The engine handles only the container's life cycle: create, start, inspect (once, for the process id), wait for removal,
+and kill if it does not end by itself. Nothing between the first and the last line of a match goes through the engine:
+lines pass through FIFOs in a directory that is mounted read-only into the container, orders to the image's init
+(images/init.c) through two more. Every engine call has a time-out.
 
-*Nothing survives its owner.* init exits when our end of its control FIFO closes, which the kernel does even when
-this process is killed, and the engine removes an exited container by itself (`auto_remove`). What then remains is
-a directory; each is locked while its owner lives, and `sandbox.folders` deletes those whose lock is free.
+*Nothing survives its owner.* init exits when our end of its control FIFO closes, which happens even when this process
+is killed, and the engine removes an exited container by itself (`auto_remove`). Only a directory remains; it is locked
+while its owner lives, and `sandbox.folders` deletes directories whose lock is free.
 
-*A box may rest.* Between a person's moves (`Box.rest`) the engine freezes the container, init included, so the owner of
-a box that rests wakes it before it closes it; one whose owner was killed is woken by the next sandbox on the host, or
-removed by the machine's keeper (`DockerSandbox.sweep`): a pool that lives on may have no next one for days.
+*A box may rest.* Between a person's moves (`Box.rest`) the engine freezes the container, including init, so the owner
+wakes a resting box before closing it. If the owner was killed, the next sandbox on the host wakes the box, or the
+machine's keeper removes it (`DockerSandbox.sweep`), because a pool that lives on may have no next sandbox for days.
 
-*Each box has its own copy of the program.* A file shared between containers could be locked by one and probed by
-the other: a channel between opponents.
+*Each box has its own copy of the program.* One container could lock a shared file and another probe it, which is a
+channel between opponents.
 
-*A match remembers nothing.* What bots play in is a tree in memory (`sandbox.resident`) and none of the kernel's own
-file systems; init makes /tmp and the process numbers anew for each run. For that it mounts, which AppArmor's usual
-profile forbids, so a box has none: it would guard /proc and /sys, and a bot sees neither. Builds and gVisor know
-no such tree; their containers serve one run each (`DockerBox.start` opens another).
+*A match remembers nothing.* Bots play in a tree in memory (`sandbox.resident`) without the kernel's own file systems;
+init makes /tmp and the process numbers anew for each run. For this it mounts, which AppArmor's usual profile forbids,
+so a box has no profile: it would guard /proc and /sys, and a bot sees neither. Builds and gVisor have no such tree;
+their containers serve one run each (`DockerBox.start` opens another).
 """
 
 from __future__ import annotations
@@ -59,12 +58,12 @@ log = logging.getLogger(__name__)
 
 ENGINE_TIMEOUT_S = 30
 ACK_TIMEOUT_S = 10
-"""How long init may take to acknowledge an order beyond the time that the order itself gives. It does so within
-a millisecond on an idle host; ten seconds mean that something of the container cannot be killed."""
+"""How long init may take to acknowledge an order beyond the time that the order itself allows. An idle host takes a
+millisecond; after ten seconds something of the container cannot be killed."""
 
 WAKING_TRIES, WAKING_PAUSE_S = 5, 0.1
-"""How often the engine is asked to resume a container, with pauses that double: three seconds together. A busy engine
-fails at it for a moment, and a person waits for this box."""
+"""How often the engine is asked to resume a container, with pauses that double: three seconds in all. A busy engine may
+fail briefly, and a person waits for this box."""
 
 INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # init's alone; it drops them all before the bot starts
 PLAYING_CAPABILITIES = [*INIT_CAPABILITIES, "SYS_ADMIN"]  # to mount, and to make process namespaces
@@ -80,10 +79,9 @@ MASKED = """
 
 /proc/sys/kernel/pty /dev/pts
 """
-"""What a box does not see. First, as engines do by default, the machine and its keys. Then what is counted or listed
-over the whole host, where one bot can count in front of another: /proc/locks shows even the byte ranges of locks that
-are held in other containers. (Runtimes need /proc/stat and /proc/meminfo; those remain.) Last, terminals: a host has
-4096 for all."""
+"""Paths that a box does not see. First, as with engines by default, the machine and its keys. Then host-wide counts and
+lists, which one bot can change and another read: /proc/locks shows even the byte ranges of locks held in other
+containers. (Runtimes need /proc/stat and /proc/meminfo; those remain.) Last, terminals: a host has 4096 for all."""
 
 GENERATION = 2
 """The bot's first process is a child of its warden, which is init's child (images/init.c)."""
@@ -97,11 +95,11 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 CORE_BYTES = 1
-"""Too little for a core file, and the one limit that keeps the kernel from piping a crash into a program of the host,
-which it starts as root, outside of the box (core(5)). A bot cannot lower it, see `sandbox.seccomp`."""
+"""Too little for a core file, and the only limit that keeps the kernel from piping a crash into a program of the host,
+started as root outside the box (core(5)). A bot cannot lower it, see `sandbox.seccomp`."""
 
 LOWEST_UID, UIDS = 2**20, 2**30
-"""Every box gets a user at random from a billion, above every user that a host has; its group has the same number."""
+"""Every box gets a random user from a billion, above all users of a host; its group has the same number."""
 
 _DONE = re.compile(rb"done ([ESK]) (\d+) (\d+) (\d+)\n")
 
@@ -142,17 +140,17 @@ class DockerSandbox:
         return DockerBox(self._client, self._image, self._run_dir, program, limits, self.runtime)
 
     def _wake_orphans(self) -> None:
-        """A killed owner's box that rested: awake, its init finds the control FIFO closed and ends."""
+        """Wake the resting boxes of killed owners: their init then finds the control FIFO closed and ends."""
         try:
             for found in self._client.containers(filters={"label": LABEL, "status": "paused"}):
                 if not is_locked(Path(found["Labels"][LABEL])):
-                    with contextlib.suppress(*_EngineFailure):  # somebody else woke it
+                    with contextlib.suppress(*_EngineFailure):  # another process woke it
                         self._client.unpause(found["Id"])
         except _EngineFailure as error:
             raise SandboxError("no-engine", f"the engine does not list its containers: {error}") from error
 
     def image(self) -> Image:
-        """The image that boxes are opened with now: a tag may have moved to another."""
+        """Return the image that boxes are opened with now; its tag may have moved to another."""
         try:
             found = self._client.inspect_image(self._image)
         except _EngineFailure as error:
@@ -161,9 +159,9 @@ class DockerSandbox:
         return Image(self._image, found["Id"], recipe, found["Created"], found["Size"])
 
     def sweep(self) -> int:
-        """Remove containers whose owner was killed before it could start them, which never run and so never end; while
-        they started: their init found nobody at the other end of its control FIFO, and waits for somebody; or while
-        they rested. How many they were. Raises SandboxError.
+        """Remove containers whose owner was killed before starting them (they never run, so they never end), while they
+        started (init waits for somebody at the other end of its control FIFO), or while they rested. Return their
+        number. Raises SandboxError.
         """
         swept = 0
         try:
@@ -207,7 +205,7 @@ class DockerBox:
         self._stop_timeout_s = 0.0
         self._acknowledged = b""
         self._favoured = True
-        self._resting: bool | None = False  # None: the engine failed at it, and nobody knows
+        self._resting: bool | None = False  # None: the engine failed, so it is unknown
         self._served = False
         self._opened_with = image, program, limits
         self._folder = LockedFolder(run_dir, "box")
@@ -224,7 +222,7 @@ class DockerBox:
             raise
 
     def start(self) -> Channel:
-        """See `sandbox.box.Box`. A container that init cannot make new inside serves one run only."""
+        """See `sandbox.box.Box`. A container whose inside init cannot renew serves only one run."""
         if self._served and not self._plays:
             self._begin_anew()
         self._served = True
@@ -253,7 +251,7 @@ class DockerBox:
             self._cgroup.favour(yes)
 
     def rest(self, yes: bool) -> None:
-        """See `sandbox.box.Box`. An engine that cannot freeze it now is asked again the next time."""
+        """See `sandbox.box.Box`. If the engine cannot freeze it now, it is asked again the next time."""
         if yes == self._resting:
             return
         assert self._container is not None
@@ -262,7 +260,7 @@ class DockerBox:
         else:
             self._wake(self._container)
             self._resting = False
-        if self._cgroup is not None:  # what cannot be frozen runs on behind whatever else its processors do
+        if self._cgroup is not None:  # what cannot be frozen keeps running behind everything else on its processors
             self._cgroup.favour(self._favoured and not yes)
 
     def _try_to_freeze(self, container: str) -> None:
@@ -279,14 +277,14 @@ class DockerBox:
                 self._client.unpause(container)
                 return
             except _EngineFailure as error:
-                if self._runs(container):  # the engine refuses to wake what does not rest
+                if self._runs(container):  # the engine refuses to wake a container that does not rest
                     return
                 if tried == WAKING_TRIES or isinstance(error, NotFound):
                     raise SandboxError("engine", f"the container could not be resumed: {error}") from error
             time.sleep(WAKING_PAUSE_S * 2**tried)
 
     def _runs(self, container: str) -> bool:
-        """Whether the engine says that it runs and is not frozen."""
+        """Say whether the container runs and is not frozen, according to the engine."""
         try:
             state = self._client.inspect_container(container)["State"]
         except _EngineFailure:
@@ -338,7 +336,7 @@ class DockerBox:
             raise SandboxError("engine", f"no container could be started: {why_not_started(error)}") from error
 
     def _end_container(self) -> None:
-        with contextlib.suppress(SandboxError):  # what rests cannot end
+        with contextlib.suppress(SandboxError):  # a resting container cannot end
             self.rest(False)
         for name in list(self._fds):
             os.close(self._fds.pop(name))  # `ctl` among them: init exits, the engine removes the container
@@ -349,7 +347,7 @@ class DockerBox:
             self._remove_container(self._container)
             self._container = None
         if self._own_group is not None:
-            with contextlib.suppress(OSError):  # there is none after all, or it is for `sweep_unified`
+            with contextlib.suppress(OSError):  # there is none, or `sweep_unified` will remove it
                 self._own_group.rmdir()
             self._own_group = None
 
@@ -358,12 +356,12 @@ class DockerBox:
         directory.mkdir(mode=0o700)
         for name in FIFOS:
             os.mkfifo(directory / name, 0o600)
-        # Opened for both directions where we write, so that opening never waits and the bot's end can come and go.
+        # Where we write, opened for both directions, so that opening never waits and the bot's end can come and go.
         for name, flags in (("ctl", os.O_RDWR), ("in", os.O_RDWR), ("ack", 0), ("out", 0), ("err", 0)):
             self._fds[name] = os.open(directory / name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def _clean_fifos(self) -> None:
-        """The last run may have written after its last reply, and has left its mark on the pipes themselves."""
+        """Clean the pipes: the last run may have written after its last reply, or changed the pipes themselves."""
         with contextlib.suppress(BlockingIOError):
             while os.read(self._fds["out"], 64 * 1024):
                 pass
@@ -430,7 +428,7 @@ class DockerBox:
         return kept
 
     def _remove_container(self, container: str) -> None:
-        """Wait until the engine has removed it; kill it if it does not end by itself."""
+        """Wait until the engine has removed the container; kill it if it does not end by itself."""
         for kill in (False, True):
             try:
                 if kill:
@@ -446,7 +444,7 @@ class DockerBox:
 
 
 def host_config(client: docker.APIClient, directory: Path, limits: Limits, runtime: Runtime) -> Any:
-    """Everything that confines a box, in one place."""
+    """Return everything that confines a box, in one place."""
     mounts = [
         Mount("/judge", str(directory / "judge"), type="bind", read_only=True),
         Mount("/bot", str(directory / "program"), type="bind", read_only=True),
@@ -480,17 +478,18 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         auto_remove=True,
     )
     # The library has no arguments for these.
-    config["ReadonlyPaths"] = [] if plays else ["/proc"]  # all of it, see `_to_be_killed_first`; who plays has none
+    config["ReadonlyPaths"] = [] if plays else ["/proc"]  # all of it, see `_to_be_killed_first`; a playing bot has none
     config["MaskedPaths"] = MASKED.split()
     runtime.adapt(config, limits)
     return config
 
 
 def _to_be_killed_first(pid: int) -> None:
-    """Out of memory, the kernel shall end a build's first process before init, however small that makes itself: a dead
-    init looks like our failure. It cannot take it back, because its /proc is read-only. Where it plays, init does this.
+    """Make the kernel, when out of memory, kill a build's first process before init, however small it makes itself: a
+    dead init looks like our failure. The process cannot undo this, because its /proc is read-only. In matches init does
+    this.
     """
-    with contextlib.suppress(OSError):  # it has ended already
+    with contextlib.suppress(OSError):  # it has already ended
         Path(f"/proc/{pid}/oom_score_adj").write_text("1000", "ascii")
 
 
@@ -505,6 +504,6 @@ def copy_program(source: Path, target: Path) -> None:
 
 
 def _size_bytes(folder: Path) -> int:
-    """What the files below take in a file system in memory."""
+    """Return the space that the files below take in a file system in memory."""
     sizes = (path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in sizes)

@@ -1,7 +1,7 @@
-"""The judging environment, described by the image itself: what authors may count on, and the exact commands.
+"""The judging environment, described by the image itself: what authors may rely on, and the exact commands.
 
-Nothing here is written down by hand. Versions come from the tools, asked in a box of that image; commands from
-`sandbox.languages`, limits from the values that confine boxes. A description is made once for each `fingerprint`.
+Nothing here is written by hand. Versions come from the tools in a box of that image, commands from `sandbox.languages`,
+limits from the values that confine boxes. A description is made once for each `fingerprint`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CPUINFO = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One judge image; `recipe` is the hash that deploy/images/build gave it, `created_at` as the engine says it."""
+    """One judge image; `recipe` is the hash that deploy/images/build gave it, `created_at` is the engine's value."""
 
     name: str
     id: str
@@ -36,18 +36,18 @@ class Image:
 
 
 def fingerprint(image: Image, limits: Limits) -> str:
-    """Equal for two hosts or moments where `describe` would find the same."""
+    """Return a value that is equal for hosts or moments where `describe` would find the same."""
     said = [asdict(image), _cpu(), [asdict(recipe) for recipe in LANGUAGES.values()]]
     said += [_running(limits), _building()]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def describe(sandbox: Sandbox, image: Image, limits: Limits, cpus: str = "") -> dict[str, Any]:
-    """Ask the tools in `image`, which `sandbox` opens its boxes with; `limits` are those of a match. What is found is
-    JSON in the shape of `api.schemas.environment.Environment`.
+    """Ask the tools in `image`, with which `sandbox` opens its boxes; `limits` are those of a match. Return JSON in the
+    shape of `api.schemas.environment.Environment`.
 
     Raises:
-        SandboxError, BuildFailed: ours, both.
+        SandboxError, BuildFailed: both our failures.
     """
     versions = installed(sandbox, cpus)
     return {
@@ -61,7 +61,7 @@ def describe(sandbox: Sandbox, image: Image, limits: Limits, cpus: str = "") -> 
 
 
 def installed(sandbox: Sandbox, cpus: str = "") -> Mapping[str, str]:
-    """The versions that each installed language's tools report, in the order of `LANGUAGES`."""
+    """Return the versions reported by each installed language's tools, in the order of `LANGUAGES`."""
     asking = Recipe(
         name="versions",
         title="list of versions",
@@ -85,13 +85,13 @@ def _question(recipe: Recipe) -> str:
 
 
 def _language(recipe: Recipe, version: str) -> dict[str, object]:
-    """The commands are those for a bot that starts with the usual file."""
+    """Describe a language, with the commands for a bot that starts with the usual file."""
     told = {name: getattr(recipe, name) for name in ("name", "title", "suffixes", "entries", "build")}
     return {**told, "version": version, "run": shlex.join(recipe.run)}
 
 
 def _running(limits: Limits) -> dict[str, int]:
-    """What a bot has in a match."""
+    """Return what a bot has in a match."""
     names = ("memory_bytes", "processes", "tmp_bytes", "open_files", "file_bytes")
     return {
         **{name: getattr(limits, name) for name in names},

@@ -1,18 +1,18 @@
-"""May this host judge? The rule as a pure function of the facts, with a fix for every fault.
+"""A host's fitness to judge: a pure function of the facts, with a fix for every fault.
 
 Theory of operation
 -------------------
-The clock itself protects verdicts: time that a host takes from a bot is seen and given back. So a busy, shared or slow
-machine judges as fairly as a quiet one, only slower, and what makes it slower is a *remark*. A host is *unfit* if that
+The clock itself protects verdicts: it sees and gives back time that a host takes from a bot. So a busy, shared or slow
+machine judges as fairly as a quiet one, only slower, and what makes it slower is a *remark*. A host is *unfit* if this
 protection is missing, wrong, or endless:
 
 * nothing shows whether a bot was kept from running, so every missed deadline would end as unknown;
 * its clock counts in ticks, which are longer than the differences that decide verdicts;
-* the verdict over a reference bot was wrong, once: a host may stand still where none of its counters shows it (a
-  hypervisor's pauses of less than a tick, up to 29 ms together, were seen under mixed load), and then takes it for a
-  bot's own time;
-* more than `MAX_ESCAPE_SHARE` of the late ones were not caught, because the attempt was void or the host reported that
-  it stood still.
+* a verdict on a reference bot was wrong, even once: a host may stand still without any counter showing it (a
+  hypervisor's pauses of less than a tick, up to 29 ms together, were seen under mixed load), and then counts the pause
+  as the bot's own time;
+* more than `MAX_ESCAPE_SHARE` of the late reference bots were not caught, because the attempt was void or the host
+  reported that it stood still.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from engine.core import NS_PER_MS
 from sandbox.runtimes import MARGIN_MS
 
 MAX_ESCAPE_SHARE = 0.8
-"""From here on a bot that is late gets away more often than not, move after move."""
+"""Above this share, a late bot escapes more often than not, move after move."""
 
 BUSY_VOID_SHARE = 0.05
 MAX_STEAL_SHARE = 0.02
 MAX_WAITERS = 65_536
-"""Each box has a user of its own. A write to a bot wakes all its waiters: 0.13 microseconds each, interrupts off."""
+"""Each box has its own user. A write to a bot wakes all its waiters: 0.13 microseconds each, interrupts off."""
 
 TICKING_CLOCKS = frozenset({"jiffies", "refined-jiffies", "pit"})
 SLOW_CLOCKS = frozenset({"acpi_pm", "hpet"})
@@ -43,7 +43,7 @@ class Level(StrEnum):
     """The weight of a finding."""
 
     GOOD = "good"
-    REMARK = "remark"  # judging is just, but dearer or rarer than it could be
+    REMARK = "remark"  # judging is fair, but more expensive or less frequent than it could be
     UNFIT = "unfit"  # must not judge
 
 
@@ -60,9 +60,9 @@ class Finding:
 class Facts:
     """The facts about a host. The defaults are those of a host without problems.
 
-    `innocent` and `guilty` count the prompts to reference bots that are in time and too late. Of the first `convicted`
-    came out wrong and `disturbed` void; of the second `acquitted` wrong and `escaped` void or in doubt. `signals` are
-    the counters that speak for waiting (see `engine.own_time`).
+    `innocent` and `guilty` count the prompts to reference bots that are in time and too late. Among the former,
+    `convicted` were wrong and `disturbed` void; among the latter, `acquitted` were wrong and `escaped` void or in
+    doubt. `signals` are the counters that show waiting (see `engine.own_time`).
     """
 
     cgroups: str = "2"  # or "1", or "1+2": version 1 with a unified hierarchy beside it
@@ -70,7 +70,7 @@ class Facts:
     clock: str = "tsc"
     realtime: bool = True
     governors: tuple[str, ...] = ()
-    waiters: int = 65_536  # that one user may register in epolls; 0: not told
+    waiters: int = 65_536  # that one user may register in epolls; 0: unknown
     swap: bool = False
     shared_cores: str = ""
     innocent: int = 60
@@ -80,12 +80,12 @@ class Facts:
     disturbed: int = 0
     escaped: int = 0
     late_ns: Percentiles = (30_000, 100_000, 200_000)  # the referee, at deadlines
-    trip_ns: Percentiles = (40_000, 100_000, 200_000)  # prompt to reply of a bot that answers at once
+    trip_ns: Percentiles = (40_000, 100_000, 200_000)  # from prompt to reply of a bot that answers at once
     steal_share: float = 0.0
-    steal_told: bool = True  # False: a virtual machine that has never been told of any
+    steal_told: bool = True  # False: a virtual machine that has never been told of steal
     busy_share: float = 0.0  # of all CPUs, while the reference bots played
     runtime: str = ""  # what confines bots: the engine's runtime; "": no engine
-    margin_ms: int = MARGIN_MS  # how near to the deadline the reference bots aimed
+    margin_ms: int = MARGIN_MS  # how near the deadline the reference bots aimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Report:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why it must not judge; empty: it may."""
+        """The reasons why the host must not judge; empty: it may."""
         return tuple(finding.text for finding in self.findings if finding.level is Level.UNFIT)
 
     @property
@@ -111,12 +111,12 @@ class Report:
         return not self.reasons
 
     def as_dict(self) -> dict[str, object]:
-        """This value as JSON-compatible data."""
+        """Return this value as JSON-compatible data."""
         return {"fit": self.fit, "facts": asdict(self.facts), "findings": [asdict(found) for found in self.findings]}
 
 
 def judged(facts: Facts) -> Report:
-    """The findings that follow from the facts."""
+    """Return the findings that follow from the facts."""
     return Report(facts, (*_of_the_kernel(facts), *_of_the_machine(facts), *_of_verdicts(facts), *_of_times(facts)))
 
 
@@ -170,7 +170,7 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
 
 def _of_the_hypervisor(facts: Facts) -> Finding:
     if not facts.steal_told:
-        # Some cannot say it. What they take then looks like the bot's own time, and only wrong verdicts tell.
+        # Some cannot report it. What they take then looks like the bot's own time, and only wrong verdicts reveal it.
         text = "The hypervisor has reported no stolen time since this machine started: it took none, or hides it."
         return Finding(Level.REMARK, text, "if other guests share its CPUs, use a machine that reports it")
     text = f"The hypervisor took {100 * facts.steal_share:.1f} % of this machine's time."
@@ -208,12 +208,12 @@ def _of_times(facts: Facts) -> Iterator[Finding]:
 
 
 def _either(good: bool, text: str, mend: str, otherwise: str = "") -> Finding:
-    """A remark unless it is good; `otherwise`: what the remark says, if not the same."""
+    """Make a finding: good, or else a remark; `otherwise` is the remark's text, if it differs."""
     return Finding(Level.GOOD, text) if good else Finding(Level.REMARK, otherwise or text, mend)
 
 
 def percentiles(values: Sequence[int]) -> Percentiles:
-    """Percentiles of any values, or zeros if there are none."""
+    """Return the percentiles of any values, or zeros if there are none."""
     ordered = sorted(values) or [0]
     return ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], ordered[-1]
 

@@ -1,7 +1,7 @@
-"""Working folders that go away with their owner, even when it is killed.
+"""Working folders that disappear with their owner, even when it is killed.
 
-The owner holds a lock on the folder, which the kernel releases with the process; `sweep_folders` deletes what nobody
-holds. Between making a folder and locking it a moment passes, so a sweep leaves very young ones alone.
+The owner holds a lock on the folder, which the kernel releases with the process; `sweep_folders` deletes folders that
+nobody has locked. A moment passes between making and locking a folder, so a sweep leaves very young ones alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class LockedFolder:
 
 @contextlib.contextmanager
 def locked_folder(parent: Path, purpose: str) -> Iterator[Path]:
-    """A folder for the time of a block."""
+    """Make a folder that exists for the time of a block."""
     folder = LockedFolder(parent, purpose)
     try:
         yield folder.path
@@ -45,7 +45,7 @@ def locked_folder(parent: Path, purpose: str) -> Iterator[Path]:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether the folder exists and its owner is alive."""
+    """Say whether the folder exists and its owner is alive."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -60,11 +60,11 @@ def is_locked(path: Path) -> bool:
 
 
 def sweep_folders(parent: Path, *purposes: str, young_seconds: float = YOUNG_SECONDS) -> int:
-    """Delete the folders for these purposes whose owners are dead; how many they were."""
+    """Delete the folders for these purposes whose owners are dead, and return their number."""
     swept = 0
     for purpose in purposes:
         for path in parent.glob(f"{purpose}-*"):
-            with contextlib.suppress(OSError):  # BlockingIOError: its owner lives; the others: it is gone already
+            with contextlib.suppress(OSError):  # BlockingIOError: its owner lives; otherwise it is already gone
                 if time.time() - path.stat().st_mtime < young_seconds:
                     continue
                 fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

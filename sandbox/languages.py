@@ -1,4 +1,4 @@
-"""Languages as data: how to recognise, build and start a bot. A further language is one entry of `LANGUAGES`.
+"""Languages as data: how to recognise, build and start a bot. Another language is one more entry in `LANGUAGES`.
 
 An upload is a single source file, recognised by its suffix, or a zip. The language of a zip follows from the files at
 its root (``main.py``, ``main.c``, ...), or from a file ``deadheat.toml`` there::
@@ -22,7 +22,7 @@ MAX_MANIFEST_BYTES = 4 * 1024  # the time to read one may grow with the square o
 
 
 class LanguageError(Exception):
-    """The sources cannot be built as they are; `reason` is a stable word, the text says what to change."""
+    """The sources cannot be built; `reason` is a stable word, and the text says what to change."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -32,13 +32,13 @@ class LanguageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """One language. `build` is a shell line run where the sources are; what it leaves there is the program.
+    """One language. `build` is a shell line run in the sources' directory; what it leaves there is the program.
 
-    `run` is started in the program's directory. `entries` are names, then patterns, of which one must be at an
-    archive's root; a single file is stored under the first of them that has its suffix. Where `build` or `run` needs
-    the first file, it says ``{entry}``, or ``{stem}`` for its path without the suffix, or ``{class}`` for that with
-    dots between folders; in `LANGUAGES` all of them stand for the usual file. A language without `suffixes` is chosen
-    by a manifest only. `tools` are what an image must have, `version` is a shell line that tells what it has.
+    `run` is started in the program's directory. `entries` are names, then patterns; one of them must be at an archive's
+    root. A single file is stored under the first of them with its suffix. In `build` and `run`, ``{entry}`` stands for
+    the first file, ``{stem}`` for its path without the suffix, and ``{class}`` for that path with dots between folders;
+    in `LANGUAGES` all of them stand for the usual file. A language without `suffixes` is chosen only by a manifest.
+    `tools` are what an image must have; `version` is a shell line that prints what it has.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Recipe:
     version: str
 
     def starting_with(self, entry: str) -> Recipe:
-        """The recipe for a bot whose first file is `entry` ("": the usual one)."""
+        """Return the recipe for a bot whose first file is `entry` ("": the usual one)."""
         if entry in {"", self.entries[0]}:
             return self
         table = _TABLE[self.name]
@@ -62,12 +62,12 @@ class Recipe:
 
     @property
     def needs_entry(self) -> bool:
-        """Whether the commands name the first file; if not, all files at the root are equal."""
+        """Say whether the commands name the first file; if not, all files at the root are equal."""
         return any(mark in part for part in (self.build, *self.run) for mark in ("{entry}", "{stem}", "{class}"))
 
 
 def _filled(recipe: Recipe, entry: str) -> Recipe:
-    """The commands with the first file in place of its marks."""
+    """Return the commands with the first file in place of its placeholders."""
     stem = entry[: entry.rfind(".")] if "." in entry.rsplit("/", 1)[-1] else entry
     values = {"{entry}": entry, "{stem}": stem, "{class}": stem.replace("/", ".")}
     build, run = recipe.build, list(recipe.run)
@@ -77,9 +77,9 @@ def _filled(recipe: Recipe, entry: str) -> Recipe:
     return replace(recipe, build=build, run=tuple(run))
 
 
-# The virtual machines keep three quarters of a box's gigabyte (sandbox.box.BOT_MEMORY_BYTES) for a program's own
-# data. A box has one processor, so they are told to collect garbage on the program's own thread where they would not
-# find out by themselves.
+# The virtual machines keep three quarters of a box's gigabyte (sandbox.box.BOT_MEMORY_BYTES) for a program's own data.
+# A box has one processor, so they are told to collect garbage on the program's own thread if they would not detect this
+# themselves.
 _TYPES = "--skipLibCheck --typeRoots /usr/share/nodejs/@types --types node"
 _RECIPES = (
     Recipe(
@@ -87,8 +87,8 @@ _RECIPES = (
         title="Python 3",
         suffixes=(".py",),
         entries=("main.py",),
-        # Finds syntax errors now, and spares every process of every match the compilation of its modules. -I: nothing
-        # of the author's is imported, not even a module with the name of one that the compiler uses.
+        # Finds syntax errors now, and saves every process of every match the compilation of its modules. -I: no file of
+        # the author is imported, not even a module named like one that the compiler uses.
         build="/usr/bin/python3 -I -m compileall -q --invalidation-mode unchecked-hash .",
         run=("/usr/bin/python3", "{entry}"),
         tools=("/usr/bin/python3",),
@@ -136,8 +136,8 @@ _RECIPES = (
         suffixes=(".java",),
         entries=("Main.java",),
         build="find . -name '*.java' -exec javac -J-Xmx512m -J-XX:+UseSerialGC -encoding UTF-8 -d . {} +",
-        # No file of performance counters in /tmp, and no word of the virtual machine's own on the bot's output, which
-        # is where its warnings go by default.
+        # No file of performance counters in /tmp, and no messages of the virtual machine on the bot's output, where its
+        # warnings go by default.
         run=(
             *("/usr/bin/java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xmx768m", "-Xss64m"),
             *("-Xlog:disable", "-Xlog:all=warning:stderr", "-XX:+DisplayVMOutputToStderr", "-cp", ".", "{class}"),
@@ -203,12 +203,12 @@ _BY_SUFFIX = tuple(recipe for recipe in _RECIPES if recipe.suffixes)
 
 
 def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[str, str]:
-    """Language and first file of an upload.
+    """Detect an upload's language and first file.
 
     Args:
-        filename: as uploaded; decides when the upload is a single file, i.e. `names` is just this name.
-        names: files of the archive, with ``/`` between folders.
-        toml_text: content of the manifest at the archive's root, if there is one.
+        filename: as uploaded; it decides if the upload is a single file, i.e. `names` is only this name. names: files
+        of the archive, with ``/`` between folders. toml_text: content of the manifest at the archive's root, if there
+        is one.
 
     Raises:
         LanguageError: nothing fits, or too much does.
@@ -248,7 +248,7 @@ def _read_manifest(text: str) -> tuple[str, str]:
         raise LanguageError("bad-manifest", f"{MANIFEST} is larger than {MAX_MANIFEST_BYTES} bytes.")
     try:
         manifest = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # not every complaint of the parser is its own kind
+    except (ValueError, RecursionError) as error:  # not every error of the parser is of its own class
         raise LanguageError("bad-manifest", f"{MANIFEST} is not TOML: {error}.") from error
     if unknown := sorted(set(manifest) - {"language", "entry"}):
         raise LanguageError("bad-manifest", f"{MANIFEST} has unknown keys: {', '.join(unknown)[:200]}.")
@@ -280,7 +280,7 @@ def _found_entry(recipe: Recipe, names: Sequence[str]) -> str:
 
 
 def _match(recipe: Recipe, names: Sequence[str], *, exact: bool) -> str:
-    """The file that the recipe starts with, "" if there is none."""
+    """Return the file that the recipe starts with, "" if there is none."""
     at_root = sorted(name for name in names if "/" not in name)
     for pattern in recipe.entries:
         for name in at_root:

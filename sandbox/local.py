@@ -1,7 +1,7 @@
-"""Boxes without walls: plain subprocesses, for development and for the local kit.
+"""Boxes without isolation: plain subprocesses, for development and for the local kit.
 
-NOT A SANDBOX. A bot runs as the user who runs this, with that user's files, network and memory; only the clock and
-the protocol are the judge's own. Nothing chooses this backend unless it is asked for by name.
+NOT A SANDBOX. A bot runs as the current user, with that user's files, network and memory; only the clock and the
+protocol are the judge's. Nothing uses this backend unless it is requested by name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LocalSandbox:
     """See `sandbox.box.Sandbox`; it enforces no limits."""
 
     def open(self, program: Program, limits: Limits) -> Box:
-        """A box that starts `program` as a plain subprocess."""
+        """Open a box that starts `program` as a plain subprocess."""
         return LocalBox(program)
 
 
@@ -69,7 +69,7 @@ class LocalBox:
         return Channel(process.stdin.fileno(), process.stdout.fileno(), meter=self._meter)
 
     def favour(self, yes: bool) -> None:
-        """See `sandbox.box.Box`; nothing here has a processor of its own to share."""
+        """See `sandbox.box.Box`; here no box has a processor of its own to share."""
 
     def rest(self, yes: bool) -> None:
         """See `sandbox.box.Box`."""
@@ -115,14 +115,14 @@ class LocalBox:
 
 
 class ProcessMeter(NoMeter):
-    """Counters of one plain process; its children are not seen. See `sandbox.box.Meter`."""
+    """Counters of one plain process, without its children. See `sandbox.box.Meter`."""
 
     def __init__(self, pid: int) -> None:
         self._leader = Leader(pid)
         self._clock = (~pid << 3) | 2  # Linux's clock of another process's CPU time, see clock_getcpuclockid(3)
 
     def cpu_ns(self) -> int | None:
-        """CPU time used so far."""
+        """Return the CPU time used so far."""
         try:
             return time.clock_gettime_ns(self._clock)
         except OSError:  # it has exited and was reaped
@@ -139,7 +139,7 @@ class ProcessMeter(NoMeter):
 
 
 def _wait(pid: int, seconds: float) -> bool:
-    """Whether the process ended within that time; it is not reaped."""
+    """Say whether the process ended within that time; it is not reaped."""
     fd = os.pidfd_open(pid)
     try:
         poller = select.poll()
@@ -150,7 +150,7 @@ def _wait(pid: int, seconds: float) -> bool:
 
 
 def _tail(stderr: IO[bytes]) -> bytes:
-    """The end of it, without moving the place in the file, which is the program's too."""
+    """Return the file's end without moving its offset, which the program shares."""
     size = os.fstat(stderr.fileno()).st_size
     return os.pread(stderr.fileno(), STDERR_KEPT_BYTES, max(0, size - STDERR_KEPT_BYTES))
 

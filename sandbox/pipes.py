@@ -1,34 +1,34 @@
-"""The deadline transport: lines over pairs of descriptors, judged by the referee's monotonic clock.
+"""The deadline transport: lines over pairs of descriptors, timed by the referee's monotonic clock.
 
 Theory of operation
 -------------------
-*Stamps decide, not wake-ups.* A seat's clock starts just before its prompt's ``write`` (stamping afterwards would
-give a bot that was woken on our CPU its first milliseconds for free) and ends at the stamp taken when its newline
-has been read. That ``poll`` returned something proves nothing.
+*Stamps decide, not wake-ups.* A seat's clock starts just before its prompt's ``write`` (stamping afterwards would give
+a bot that was woken on our CPU its first milliseconds for free) and ends at the stamp taken when its newline has been
+read. A return of ``poll`` proves nothing.
 
-*Own time is what is limited* (ruling C-03). What the host took from a bot between these two stamps is worked out by
-`engine.own_time` and kept beside the reply. A reply counts if and only if its own time is within the limit, however
-late the wall clock says it came. So a seat that is silent at its deadline is *watched*: until it answers, until its
-own time is over the limit by `SETTLE_NS` (`Fault.TIMEOUT`), or until the machine has shown that it cannot judge
-("watch-ended": the machine's failure, and nothing is concluded about any bot).
+*Own time is limited* (ruling C-03). `engine.own_time` computes what the host took from a bot between these two stamps,
+and the result is kept beside the reply. A reply counts if and only if its own time is within the limit, whatever the
+wall clock says. So a seat that is silent at its deadline is *watched*: until it answers, until its own time exceeds the
+limit by `SETTLE_NS` (`Fault.TIMEOUT`), or until the machine has shown that it cannot judge ("watch-ended": the
+machine's failure, with no conclusion about any bot).
 
-*Our own lateness is nobody's.* We may be kept from running anywhere, also between being woken and looking at the
-clock. How long is told by the kernel (our run-queue delay); it is given back to the seat whose answer waited
-meanwhile. Past a deadline the benefit of the doubt reaches back to the last instant at which the seat was certainly
-silent: a time noted *before* the call that then found nothing. We look halfway to a deadline, halfway of what is left,
-and so on, so that this is at most twice the time for which we were kept from running; then every `LOOK_NS`, so that a
-bot which aims at its deadline gains less than NOISE_NS unless this host really stood still.
+*No seat pays for our lateness.* We may be kept from running anywhere, even between waking up and reading the clock. The
+kernel says for how long (our run-queue delay), and the seat whose answer waited meanwhile gets it back. Past a deadline
+the benefit of the doubt reaches back to the last instant at which the seat was certainly silent: a time noted *before*
+the call that then found nothing. We look halfway to a deadline, halfway of what is left, and so on, so that this is at
+most twice the time for which we were kept from running; then every `LOOK_NS`, so that a bot which aims at its deadline
+gains less than NOISE_NS unless this host really stood still.
 
-*No bot can hold us at another's cost.* Descriptors are non-blocking, a line is at most MAX_LINE_BYTES, one read takes
-at most READ_BYTES. Yet a bot can make a call of ours slow: hundreds of thousands of waiters on its pipe are woken one
+*No bot can hold us at another's cost.* Descriptors are non-blocking, a line is at most MAX_LINE_BYTES, and one read
+takes at most READ_BYTES. Yet a bot can slow down our calls: hundreds of thousands of waiters on its pipe are woken one
 by one inside our ``write``, and the pipe's lock is held while its other end copies from memory that is not there. Such
-time is its own: its clock runs, only what we waited for a CPU is taken off, and what is stolen counts from the end of
-such a write. Every other seat gets it back, because whatever is found ready after we were away may have been ready all
-the while. What needs no answer is written before any clock runs, and whoever was slow to write to comes next from then
-on. Whoever is silent is asked about by ``poll``, which needs no lock of the pipe.
+time is the bot's own: its clock runs, only our wait for a CPU is deducted, and stolen time counts from the end of such
+a write. Every other seat gets the time back, because an answer found ready after our absence may have been ready
+throughout. Lines that need no answer are written before any clock runs, and from then on a seat that was slow to write
+to comes next. Silent seats are checked with ``poll``, which does not need the pipe's lock.
 
-*Early output* is looked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once
-(C-05). A reply is decided alone; `exchange` returns when every prompted seat is decided (C-01).
+*Early output* is checked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once (C-05).
+Each reply is decided alone; `exchange` returns when every prompted seat is decided (C-01).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from sandbox.cgroup import own_delay_ns
 
 READ_BYTES = 64 * 1024
 MAX_UNSENT_BYTES = 256 * 1024
-"""A bot that reads nothing for this long is past any deadline; what would come after it is not kept."""
+"""The most unsent bytes kept: a bot that has read nothing for so long is past any deadline."""
 
 LOOK_NS = NOISE_NS // 2
 """How long before a deadline a silent seat is looked at for the last time, and how often afterwards. What is there at
@@ -57,20 +57,20 @@ the next look then came less than NOISE_NS ago unless we were kept from running,
 """
 
 LOOKS_BACK = 400
-"""A long watch is looked at more rarely: each time after this share of the time past the deadline."""
+"""A long watch is checked less often: each time after this share of the time past the deadline."""
 
 WEIGH_NS = 5 * NS_PER_MS
-"""How often the evidence against a watched seat that stays silent is weighed; it takes a dozen reads."""
+"""How often the evidence against a silent watched seat is weighed; this takes a dozen reads."""
 
 BEAT_NS = 5 * NS_PER_S
-"""How often the heartbeat goes on during a watch, which may be long. It is well inside every lease."""
+"""How often the heartbeat is called during a watch, which may be long. It is well within every lease."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A prompt that is not answered yet. `wake_ns`: when to look at it next even if it is silent; `silent_ns`: up to
-    when it certainly had no answer; `earlier_ns`: what the counters said was stolen, when they were last read before
-    that; `referee_ns`: what we waited for a CPU inside its write.
+    """A prompt that is not answered yet. `wake_ns`: when to check it next even if it is silent; `silent_ns`: until when
+    it certainly had no answer; `earlier_ns`: the stolen time by the counters when they were last read before that;
+    `referee_ns`: our wait for a CPU inside its write.
     """
 
     seat: Seat
@@ -92,13 +92,13 @@ class _Open:
         return self.started_ns + self.limit_ns
 
     def evidence(self, at_ns: int, unseen_ns: int = 0) -> Evidence:
-        """What happened to the seat until now, when its answer may have been there for `unseen_ns`."""
+        """Return what happened to the seat until now, when its answer may have been there for `unseen_ns`."""
         meter, wall_ns = self.channel.meter, at_ns - self.started_ns
         after = meter.counters(fresh=at_ns > self.deadline_ns)
         return between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns, self.earlier_ns if unseen_ns else 0)
 
     def note(self, evidence: Evidence) -> None:
-        """Keep what was stolen so far, if there still is no answer: what lies unseen later comes on top of that."""
+        """Keep the stolen time so far if there is still no answer; later unseen time is added to it."""
         now_ns = monotonic_ns()
         if not self.ear.poll(0):
             self.silent_ns, self.earlier_ns = now_ns, evidence.counted_ns
@@ -106,7 +106,7 @@ class _Open:
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """One time that we listened. `found`: descriptors that were ready at once, after we had been away; `delay_ns`: how
+    """One round of listening. `found`: descriptors that were ready at once, after we had been away; `delay_ns`: how
     long we waited for a CPU meanwhile.
     """
 
@@ -125,7 +125,7 @@ class PipeTransport:
         heartbeat: Callable[[], None] = lambda: None,
         watch_factor: int = WATCH_FACTOR,
     ) -> None:
-        """`heartbeat` is called now and then during a long watch; what it raises ends the exchange."""
+        """`heartbeat` is called now and then during a long watch; an exception from it ends the exchange."""
         self._channels = channels
         self._ears = [_listening([channel.stdout_fd]) for channel in channels]
         self._heartbeat = heartbeat
@@ -136,11 +136,11 @@ class PipeTransport:
         """The evidence of every time-out, for the ledger."""
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        """Write all lines, wait for all replies.
+        """Write all lines and wait for all replies.
 
         Raises:
-            TransportError: "host-memory": this host ran out of memory; "host-unknown": nothing tells whether a bot that
-                missed its deadline was kept from running; "watch-ended": it was, for too long to go on.
+            TransportError: "host-memory": this host ran out of memory; "host-unknown": nothing shows whether a bot that
+                missed its deadline was kept from running; "watch-ended": it was, for too long to continue.
         """
         replies: dict[Seat, Reply] = {}
         waiting: list[_Open] = []
@@ -162,7 +162,7 @@ class PipeTransport:
         return replies
 
     def _in_order(self, batches: Sequence[tuple[Seat, Sequence[Message]]]) -> Sequence[tuple[Seat, Sequence[Message]]]:
-        """Whoever is only told something comes first, then whoever was slow to write to: no clock runs yet."""
+        """Put seats with notices only first, then those that were slow to write to: no clock runs yet."""
         if len(batches) == 1:
             return batches
         return sorted(batches, key=lambda batch: (_asks(batch[1]), -self._slow.get(batch[0], 0)))
@@ -196,7 +196,7 @@ class PipeTransport:
         waiting.append(_Open(seat, channel, ear, started_ns, limit_ns, wake_ns, write_ns, referee_ns, silent_ns))
 
     def _listen(self, waiting: Sequence[_Open]) -> _Round:
-        """Wait until something is ready or a seat is to be looked at."""
+        """Wait until something is ready or a seat is due to be checked."""
         now_ns = monotonic_ns()
         if any(now_ns - prompt.silent_ns > NOISE_NS for prompt in waiting):
             found = dict(_listening(prompt.channel.stdout_fd for prompt in waiting).poll(0))
@@ -211,12 +211,12 @@ class PipeTransport:
         return _Round(ready, (), woke_ns, delay_ns)
 
     def _waited_ns(self) -> int:
-        """How long this thread was ready to run and did not, since it was asked last."""
+        """Return how long this thread was ready but did not run since the last call."""
         before_ns, self._delay_ns = self._delay_ns, own_delay_ns()
         return self._delay_ns - before_ns
 
     def _look(self, prompt: _Open, heard: _Round) -> Reply | None:
-        """The reply of one seat, as soon as there is one."""
+        """Return the reply of one seat, as soon as there is one."""
         channel = prompt.channel
         if channel.stdout_fd not in heard.ready and heard.woke_ns < prompt.wake_ns:
             prompt.silent_ns = max(prompt.silent_ns, heard.woke_ns - heard.delay_ns)
@@ -240,8 +240,8 @@ class PipeTransport:
         return self._decided(prompt, stamp_ns, ended, end, unseen_ns if unseen_ns > NOISE_NS else 0)
 
     def _paused_ns(self, seat: Seat, read_ns: int) -> int:
-        """How much of a read may have been this host's doing. A read that lasts says that we stood still, or that the
-        bot holds the pipe: from its second time on it is the bot.
+        """Return how much of a read this host may have caused. A long read means that we stood still or that the bot
+        holds the pipe: from the second time on, the bot is to blame.
         """
         if read_ns > NOISE_NS and seat in self._slow:
             return min(read_ns, self._waited_ns())
@@ -250,12 +250,12 @@ class PipeTransport:
         return read_ns
 
     def _decided(self, prompt: _Open, stamp_ns: int, ended: bool, end: int, unseen_ns: int) -> Reply:
-        """A line, or the end of all lines, is here: time first (ruling C-02), then what it is."""
+        """Decide on a line, or the end of all lines: time first (ruling C-02), then the content."""
         channel, elapsed_ns = prompt.channel, stamp_ns - prompt.started_ns
         evidence = None
-        if elapsed_ns > min(NOISE_NS, prompt.limit_ns):  # nothing less can be late, or taken
+        if elapsed_ns > min(NOISE_NS, prompt.limit_ns):  # anything shorter is neither late nor stolen
             evidence = prompt.evidence(stamp_ns, unseen_ns)
-        if ended and (fault := _gone(channel, prompt.seat)) is Fault.MEMORY:  # its own doing, whatever the time
+        if ended and (fault := _gone(channel, prompt.seat)) is Fault.MEMORY:  # the bot's doing, whatever the time
             return _reply(prompt, stamp_ns, evidence, fault=fault)
         if evidence is not None and evidence.own_ns > prompt.limit_ns:
             if evidence.frozen or evidence.signal == "none":
@@ -270,7 +270,7 @@ class PipeTransport:
         return _reply(prompt, stamp_ns, evidence, line)
 
     def _silent(self, prompt: _Open, stamp_ns: int) -> Reply | None:
-        """There is no answer yet: watch on past the deadline, for as long as its own time is not over."""
+        """There is no answer yet: keep watching past the deadline while its own time lasts."""
         past_ns = stamp_ns - prompt.deadline_ns
         if past_ns <= 0:
             prompt.wake_ns = _next_look(stamp_ns, prompt.deadline_ns)
@@ -315,7 +315,7 @@ def _next_look(now_ns: int, deadline_ns: int) -> int:
 def _reply(
     prompt: _Open, stamp_ns: int, evidence: Evidence | None, line: str | None = None, fault: Fault | None = None
 ) -> Reply:
-    """What is kept of an answer, or of a bot that gave none; evidence only where time was taken, or ran out."""
+    """Return what is kept of an answer, or of a bot that gave none; with evidence only if time was taken or ran out."""
     stolen_ns = evidence.stolen_ns if evidence else 0
     if not stolen_ns and fault is not Fault.TIMEOUT:
         evidence = None
@@ -325,7 +325,7 @@ def _reply(
 
 
 def _by_seat(messages: Sequence[Message]) -> Sequence[tuple[Seat, Sequence[Message]]]:
-    """The lines of each seat together, in their order."""
+    """Group the lines by seat, in their order."""
     if len(messages) == 1:
         return ((messages[0].seat, messages),)
     batches: dict[Seat, list[Message]] = {}
@@ -339,7 +339,7 @@ def _asks(batch: Sequence[Message]) -> bool:
 
 
 def _early(channel: Channel, seat: Seat) -> Fault | None:
-    """What the bot did before it was asked: nothing, spoke, or went away."""
+    """Return the fault of a bot that wrote or exited before it was asked, else None."""
     ended = not channel.unread and _read(channel)
     if channel.unread:
         return Fault.UNEXPECTED
@@ -347,7 +347,7 @@ def _early(channel: Channel, seat: Seat) -> Fault | None:
 
 
 def _read(channel: Channel) -> bool:
-    """Take what the bot has written, at most READ_BYTES; whether that was the end of it, with no whole line left."""
+    """Read the bot's output, at most READ_BYTES; return whether it has ended, with no whole line left."""
     try:
         data = os.read(channel.stdout_fd, READ_BYTES)
     except BlockingIOError:
@@ -387,15 +387,15 @@ _wake_ns = attrgetter("wake_ns")
 
 
 def _sleep(prompts: Sequence[_Open], now_ns: int) -> Container[int]:
-    """Wait for output (or room for unsent input) until one is to be looked at. Returns the descriptors that are ready.
+    """Wait for output (or room for unsent input) until a seat is due to be checked. Return the ready descriptors.
 
-    poll counts in whole milliseconds and Python rounds up: that would be up to 1 ms of lateness of our own making,
-    so poll gets the whole milliseconds only and select, which counts in microseconds, the rest.
+    poll counts in whole milliseconds and Python rounds up, which would make us up to 1 ms late. So poll gets only the
+    whole milliseconds, and select, which counts in microseconds, the rest.
     """
     first = prompts[0] if len(prompts) == 1 else min(prompts, key=_wake_ns)
     left_ns = max(0, first.wake_ns - now_ns)
     if left_ns >= NS_PER_MS and len(prompts) == 1 and not first.channel.unsent:
-        poller = first.ear  # nearly always: spare the lists, and a poller of its own
+        poller = first.ear  # nearly always: saves the lists and a separate poller
     else:
         reads = [p.channel.stdout_fd for p in prompts]
         writes = [p.channel.stdin_fd for p in prompts if p.channel.unsent]

@@ -1,6 +1,6 @@
-"""Reference bots: programs whose verdict is known beforehand, for checks of a host and for canary matches.
+"""Reference bots: programs with known verdicts, for checks of a host and for canary matches.
 
-One program plays all of them; each prompt is an order that says which.
+One program plays all of them; each prompt is an order that says which one.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ for line in sys.stdin:
 """
 
 CHATTER = "CHATTER"
-"""A bot that answers at once."""
+"""The order to answer at once."""
 
 SPIN = "SPIN"
-"""Compute for ever: late on any host that gives it a CPU."""
+"""The order to compute forever: late on any host that gives it a CPU."""
 
 
 def sleep(milliseconds: float) -> str:
-    """Answer so long after the order was read, mostly asleep."""
+    """Make the order to answer after this time, mostly asleep."""
     return f"SLEEP {milliseconds}"
 
 
 def work(milliseconds: float) -> str:
-    """Answer after using so much CPU time: how long that takes is the host's doing."""
+    """Make the order to answer after using this much CPU time; the host decides how long that takes."""
     return f"WORK {milliseconds}"
 
 
 def reference_program(folder: Path) -> Program:
-    """The program, written into an empty folder."""
+    """Write the reference program into an empty folder."""
     (folder / "main.py").write_text(CODE)
     return Program(folder, ("/usr/bin/python3", "main.py"), "reference")

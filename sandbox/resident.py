@@ -3,17 +3,16 @@
 Theory of operation
 -------------------
 Once a page of a file has been read from a disk, the next read is two hundred times as fast, in any box: 32 of 32 bits
-passed that way. Looking up a missing name leaves a similar trace. So bots never read from a disk. One container for
-each judge image, the *keeper*, copies the image's /play (see deploy/images/play.py) into a tmpfs volume once, locks
-every page of it in memory and waits; every box mounts that volume, read-only and without times of access. A file system
-in memory looks nothing up elsewhere and evicts nothing that is locked, so what one bot does there changes nothing that
-another could time.
+passed that way. Looking up a missing name leaves a similar trace. So bots never read from a disk. One container per
+judge image, the *keeper*, copies the image's /play (see deploy/images/play.py) into a tmpfs volume once, locks all its
+pages in memory and waits. Every box mounts that volume, read-only and without access times. A file system in memory
+looks nothing up elsewhere and evicts nothing that is locked, so one bot's actions there change nothing that another
+could time.
 
 The keeper is found by its name, so all workers of a host share one, and it costs the size of the tree: 62 MB for core.
-It outlives them, as the image does; whoever rebuilds the image removes it (deploy/images/build), and boxes that have
-mounted its volume keep it until they end. While it is copied, which takes a machine that is cold and has the image
-`full` longer than a box's init would wait, whoever opens a box waits for the copy; what is left then is to lock it,
-and for that init waits (`wait_for_the_tree`).
+It outlives them, like the image; rebuilding the image removes it (deploy/images/build), and boxes that have mounted its
+volume keep the volume until they end. On a cold machine with the image `full`, the copy takes longer than a box's init
+would wait, so opening a box waits for the copy; init waits for the lock (`wait_for_the_tree`).
 """
 
 from __future__ import annotations
@@ -34,18 +33,18 @@ CONFLICT = 409
 COPY = "cp -a /play/. /resident/"
 KEEPER = f"[ -e /resident/complete ] || {COPY} && exec /sbin/judge-init --keep /resident"
 COPY_SECONDS = 20.0
-"""How long a box waits for the copy. A series has a lease of 30 s, which nobody renews while its boxes are opened; one
-that fails for this is tried again, and the copy goes on meanwhile."""
+"""How long a box waits for the copy. A series has a lease of 30 s, which nobody renews while its boxes are opened. If
+it fails because of this, it is tried again, and the copy continues meanwhile."""
 
 LOOK_SECONDS = 0.1
 
 _complete: set[tuple[str, str]] = set()
-"""The lives of keepers that this process has seen complete. The engine lists processes only for others: it runs ps on
-the host for that, which no match should pay for."""
+"""The lives of keepers that this process has seen complete. Only for other lives is the engine asked for processes: it
+runs ps on the host, which no match should pay for."""
 
 
 def resident_tree(client: docker.APIClient, image_id: str) -> Mount:
-    """The mount of the tree for a box, whose keeper runs afterwards and has copied it.
+    """Return the mount of the tree for a box; afterwards its keeper runs and has copied the tree.
 
     Raises:
         SandboxError: it is still being copied, or the keeper has ended.
@@ -74,7 +73,7 @@ def _wait_for_the_copy(client: docker.APIClient, name: str) -> None:
 
 
 def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
-    """Which container it is, and since when it runs: one that is started anew may have to copy again."""
+    """Return which container it is, and since when it runs: a restarted one may have to copy again."""
     found = client.inspect_container(name)
     state = found["State"]
     if not state["Running"]:
@@ -85,7 +84,7 @@ def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
 
 
 def _copies(client: docker.APIClient, name: str) -> bool:
-    # Its shell has the words as well, for as long as the copy lasts.
+    # Its shell also has these words while the copy lasts.
     return any(COPY in " ".join(process) for process in client.top(name)["Processes"])
 
 

@@ -1,24 +1,24 @@
-"""What a box needs under a container runtime other than the engine's usual one.
+"""Adjustments of a box to a container runtime other than the engine's usual one.
 
 Theory of operation
 -------------------
-The usual runtime (runc) confines a bot with the kernel's own means. gVisor's `runsc` puts a kernel of its own between
-the bot and ours: the *sentry*, an ordinary process without privileges; a second one, the *gofer*, opens files for it.
-Tried with Debian 12's version, 0.0~20221219:
+The usual runtime (runc) confines a bot with the kernel's own means. gVisor's `runsc` puts its own kernel between the
+bot and ours: the *sentry*, an ordinary process without privileges; a second one, the *gofer*, opens files for it. Tried
+with Debian 12's version, 0.0~20221219:
 
-* FIFOs of the host pass only with ``--host-fifo=open``, and only from a mount that may be written: the gofer refuses to
-  open them for writing otherwise. The folder still belongs to root inside too, and bots are not root.
-* Such a FIFO does not tell how much there is to read, without which Java reads nothing: init passes the bot's input on
-  through a pipe inside (0.1 ms).
-* Its network stack wants ``--network=none`` (on new kernels it takes every namespace for the host's own and gives up).
-  It obeys a system-call filter only with ``--oci-seccomp``, and then refuses with EPERM alone.
-* What the bot does costs threads and memory of the sentry's, in the container's own control groups: what is used there
-  is the bot's doing, but a limit on threads there kills the sentry. So processes are limited inside, by user.
-* The sentry joins no unified control group beside those of version 1; `sandbox.cgroup.join_unified` makes one, or there
-  would be no pressure to read. Which threads carry the bot's first process cannot be told from outside, so there is no
-  run-queue delay.
+* Host FIFOs work only with ``--host-fifo=open``, and only from a writable mount: otherwise the gofer refuses to open
+  them for writing. The folder still belongs to root inside too, and bots are not root.
+* Such a FIFO does not say how much there is to read, and without this Java reads nothing: init passes the bot's input
+  on through a pipe inside (0.1 ms).
+* Its network stack needs ``--network=none`` (on new kernels it mistakes every namespace for the host's own and gives
+  up). It obeys a system-call filter only with ``--oci-seccomp``, and then refuses only with EPERM.
+* The bot's actions cost threads and memory of the sentry, in the container's own control groups: use there is the bot's
+  doing, but a limit on threads there kills the sentry. So processes are limited inside, by user.
+* The sentry joins no unified control group beside those of version 1; `sandbox.cgroup.join_unified` makes one, because
+  otherwise there would be no pressure to read. The threads that carry the bot's first process cannot be identified from
+  outside, so there is no run-queue delay.
 
-`find_runtime` tells from the engine's own description what a runtime is, and refuses one that could not work.
+`find_runtime` identifies a runtime from the engine's own description, and refuses one that could not work.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from sandbox.box import Limits, SandboxError
 
 GVISOR_FLAGS = ("--network=none", "--host-fifo=open", "--oci-seccomp")
 HOST_THREADS_PER_PROCESS = 64
-"""The sentry may need a thread of the host for each pair of a thread that runs and an address space. With 64 sleeping
-processes it had 330; this leaves room and still bounds what a bot can take of the host."""
+"""The sentry may need a host thread for each pair of a running thread and an address space. With 64 sleeping processes
+it had 330; this leaves room and still bounds what a bot can take from the host."""
 
 MARGIN_MS, GVISOR_MARGIN_MS = 3, 10
-"""How near to a deadline verdicts over reference bots must be right. Of 300 sleepers under gVisor that aimed 3 ms
-before it, 6 came late by doings of its kernel that no counter tells from theirs; of 400 that aimed 10 ms before, none.
-"""
+"""How near a deadline verdicts on reference bots must be right. Under gVisor, 6 of 300 sleepers that aimed 3 ms before
+it were late through its kernel's activity, which no counter distinguishes from theirs; of 400 that aimed 10 ms before,
+none."""
 
 _HOW = "docs/operators.md says how to register one"
 _USER_NAMESPACES = {"name=rootless": "is rootless", "name=userns": "maps users (userns-remap)"}
@@ -53,7 +53,7 @@ NO_PARSER_CURE = "install the Debian package apparmor on the engine's machine"
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """`name` as the engine knows it; "" where it does not tell what its default is."""
+    """A container runtime. `name` is the engine's name for it; "" if it does not say what its default is."""
 
     name: str
     gvisor: bool = False
@@ -68,11 +68,11 @@ class Runtime:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The environment variables that tell init about the runtime."""
+        """Return the environment variables that tell init about the runtime."""
         return {"JUDGE_RELAY": "1"} if self.gvisor else {}
 
     def adapt(self, config: dict[str, Any], limits: Limits) -> None:
-        """Change the engine's host configuration of a box to what this runtime needs."""
+        """Adapt the engine's host configuration of a box to this runtime."""
         if self.name:
             config["Runtime"] = self.name
         if not self.gvisor:
@@ -85,11 +85,11 @@ class Runtime:
 
 
 def refuse_user_namespaces(info: Mapping[str, Any]) -> None:
-    """In a user namespace of the engine's there is no user for a bot: 65536 exist where we choose from a billion, and
+    """Refuse user namespaces of the engine, which have no user for a bot: 65536 exist and we choose from a billion, and
     the FIFOs belong to nobody there. A bot that init cannot start looks as if it had exited.
 
     Raises:
-        SandboxError: the engine is of that kind.
+        SandboxError: the engine uses them.
     """
     for option, how in _USER_NAMESPACES.items():
         if option in (info.get("SecurityOptions") or ()):
@@ -104,10 +104,10 @@ NO_RUNTIME = Runtime("")
 
 
 def find_runtime(info: Mapping[str, Any], wanted: str) -> Runtime:
-    """The runtime of that name ("": the default one) in what the engine tells of itself.
+    """Find the runtime of that name ("": the default one) in the engine's description of itself.
 
     Raises:
-        SandboxError: it is not there, or is registered in a way that cannot work.
+        SandboxError: it is missing, or registered in a way that cannot work.
     """
     name = wanted or info.get("DefaultRuntime") or ""
     known = info.get("Runtimes") or {}
@@ -124,10 +124,10 @@ def find_runtime(info: Mapping[str, Any], wanted: str) -> Runtime:
 
 
 def lacks_apparmor_parser(error: Exception) -> bool:
-    """Whether this is what the engine says where the kernel has AppArmor, and nothing that could load its profiles."""
+    """Say whether this is the engine's message when the kernel has AppArmor but nothing can load its profiles."""
     return bool(re.search(r"apparmor_parser.*executable file not found", str(error), re.DOTALL))
 
 
 def why_not_started(error: Exception) -> str:
-    """Why a container does not start: the engine's words, or ours where those are a riddle."""
+    """Say why a container does not start: in the engine's words, or in ours if those are unclear."""
     return f"{NO_PARSER}: {NO_PARSER_CURE}" if lacks_apparmor_parser(error) else str(error)

@@ -1,42 +1,41 @@
-"""Which system calls a bot may make: our own list, stricter than any engine's default.
+"""The system calls that a bot may make: our own list, stricter than any engine's default.
 
 Everything that is not named here does not exist for a bot (ENOSYS, so that runtimes fall back to older calls; engines
-before 23.0 do not know that wish and say EPERM), and what opens doors is refused (EPERM). The engine's default of the
-field lets through AF_VSOCK and AF_NETLINK sockets, io_uring, memfd_secret and asynchronous I/O with its host-wide
-budget; here none of them remains. Left out on purpose:
+before 23.0 do not support this and return EPERM), and dangerous calls are refused (EPERM). Engines' defaults allow
+AF_VSOCK and AF_NETLINK sockets, io_uring, memfd_secret and asynchronous I/O with its host-wide budget; here none of
+them remains. Left out on purpose:
 
 * ways out and ways in: namespaces, mounts, chroot, ptrace and reading other processes' memory, kernel modules, kexec,
   bpf, perf, userfaultfd, handles to files, quotas, swap, accounting, ports;
 * what outlives a match or crosses containers: System V and POSIX message queues, shared segments and semaphores, keys,
-  asynchronous I/O, fanotify, inotify, and (but in a build) locks: all event descriptors of a
-  host are one file to the kernel, and a lock on one of them is felt, byte by byte, by whoever holds another;
+  asynchronous I/O, fanotify, inotify, and (except in a build) locks: to the kernel, all event descriptors of a host are
+  one file, and the holder of one notices a lock on any other, byte by byte;
 * memory that belongs to no process (memfd_create, beyond what /tmp, pipes and sockets can hold): out of memory, the
   kernel must find a process of the bot that is larger than init;
-* what slows down others: evicting files that they are about to read (POSIX_FADV_DONTNEED), having the host write out
-  its disks (sync, syncfs), keeping tasks of others off a core (PR_SCHED_CORE), sharing equal pages with them
+* what slows down others: evicting files that they are about to read (POSIX_FADV_DONTNEED), making the host flush its
+  disks (sync, syncfs), keeping tasks of others off a core (PR_SCHED_CORE), sharing equal pages with them
   (MADV_MERGEABLE, PR_SET_MEMORY_MERGE);
-* timers that wake whoever waits on a descriptor (timerfd, signalfd) and POSIX timers: the kernel walks all waiters in
-  the interrupt, and 100,000 of them made it last 12 to 38 ms, which looked like time that the host took from the bot,
-  or was charged to the bot that happened to run;
-* what bots of different boxes could read from what they share: the policies of memory that belong to a file (mbind: 32
-  bits a page, kept as long as the file), MADV_COLLAPSE, what is free of the file system of the pipes (fstatfs), the
-  account of pipes that belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx);
+* timers that wake all waiters on a descriptor (timerfd, signalfd) and POSIX timers: the kernel walks all waiters in the
+  interrupt, and 100,000 of them made it last 12 to 38 ms, which looked like time that the host took from the bot, or
+  was charged to the bot that happened to run;
+* what bots in different boxes could read from shared state: memory policies attached to a file (mbind: 32 bits a page,
+  kept as long as the file), MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes
+  that belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx);
 * the limit on core dumps, which must stay 1 (see `sandbox.docker`);
 * clocks: setting any of them;
 * network: sockets exist for AF_UNIX only.
 
-Arguments of 32 bits are compared as 64: so what is allowed is named by its value or a block of them, never as
-different from one, or a set upper half would slip through.
+Arguments of 32 bits are compared as 64, so rules name allowed values or blocks of them, never "different from" a value:
+otherwise a set upper half would slip through.
 
-init (images/init.c) runs under the same filter before it becomes the bot, so what it needs is here too: setuid,
-setgid, setgroups, capset and prctl. Without capabilities they are of no use to a bot. Where it plays, it also mounts,
-makes process namespaces and reads signals from a descriptor, and what starts it looks at the file system of /proc
-(fstatfs); it forbids all of it to the bot by a second filter of its own.
+init (images/init.c) runs under the same filter before it becomes the bot, so its calls are allowed too: setuid, setgid,
+setgroups, capset and prctl. Without capabilities they are of no use to a bot. In matches it also mounts, makes process
+namespaces and reads signals from a descriptor, and its starter looks at the file system of /proc (fstatfs); a second
+filter of init's own forbids the bot all of this.
 
-A build is another thing: it has no opponent, and its tools insist on locks (Go) and ask how much memory there is. In a
-match nothing is told that is counted over the whole host: what is free of its memory and how many processes it has
-(sysinfo), the numbers that it gives to processes (pidfd_open, CLONE_PIDFD, SO_PEERPIDFD, SO_PASSPIDFD) and to sockets
-(SO_COOKIE, SO_NETNS_COOKIE).
+A build is different: it has no opponent, and its tools need locks (Go) and ask how much memory there is. A match
+reveals no host-wide counts: free memory and the number of processes (sysinfo), the numbers given to processes
+(pidfd_open, CLONE_PIDFD, SO_PEERPIDFD, SO_PASSPIDFD) and to sockets (SO_COOKIE, SO_NETNS_COOKIE).
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ _OF_BUILDS = """
 flock get_mempolicy mbind pidfd_open set_mempolicy statfs sysinfo timer_create timer_delete
 timer_getoverrun timer_gettime timer_settime timerfd_create timerfd_gettime timerfd_settime
 """
-"""What a build may do and a bot that plays may not; the reasons are above."""
+"""The calls of builds that are forbidden in a match; the reasons are above."""
 
 _AF_UNIX = 1
 _NAMESPACES = 0x7E02_0080  # every CLONE_NEW* flag
@@ -114,12 +113,12 @@ setdomainname sethostname setns settimeofday swapoff swapon syslog umount2 unsha
 
 @cache
 def profile(building: bool = False, says_eperm: bool = False, playing: bool = False) -> str:
-    """The filter as the engine takes it (``--security-opt seccomp=...``): JSON. Foreign architectures' calls kill.
+    """Return the filter as JSON for the engine (``--security-opt seccomp=...``). Foreign architectures' calls kill.
 
-    `playing`: init makes each match's surroundings, and forbids the bot what it needs for that.
+    `playing`: init sets up each match, and forbids the bot the calls that this needs.
 
-    `says_eperm`: who carries it out refuses with EPERM only. The C library needs ENOSYS to do without clone3; a kernel
-    that does not have that call (gVisor's) must be let say so itself.
+    `says_eperm`: the runtime refuses only with EPERM. The C library needs ENOSYS to do without clone3; a kernel without
+    that call (gVisor's) must be allowed to say so itself.
     """
     allowed = " ".join((_FILES, _MEMORY, _PROCESSES, _SIGNALS_AND_TIME, _WAITING_AND_LOCAL_SOCKETS)).split()
     absent: list[str] = []
@@ -136,7 +135,7 @@ def profile(building: bool = False, says_eperm: bool = False, playing: bool = Fa
             "action": "SCMP_ACT_ERRNO",
             "errnoRet": _EAFNOSUPPORT,
         },
-        # The flags of clone are an argument; those of clone3 are in memory, where no filter can see them.
+        # clone's flags are an argument; those of clone3 are in memory, where no filter can see them.
         _if_masked("clone", 0, clone_flags | _CLONE_PIDFD),
         {"names": absent, "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
     ]
@@ -164,8 +163,8 @@ def profile(building: bool = False, says_eperm: bool = False, playing: bool = Fa
 def _only(name: str, index: int, values: Iterable[int]) -> list[dict[str, object]]:
     """Allow a call if this argument is one of `values`.
 
-    One rule for each block of 2^n values that begins at a multiple of 2^n: every container pays for each rule, when its
-    filter is sent, parsed and compiled.
+    Make one rule for each block of 2^n values that begins at a multiple of 2^n, because every container pays for each
+    rule when its filter is sent, parsed and compiled.
     """
     rules, left = [], set(values)
     while left:

@@ -1,7 +1,7 @@
 """The processors of a match. A slot is a set of CPUs that one match (or build) owns while it runs.
 
-Slots are lock files: every process of this host that runs bots asks here, and a killed owner's lock is free at
-once. Bots run on their own slot's processors only; what the engine does to start a container runs anywhere.
+Slots are lock files: every process of this host that runs bots asks here, and a killed owner's lock is free at once.
+Bots run only on their own slot's processors; the engine's work to start a container runs anywhere.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ SHORT_RETRY_SECONDS = 0.002
 
 
 def plan(spec: str, cpus: Sequence[int]) -> list[tuple[int, ...]]:
-    """The slots of a host with these CPUs.
+    """Return the slots of a host with these CPUs.
 
-    `spec` names them ("2,3;4,5"). Empty: pairs of CPUs, with the first CPU kept for the referees and the engine
-    where there are more than two.
+    `spec` names them ("2,3;4,5"). If it is empty, slots are pairs of CPUs, with the first CPU kept for the referees and
+    the engine if there are more than two.
 
     Raises:
         ValueError: `spec` is not of that form, or names a CPU twice.
@@ -47,16 +47,16 @@ class Slots:
         cpus = sorted(os.sched_getaffinity(0))
         self.slots = plan(spec, cpus)
         self.spare = tuple(cpu for cpu in cpus if all(cpu not in slot for slot in self.slots))
-        """Processors where no bot of ours runs; none on a host of two."""
+        """Processors on which no bot of ours runs; none on a host of two."""
 
     @contextlib.contextmanager
     def take(
         self, waiting: Callable[[], None] = lambda: None, only: tuple[int, ...] | None = None
     ) -> Iterator[tuple[int, ...]]:
-        """Wait for a free slot and own it; its CPU numbers. `waiting` is called again and again meanwhile.
+        """Wait for a free slot, own it, and yield its CPU numbers. `waiting` is called repeatedly meanwhile.
 
-        `only`: that one. Whoever needs a certain slot needs it for a moment, and looks often enough to find it between
-        two owners.
+        `only` requests that slot. A certain slot is needed only briefly, and polled often enough to find it between two
+        owners.
         """
         while True:
             for slot in self.slots if only is None else [only]:

@@ -1,9 +1,9 @@
-"""Build one uploaded version and try it: claim, make, try, finish. The same split as `workers.play`.
+"""Build one uploaded version and try it: claim, make, try, finish. `workers.play` has the same steps.
 
 A version qualifies by finishing a match against the house bot without a fault, in the same boxes and under the same
-limits as any rated match: one at the game's smallest table and, where there are larger ones, one at the largest. Its
-author sees its faults with the lines around them and can fetch the transcript of the match. Our own failure puts the
-version back in the queue, however often, and never breaks it; nor does a timeout on a machine that is known to be unfit
+limits as any rated match: one at the game's smallest table and, if there are larger ones, one at the largest. Its
+author sees its faults with the lines around them and can download the match's transcript. Our own failure puts the
+version back in the queue, however often, and never breaks it. Nor does a timeout on a machine known to be unfit
 (`league.service.series.hosts`). The log grows while its author reads (`workers.build_log`).
 """
 
@@ -40,16 +40,16 @@ log = logging.getLogger(__name__)
 
 HOUSE_BOT = "random"
 """The opponent of every trial match; each game has one (bots/GAME/random), written in Python. It tries every command of
-the game sooner or later, where a better bot would keep to a few."""
+the game sooner or later; a better bot would keep to a few."""
 
 TRIAL_ATTEMPTS = 3
 
 SHOWN_PROMPTS = 6
-"""Of the candidate, at the end of the log; the transcript has them all."""
+"""How many of the candidate's prompts end the log; the transcript has them all."""
 
 
 def build_version(context: Context, version_id: int) -> None:
-    """Build one version: the one that the message speaks of, or another whose author has waited for more."""
+    """Build one version: the message's, or another that comes first by fairness."""
     with context.slots.take() as cpus:
         with context.database.transaction() as session:
             job = claim_next_build(session, version_id, context.worker)
@@ -74,7 +74,7 @@ def build_version(context: Context, version_id: int) -> None:
 
 
 def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
-    """Build, then try; raises what was our failure."""
+    """Build, then try. Raises our own failures."""
     recipe = LANGUAGES[job.language].starting_with(job.entry)
     said = BuildLog(context, job)
     heartbeat = Heartbeat(context, lambda session: renew_build(session, job))
@@ -118,7 +118,7 @@ def try_out(
     said: BuildLog,
     between: Callable[[], None],
 ) -> tuple[str, Played]:
-    """Qualify: why the version is not fit to play ("" if it is), and its last trial match."""
+    """Return why the version is not fit to play ("" if it is), and its last trial match."""
     candidate = Program(directory, recipe.run, f"version {job.version_id}")
     seats = GAMES[job.game].seats
     least, most = seats.start, seats.stop - 1
@@ -144,7 +144,7 @@ def _trial(
     cpus: Sequence[int],
     between: Callable[[], None],
 ) -> Played:
-    """One match, the candidate in that seat and house bots in all others."""
+    """Play one match, the candidate in that seat and house bots in all others."""
     house = Program(BOTS / job.game / HOUSE_BOT, LANGUAGES["python"].run, f"house:{HOUSE_BOT}")
     programs = [candidate if place == seat else house for place in range(seats)]
     limits = [bot_limits(cpus, player) for player in range(seats)]
@@ -160,7 +160,7 @@ def _trial(
 def _play(
     arena: Arena, game: Game, seating: Sequence[int], about: Mapping[str, object], between: Callable[[], None]
 ) -> Played:
-    """Again, with other dice, where we spoiled it."""
+    """Play a match; repeat it with other dice if we spoiled it."""
     attempt = 0
     while True:
         attempt += 1
@@ -173,7 +173,7 @@ def _play(
 
 
 def _reason(context: Context, played: Played, seat: Seat) -> str:
-    """What the candidate did wrong, in a sentence; raises SandboxError where this machine may not say so."""
+    """Say in a sentence what the candidate did wrong. Raises SandboxError if this machine may not judge that."""
     for record in fault_records(played.transcript):
         if record.seat != seat:
             continue
@@ -187,7 +187,9 @@ def _reason(context: Context, played: Played, seat: Seat) -> str:
 
 
 def _must_be_fit(context: Context) -> None:
-    """A machine that is known to be unfit convicts nobody of being slow. (One without a keeper is not known.)"""
+    """Raise if this machine is known to be unfit: it convicts nobody of being slow. (Without a keeper, fitness is
+    unknown.)
+    """
     with context.database.reading() as session:
         reasons = unfit_reasons(session, context.host)
     if reasons and reasons != (NOT_SEEN,) and not context.settings.judge_unfit:
@@ -195,7 +197,7 @@ def _must_be_fit(context: Context) -> None:
 
 
 def _report(played: Played, seat: Seat) -> str:
-    """The trial's last lines and the bot's stderr, as its author sees them."""
+    """Return the trial's last lines and the bot's stderr, as its author sees them."""
     lines = []
     own = [prompt for prompt in played.transcript.prompts() if prompt.message.seat == seat]
     for prompt in own[-SHOWN_PROMPTS:]:

@@ -1,7 +1,7 @@
-"""The log of a build, as its author sees it grow.
+"""The log of a build, which its author sees grow.
 
-It is kept whole here and written to the version's row at most once a second: when the build says something, and
-between the exchanges of a trial match, where no bot's clock runs. The tools' output is not appended but read anew each
+It is kept whole here and written to the version's row at most once a second: when the build prints something, and
+between the exchanges of a trial match, when no bot's clock runs. The tools' output is not appended but read again each
 time (`sandbox.build`), because only the beginning and the end of long output are kept.
 """
 
@@ -23,7 +23,7 @@ WRITE_SECONDS = 1.0
 
 
 class BuildLog:
-    """What we and the tools have said so far, in that order."""
+    """Our own lines and the tools' output so far, in order."""
 
     def __init__(self, context: Context, job: BuildJob) -> None:
         self._context, self._job = context, job
@@ -33,22 +33,22 @@ class BuildLog:
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """Return the whole log so far."""
         return self._said + self._heard
 
     def say(self, lines: str) -> None:
-        """Our own lines, after all that the tools have printed. Raises LeaseLost."""
+        """Add our own lines after all that the tools have printed. Raises LeaseLost."""
         before = self.text
         self._said, self._heard = before + ("\n" if before and not before.endswith("\n") else "") + lines + "\n", ""
         self._note()
 
     def hear(self, printed: str) -> None:
-        """All that the tools have printed since we last said something. Raises LeaseLost."""
+        """Replace what the tools have printed since our last lines. Raises LeaseLost."""
         self._heard = printed
         self._note()
 
     def write_when_due(self) -> None:
-        """Let the author see it, at most once a second. Raises LeaseLost where the build is not ours any more."""
+        """Show it to the author, at most once a second. Raises LeaseLost if the build is no longer ours."""
         if not self._unwritten or time.monotonic() < self._due_at:
             return
         self._due_at = time.monotonic() + WRITE_SECONDS
@@ -56,7 +56,7 @@ class BuildLog:
             with self._context.database.transaction() as session:
                 if not note_build_log(session, self._job, self.text):
                     raise LeaseLost
-        except SQLAlchemyError as error:  # the database may come back; the log is stored when the build ends besides
+        except SQLAlchemyError as error:  # the database may come back; the log is also stored when the build ends
             log.warning("version %d: its log could not be written: %s", self._job.version_id, error)
             return
         self._unwritten = False

@@ -1,10 +1,10 @@
-"""Canary matches: does this machine still judge correctly?
+"""Canary matches show whether this machine still judges correctly.
 
 Theory of operation
 -------------------
-Between two series a worker now and then plays a match whose every verdict is known beforehand. Its players are the
-reference bots, its rules are `CanaryGame`; everything else is what any match has: boxes on the slot's processors, the
-same arena, referee, clock and attribution, in the same process. It belongs to no season, and its result is not stored.
+Between two series a worker now and then plays a match with known verdicts. Its players are the reference bots, its
+rules are `CanaryGame`. Everything else is as in any match: boxes on the slot's processors, and the same arena, referee,
+clock and attribution, in the same process. It belongs to no season, and its result is not stored.
 
 An innocent bot that was convicted, or a guilty one that was acquitted, makes the machine unfit at once, because the
 same fault affects matches that count. The game records every verdict as it falls, so a wrong one is not lost if the
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 ATTEMPTS = 3
 LIMIT_MS = 50
 MARGIN_MS = 10
-"""Wider than that of the host check: here one wrong verdict is enough, and no innocent host should be called unfit."""
+"""Wider than the host check's margin: here one wrong verdict is enough, and no good host should be called unfit."""
 
 START_MS = 10_000
 
@@ -51,7 +51,7 @@ class Order:
 START = Order(CHATTER, limit_ms=START_MS)
 EARLY = Order(sleep(LIMIT_MS - MARGIN_MS))
 LATE = Order(sleep(LIMIT_MS + MARGIN_MS), guilty=True)
-BUSY = Order(work(LIMIT_MS / 10))  # little enough for a busy host, where all attempts would be void
+BUSY = Order(work(LIMIT_MS / 10))  # little enough for a busy host, where otherwise all attempts would be void
 NOTHING = Order(CHATTER)
 ENDLESS = Order(SPIN, guilty=True)
 
@@ -63,7 +63,7 @@ SCRIPT: tuple[Mapping[Seat, Order], ...] = (
     {0: LATE, 1: NOTHING},
     {1: ENDLESS},
 )
-"""Exchange by exchange. Who is guilty is so at the end: a late answer ends a seat's part."""
+"""The orders, exchange by exchange. A guilty one is a seat's last, because a late answer ends its part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,11 @@ class Verdict:
 
     @property
     def right(self) -> bool:
-        """Whether it is the known one."""
+        """Whether the verdict is the known one."""
         return self.reply.fault is (Fault.TIMEOUT if self.order.guilty else None)
 
     def as_dict(self) -> dict[str, object]:
-        """Told in words, and with its figures."""
+        """Return the verdict in words, with its figures."""
         truth = "late" if self.order.guilty else "in time"
         said = "called in time" if self.reply.fault is None else f"convicted ({self.reply.fault})"
         what = f"a bot that was {truth} ({self.order.line}, limit {self.order.limit_ms} ms) was {said}"
@@ -93,7 +93,7 @@ class Verdict:
 
 
 class CanaryGame:
-    """A game that follows its script, and notes the verdicts. See `engine.core.Game`."""
+    """A game that follows its script and notes the verdicts. See `engine.core.Game`."""
 
     name = "canary"
     rules_version = 1
@@ -117,7 +117,7 @@ class CanaryGame:
 
 
 def play_canary_when_due(context: Context, cpus: Sequence[int]) -> None:
-    """Between two series: on the processors of a slot that the caller owns."""
+    """Play a canary match if one is due, between two series, on the processors of a slot that the caller owns."""
     with context.database.transaction() as session:
         since = take_canary(session, context.host)
     if since is not None:
@@ -125,7 +125,7 @@ def play_canary_when_due(context: Context, cpus: Sequence[int]) -> None:
 
 
 def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> None:
-    """Play one, and tell the league how it ended; `series_before` were finished here since the one before."""
+    """Play a canary match and report its end to the league; `series_before` were finished here since the last one."""
     host = context.host
     wrong, voids = _play(context, cpus)
     with context.database.transaction() as session:
@@ -147,7 +147,7 @@ def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> No
 
 
 def _play(context: Context, cpus: Sequence[int]) -> tuple[list[dict[str, object]] | None, int]:
-    """The wrong verdicts, None if every attempt was void without one, and how many were void."""
+    """Return the wrong verdicts (None if every attempt was void without one), and how many attempts were void."""
     limits = [bot_limits(cpus, player) for player in (0, 1)]
     with context.folder(PLAY) as folder:
         program = reference_program(folder)

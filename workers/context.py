@@ -1,4 +1,4 @@
-"""What the tasks of one worker process need, made once, after the fork."""
+"""The resources of one worker process's tasks, made once, after the fork."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from sandbox.slots import Slots
 
 log = logging.getLogger(__name__)
 
-PLAY, BUILD = "play", "build"  # what folders are for
+PLAY, BUILD = "play", "build"  # purposes of folders
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-"""A name that the kernel gives to each of its starts."""
+"""The file in which the kernel names each of its starts."""
 
 BOTS = Path(__file__).resolve().parent.parent / "bots"
 """The house bots, by game and name."""
@@ -50,7 +50,7 @@ class Context:
 
     @cached_property
     def sandbox(self) -> Sandbox:
-        """Where bots run; raises SandboxError when there is no engine."""
+        """Where bots run. Raises SandboxError if there is no engine."""
         if self.settings.sandbox == "local":
             log.warning("bots run WITHOUT isolation (DEADHEAT_SANDBOX=local)")
             return LocalSandbox()
@@ -64,29 +64,29 @@ class Context:
 
     @property
     def run_dir(self) -> Path:
-        """FIFOs, working copies and locks of this host."""
+        """The folder for this host's FIFOs, working copies and locks."""
         path = self.settings.data_dir.absolute() / "run"
         path.mkdir(parents=True, exist_ok=True)
         return path
 
     @contextlib.contextmanager
     def folder(self, purpose: str) -> Iterator[Path]:
-        """A working folder that goes away with the job."""
+        """Make a working folder that disappears with the job."""
         with locked_folder(self.run_dir, purpose) as path:
             yield path
 
     @cached_property
     def host(self) -> Host:
-        """This machine; of two with one name the second one waits (`league.service.series.hosts.host_arrives`)."""
+        """This machine; if two have one name, the second waits (`league.service.series.hosts.host_arrives`)."""
         return Host(self.settings.worker_name or socket.gethostname(), BOOT_ID.read_text().strip())
 
     @property
     def worker(self) -> str:
-        """How this process signs its work."""
+        """The name with which this process signs its work."""
         return f"{self.host.name}:{os.getpid()}"
 
 
 @cache
 def context() -> Context:
-    """This process's context."""
+    """Return this process's context."""
     return Context(Settings())

@@ -14,14 +14,15 @@ log = logging.getLogger(__name__)
 
 
 def describe_environment(context: Context) -> None:
-    """Make sure that the database describes the image. Quick where it does; else a slot is taken for a second or two.
+    """Make sure that the database describes the image. This is quick if it does; otherwise it takes a slot for a second
+    or two.
 
     Raises:
-        SandboxError, BuildFailed: ours, both.
+        SandboxError, BuildFailed: both our failures.
     """
     sandbox = context.sandbox
     if not isinstance(sandbox, DockerSandbox):
-        return  # bots that nothing confines have no environment to speak of
+        return  # without a sandbox, there is no environment to describe
     image, limits = sandbox.image(), bot_limits((), 0)
     known_as = fingerprint(image, limits)
     with context.database.transaction() as session:

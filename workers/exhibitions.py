@@ -1,29 +1,29 @@
-"""Play a person's match against a bot: with the referee, boxes and clock of any match, and a seat that is a row.
+"""Play a person's match against bots: with the referee, boxes and clock of any match, and a database row as a seat.
 
 Theory of operation
 -------------------
-A person takes minutes where a bot takes milliseconds, so the match releases its resources meanwhile. Between two
-exchanges of the bots their boxes rest (`Box.rest`: nothing of them runs, or where the engine fails at that, nothing in
-front of anybody else) and the slot of processors is free; it is taken again for every exchange, between two series of
-the league. So a person who thinks, or has gone, costs a frozen container and this process, whose queue is its own: a
+A person takes minutes, a bot milliseconds, so the match releases its resources meanwhile. Between two exchanges of the
+bots their boxes rest (`Box.rest`: nothing in them runs or, if the engine fails at this, nothing runs in front of
+anybody else), and the slot of processors is free. It is taken again for every exchange, between two series of the
+league. So a person who thinks, or has left, costs a frozen container and this process, which has its own queue: a
 series never waits for a person.
 
-`Seat` asks the person through the database and looks there for the answer a few times a second, keeping the lease.
-Bots that are asked in the same step answer first, under the limits of any match; nobody learns anything before all
-have answered. READY is answered for the person.
+`Person` asks the person through the database, polls the answer there a few times a second, and keeps the lease. Bots
+that are asked in the same step answer first, under the limits of any match; nobody learns anything before all have
+answered. READY is answered for the person.
 
 *The person's clock is not the game's.* An answer is recorded with 0 ns: the move's own limit is minutes
 (`exhibition_move_seconds`), a bank of time does not run, and the transcript verifies like any other. Resigning is
-recorded as `exited`, running out of time as `timeout`. Answers that the rules refuse never get this far
+recorded as `exited`, running out of time as `timeout`. Answers that the rules refuse do not get here
 (`league.service.jobs.exhibitions`). A person who has resigned is free at once; the bots play on for the record.
 
-*A failure of ours* makes an attempt void, as always, and the match restarts, only here with the same dice: that gains
-nobody anything and costs the person least. The person's answers are repeated as long as the bots say the same as
-before, so it usually goes unnoticed; so is an answer given between attempts. Voids are counted in the row, whatever
-their cause and whichever machine failed, and after as many as end a match of bots the person is told and free. A worker
-that is to stop lets go of a match at once, and another one goes on with it. A database that is away is waited for as
-with series (`insist`), and so is the store with a match that is over, for a bot may not play it again as it did:
-nothing runs meanwhile but a person's patience.
+*A failure of ours* makes an attempt void, as always, and the match restarts, here with the same dice: this benefits
+nobody and costs the person least. The person's answers, including one given between attempts, are repeated as long as
+the bots say the same as before, so a restart usually goes unnoticed. Voids are counted in the row, whatever their cause
+and whichever machine failed. After as many as end a match of bots, the person is told and free. A worker that must stop
+releases a match at once, and another one continues it. As with series, an unavailable database is waited for
+(`insist`). So is the store once a match is over, because a bot may not play it again in the same way: only the person
+waits meanwhile.
 """
 
 from __future__ import annotations
@@ -66,14 +66,15 @@ from workers.programs import fetch_program
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.2
-"""How often the person's answer is looked for; what a person notices, and five short reads a second."""
+"""The interval between looks for the person's answer: as short as a person notices, and five short reads a second."""
 
 VOID_PAUSE_SECONDS = 0.25
-"""Pause after a match's first void attempt; doubled with each further one, so five take four seconds together."""
+"""The pause after a match's first void attempt, doubled with each further one: four seconds in all after five
+attempts."""
 
 
 def play_exhibition(context: Context, exhibition_id: int) -> bool:
-    """Carry out one exhibition, if it is still there to be carried out; False: it is, but by another machine."""
+    """Carry out one exhibition if it still waits; False: it does, but for another machine."""
     with context.database.transaction() as session:
         job = claim_exhibition(session, exhibition_id, context.worker, context.host)
     if job is None:
@@ -100,7 +101,7 @@ def play_exhibition(context: Context, exhibition_id: int) -> bool:
 
 
 def store(context: Context, transcript: Transcript, heartbeat: Callable[[], None]) -> str:
-    """Write it; its name. Raises BlobsAway (the store is away, and has been for long), LeaseLost."""
+    """Write the transcript and return its name. Raises BlobsAway (the store has long been unavailable), LeaseLost."""
     give_up_at, told = time.monotonic() + INSIST_SECONDS, False
     while True:
         try:
@@ -116,11 +117,10 @@ def store(context: Context, transcript: Transcript, heartbeat: Callable[[], None
 
 
 def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> Transcript:
-    """Play it to its end, again while attempts are void.
+    """Play the match to its end, and repeat void attempts.
 
     Raises:
-        LeaseLost.
-        TransportError: too many attempts were void, or another machine may do better.
+        LeaseLost. TransportError: too many attempts were void, or another machine may succeed.
     """
     slots = context.slots
     cpus = slots.slots[job.exhibition_id % len(slots.slots)]
@@ -148,7 +148,7 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
                 except TransportError as error:
                     voids += 1
                     log.warning("exhibition %d is void: %s: %s", job.exhibition_id, error.cause, error.detail)
-                    if Trait.CONDEMNS in Cause(error.cause).traits:  # even if this process ends before it says more
+                    if Trait.CONDEMNS in Cause(error.cause).traits:  # even if this process ends before it reports more
                         insist(context, partial(blame_host, host=context.host, cause=error.cause, detail=error.detail))
                     if error.cause in ELSEWHERE or not person.told(error.cause):
                         raise  # nothing can be played here, or it has failed too often
@@ -156,13 +156,13 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
 
 
 def wait_for_quiet(voids: int, between: Callable[[], None]) -> None:
-    """Give a busy host time, longer after each void attempt."""
+    """Pause to let a busy host recover, longer after each void attempt."""
     time.sleep(VOID_PAUSE_SECONDS * 2 ** (voids - 1))
     between()
 
 
 class Person:
-    """Asks and hears the person of one exhibition, and remembers what was answered in attempts before."""
+    """Asks the person of one exhibition, hears the answers, and remembers those of earlier attempts."""
 
     def __init__(self, context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> None:
         self.seat = job.seat
@@ -173,33 +173,33 @@ class Person:
         self._now: list[Mapping[Seat, Reply]] = []
 
     def sits_down(self, bots: Transport) -> Transport:
-        """A transport for all seats, for the next attempt."""
+        """Return a transport for all seats, for the next attempt."""
         self._before = max(self._before, self._now, key=len)
         self._now = []
         return _Table(bots, self)
 
     def told(self, cause: str) -> bool:
-        """That an attempt failed, and whether there is to be another one."""
+        """Report a void attempt, and return whether there will be another one."""
         return insist(self._context, lambda session: note_void(session, self._job, cause))
 
     def happened(self, replies: Mapping[Seat, Reply]) -> None:
-        """One exchange is over."""
+        """Remember the replies of an exchange that is over."""
         self._now.append(replies)
 
     def remembered(self) -> Reply | None:
-        """What the person answered here in an attempt before, if all went as it did then."""
+        """Return the person's answer here in an earlier attempt, if everything went as it did then."""
         number = len(self._now)
         if number >= len(self._before) or said(self._now) != said(self._before[:number]):
             return None
         return self._before[number].get(self.seat)
 
     def ask(self) -> None:
-        """Show how far the match has come, and that the person is to answer."""
+        """Show the match so far, and that the person must answer."""
         if not insist(self._context, lambda session: ask_person(session, self._job, self._now)):
             raise LeaseLost
 
     def hear(self, limit_ns: int) -> Reply:
-        """Wait for what the person says. Raises LeaseLost."""
+        """Wait for the person's answer. Raises LeaseLost."""
         while True:
             heard = self._look()
             if heard is not None and heard.answer is not None:
@@ -212,7 +212,7 @@ class Person:
             time.sleep(LOOK_SECONDS)
 
     def _look(self) -> Heard | None:
-        """None: the database does not answer, and may come back before the lease is over."""
+        """Look for the answer. None: the database does not answer, and may come back before the lease ends."""
         try:
             with self._context.database.reading() as session:
                 heard = hear_person(session, self._job)
@@ -225,7 +225,7 @@ class Person:
 
 
 class _Table:
-    """A transport: the bots' for their seats, the person for the other one."""
+    """A transport that asks bots for their seats and the person for the other one."""
 
     def __init__(self, bots: Transport, person: Person) -> None:
         self._bots = bots

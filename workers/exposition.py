@@ -18,14 +18,14 @@ from league.measured import Sums
 
 
 class _Handler(WSGIRequestHandler):
-    timeout = 10  # seconds, for who asks and never ends
+    timeout = 10  # seconds, for clients that never finish a request
 
     def log_message(self, *_: object) -> None:
         """Nothing."""
 
 
 def expose(settings: Settings, folder: Path, port: int) -> WSGIServer:
-    """Answer the networks that may measure with what processes add up in that folder, in a thread. Raises OSError."""
+    """Serve the totals of that folder to the allowed networks, in a thread. Raises OSError."""
 
     class Server(ThreadingMixIn, WSGIServer):
         daemon_threads = True

@@ -1,9 +1,9 @@
-"""The embedded broker: kombu's file system transport, with messages that appear and go as a whole.
+"""The embedded broker: kombu's file system transport, with messages that appear and disappear as a whole.
 
-The original writes a message under its final name, where a reader may find it before it is complete; it moves what it
-reads to the machine's folder for temporary files; and it remembers in files which queues there are. A worker that finds
-such a file damaged, after a power cut say, ends with a JSON error. Here a message is written aside and renamed; whoever
-removes it owns it; and an unreadable one is dropped, for a message is only a nudge (see `workers.queue`).
+The original writes a message under its final name, where a reader may find it before it is complete. It moves what it
+reads to the machine's folder for temporary files, and it lists the queues in files. A worker that finds such a file
+damaged, for example after a power cut, ends with a JSON error. Here a message is written aside and renamed; the process
+that removes it owns it; and an unreadable one is dropped, because a message is only a nudge (see `workers.queue`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kombu.utils.json import dumps, loads
 log = logging.getLogger(__name__)
 
 PARTS = {"body", "headers", "properties"}
-"""What a message has at least."""
+"""The parts that every message has."""
 
 
 class Channel(filesystem.Channel):
@@ -57,11 +57,11 @@ class Channel(filesystem.Channel):
         raise Empty
 
     def get_table(self, exchange: str) -> list[filesystem.exchange_queue_t]:  # type: ignore[override]
-        """Each of our queues has an exchange of its name, and nothing else is bound to it."""
+        """Return the bindings: each of our queues has an exchange of its name, with no other bound to it."""
         return [filesystem.exchange_queue_t(exchange, "", exchange)]
 
     def _queue_bind(self, *_: Any) -> None:
-        pass  # nothing has to be remembered
+        pass  # nothing to remember
 
 
 class Transport(filesystem.Transport):

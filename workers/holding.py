@@ -1,4 +1,4 @@
-"""What a worker needs while it holds a job of any kind.
+"""Tools for a worker that holds a job of any kind.
 
 Theory of operation
 -------------------
@@ -33,31 +33,31 @@ log = logging.getLogger(__name__)
 MAX_DETAIL = 500
 
 AWAY = (OperationalError, InternalError, InterfaceError)
-"""What the driver raises where the database cannot be reached, is ending or takes no changes."""
+"""The driver's errors if the database cannot be reached, is ending or accepts no changes."""
 
 INSIST_SECONDS = 120
-"""How long a worker holds what it has to say to a database that is away. What it has played is then played again; but
-nobody can have been given it meanwhile, for that too takes the database."""
+"""How long a worker keeps its report for an unavailable database. After that, the work is done again. Nobody can have
+received it before, because that also takes the database."""
 
 RETRY_SECONDS = 1.0
-"""Between two tries to reach a database that is away."""
+"""The pause between two attempts to reach an unavailable database."""
 
 Told = TypeVar("Told")
 
 
 class LeaseLost(Exception):
-    """Somebody else has our job: any further result would be discarded."""
+    """Another worker has our job: any further result would be discarded."""
 
 
 def failure_of(life: Life, what: str, error: Exception) -> Failure:
-    """What the ledger says of an exception that ended our work on `what`, a job of that kind; counted and logged."""
+    """Count and log an exception that ended our work on `what`, a job of that kind; return its line for the ledger."""
     if isinstance(error, stopping.Stopping):
         log.info("%s is handed back: this worker stops", what)
         return Failure(Cause.WORKER_STOPPED, "its worker was stopped")
     cause, detail = cause_of(error), detail_of(error)
     metrics.task_failures.labels(life.queue, cause).inc()
     if not isinstance(error, TransportError):
-        # Where from is told only if it may be a mistake, and not of a store that is full.
+        # A traceback is logged only if it may be a mistake, and not for a full store.
         log.error("%s failed: %s: %s", what, cause, detail, exc_info=None if isinstance(error, BlobsAway) else error)
         return Failure(cause, detail)
     broken = Trait.MACHINE in Cause(cause).traits
@@ -66,12 +66,12 @@ def failure_of(life: Life, what: str, error: Exception) -> Failure:
 
 
 def detail_of(error: Exception) -> str:
-    """What was said of a failure, for those who may do something about it."""
+    """Return a failure's message, for those who can act on it."""
     return (error.why if isinstance(error, BlobsAway) else str(error))[:MAX_DETAIL]
 
 
 def cause_of(error: Exception) -> str:
-    """What the ledger calls our failure."""
+    """Return the ledger's word for our failure."""
     if isinstance(error, TransportError):
         return error.cause
     if isinstance(error, BlobsAway):
@@ -80,7 +80,7 @@ def cause_of(error: Exception) -> str:
 
 
 def turned_away(context: Context, what: str, turn: Callable[[Session], bool]) -> bool:
-    """Whether it waits for a machine that is fit to judge, as this one is not; `turn` asks the database."""
+    """Say whether the job waits for a fit machine because this one is not; `turn` asks the database."""
     with context.database.transaction() as session:
         turned = turn(session)
     if turned:
@@ -90,9 +90,9 @@ def turned_away(context: Context, what: str, turn: Callable[[Session], bool]) ->
 
 
 def insist(context: Context, act: Callable[[Session], Told]) -> Told:
-    """Do it in a transaction; again while the database is away, for a while. Harmless where a commit took place and
-    only its answer was lost: whatever we say names our attempt. Raises WrongSchema where the league was upgraded
-    meanwhile: the lease runs out, and it is done again by the new version.
+    """Act in a transaction, and retry for a while if the database is unavailable. This is harmless if a commit took
+    place and only its answer was lost, because each report names our attempt. Raises WrongSchema if the league was
+    upgraded meanwhile: the lease runs out, and the new version does the work again.
     """
     give_up_at = time.monotonic() + INSIST_SECONDS
     while True:
@@ -108,7 +108,7 @@ def insist(context: Context, act: Callable[[Session], Told]) -> Told:
 
 
 class Heartbeat:
-    """Renews a lease when it is due; called where no bot's clock runs."""
+    """Renews a lease when it is due; called when no bot's clock runs."""
 
     def __init__(self, context: Context, renew: Callable[[Session], bool]) -> None:
         self._context = context
@@ -116,7 +116,7 @@ class Heartbeat:
         self._due_at = time.monotonic() + HEARTBEAT_SECONDS
 
     def __call__(self) -> None:
-        """Raises LeaseLost when the work is not ours any more, and Stopping when it is to be handed back."""
+        """Raises LeaseLost if the work is no longer ours, and Stopping if it must be handed back."""
         stopping.look()
         self.renew()
 
@@ -128,7 +128,7 @@ class Heartbeat:
             with self._context.database.transaction() as session:
                 if not self._renew(session):
                     raise LeaseLost
-        except SQLAlchemyError as error:  # as long as the lease lasts, the database may come back
+        except SQLAlchemyError as error:  # while the lease lasts, the database may come back
             log.warning("the lease could not be renewed, trying again: %s", error)
             self._due_at = time.monotonic() + RETRY_SECONDS
             return

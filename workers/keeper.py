@@ -1,14 +1,14 @@
-"""Keep a machine's fitness to judge known: one keeper for each machine that plays, in a process of its own.
+"""Keep a machine's fitness to judge up to date: one keeper for each machine that plays, in a separate process.
 
 Theory of operation
 -------------------
-The keeper reports every few seconds; a machine whose keeper is silent for a lease's time gets no series.
-It has the machine checked (`sandbox.check`) when that is due: quickly when its worker starts, thoroughly at once if
-that finds it unfit, and again after each pause for as long as it is; and when a canary match (`workers.canary`) went
-wrong or had no end. A check takes a slot like any match, so neither spoils the other.
+The keeper reports every few seconds; a machine whose keeper is silent for a lease's time gets no series. It has the
+machine checked (`sandbox.check`) when due: quickly when its worker starts, thoroughly at once if that finds it unfit,
+again after each pause while it is unfit, and when a canary match (`workers.canary`) went wrong or had no end. A check
+takes a slot like any match, so neither disturbs the other.
 
-The keeper decides nothing: it records what was found, and the statement that claims a series asks for it. It shares
-no process with a referee, for it waits for the database.
+The keeper decides nothing: it records the findings, and the statement that claims a series reads them. It shares no
+process with a referee, because it waits for the database.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from workers.context import BUILD, PLAY, Context
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 20
-"""Between two looks for what killed processes left behind: a list of folders, and one question to the engine."""
+"""The pause between two looks for remains of killed processes: a list of folders, and one request to the engine."""
 
 
 def arrive(context: Context) -> bool:
-    """To be called before a machine's worker starts: until its keeper has had it checked, it may not judge. False:
-    another one has its name, so it plays nothing, and its keeper tries again.
+    """Announce a machine before its worker starts: until its keeper has had it checked, it may not judge. False:
+    another machine has its name, so it plays nothing, and its keeper tries again.
     """
     with context.database.transaction() as session:
         arrived = host_arrives(session, context.host, context.settings.image)
@@ -65,7 +65,7 @@ class Keeper:
         self._appeared: set[int] = set()  # seasons
 
     def run(self) -> None:
-        """Until the process is told to stop."""
+        """Run until the process is told to stop."""
         while True:
             try:
                 self.look()
@@ -74,7 +74,7 @@ class Keeper:
             time.sleep(HEARTBEAT_SECONDS)
 
     def look(self) -> None:
-        """Say that the machine is here, and have it checked for as long as that is due."""
+        """Report that the machine is here, and have it checked while a check is due."""
         self._beat_at = 0.0
         self.beat()
         self.sweep()
@@ -83,7 +83,7 @@ class Keeper:
             self.check(thoroughly=known is Fitness.UNFIT)
 
     def beat(self) -> None:
-        """Say that the machine is here, if that was not said a moment ago."""
+        """Report that the machine is here, unless that was just done."""
         if time.monotonic() < self._beat_at:
             return
         before, self._stat = self._stat, stat()
@@ -96,7 +96,7 @@ class Keeper:
             arrive(self._context)
 
     def sweep(self) -> None:
-        """Remove what processes left that were killed while others of this machine live, now and then."""
+        """Now and then, remove the remains of processes that were killed while others of this machine live."""
         if time.monotonic() < self._sweep_at:
             return
         self._sweep_at = time.monotonic() + SWEEP_SECONDS
@@ -108,11 +108,11 @@ class Keeper:
             log.warning("nothing could be swept: %s", error.detail)
 
     def appear(self) -> None:
-        """Have the counters of every season that goes on begin at zero, before anything of it is played here."""
+        """Start the counters of every running season at zero, before any of it is played here."""
         with self._context.database.reading() as session:
             going_on = seasons_going_on(session)
         for season_id in going_on.keys() - self._appeared:
-            if going_on[season_id] in GAMES:  # else a version plays it that knows more games
+            if going_on[season_id] in GAMES:  # otherwise a version that knows more games plays it
                 metrics.appear(going_on[season_id], season_id)
             self._appeared.add(season_id)
 
@@ -135,7 +135,7 @@ class Keeper:
             return due_check(session, self._context.host)
 
     def _report(self, rounds: int) -> Report | str:
-        """What the check found, or why there was none."""
+        """Return what the check found, or why there was none."""
         try:
             sandbox = self._context.sandbox
             with self._context.slots.take(self.beat) as cpus:
@@ -148,7 +148,7 @@ class Keeper:
         return {"image": asdict(sandbox.image())} if isinstance(sandbox, DockerSandbox) else {}
 
     def _tell(self, report: Report | str, reasons: tuple[str, ...], again_seconds: float, seconds: float) -> None:
-        """To the operator, in the terminal and the log."""
+        """Tell the operator, in the terminal and the log."""
         name = self._context.host.name
         if isinstance(report, Report):
             for finding in report.findings:

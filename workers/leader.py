@@ -1,9 +1,9 @@
-"""The scheduler's clockwork, of which any number may run: one of them leads, the others stand by.
+"""The scheduler's clock. Any number may run: one leads, the others stand by.
 
 The leader holds a lease where the messages go: in Redis, or with the embedded queue a lock in the data directory. The
-lease is short and renewed with every beat, so when a leader dies, hangs or cannot reach Redis, another takes over
-within `LEASE_SECONDS`. Should two lead for a moment (Redis was flushed, a leader was stopped for a while and goes on),
-some messages are sent twice, which changes nothing: planning series locks the season, and a nudge is only a nudge.
+lease is short and renewed with every beat, so if a leader dies, hangs or cannot reach Redis, another takes over within
+`LEASE_SECONDS`. If two lead for a moment (Redis was flushed, or a stopped leader continues), some messages are sent
+twice. This changes nothing: planning series locks the season, and a nudge is only a nudge.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ class Lease(Protocol):
     """The right to lead."""
 
     def hold(self) -> bool:
-        """Take or keep it; False: somebody else has it. Raises RedisError: nobody can tell, and nothing is granted."""
+        """Take or keep the lease; False: another holds it. Raises RedisError: unknown, so nothing is granted."""
         ...
 
     def release(self) -> None:
-        """Let others have it at once."""
+        """Release the lease for others at once."""
         ...
 
 
 class RedisLease:
-    """A key that expires."""
+    """A lease that is a key which expires."""
 
     def __init__(self, url: str) -> None:
         client = redis.Redis.from_url(url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)
@@ -72,7 +72,7 @@ class RedisLease:
 
 
 class FileLease:
-    """A lock that goes with its process."""
+    """A lease that is a lock held until its process ends."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,14 +92,16 @@ class FileLease:
 
 
 def lease_of(settings: Settings) -> Lease:
-    """Where this deployment's schedulers agree."""
+    """Return the lease on which this deployment's schedulers agree."""
     if settings.broker.startswith(("redis://", "rediss://")):
         return RedisLease(settings.broker)
     return FileLease(settings.data_dir.absolute() / "leader")
 
 
 class LedScheduler(Scheduler):
-    """Celery's clockwork, which beats only while it leads. What is due is not kept on disk: intervals are seconds."""
+    """Celery's scheduler, which beats only while it leads. Due times are not kept on disk, because intervals are
+    seconds.
+    """
 
     def __init__(self, *arguments: Any, lease: Lease, alive_file: Path | None = None, **options: Any) -> None:
         """`alive_file` is touched with every beat, whoever leads."""
@@ -110,7 +112,7 @@ class LedScheduler(Scheduler):
         super().__init__(*arguments, **options)
 
     def tick(self, *arguments: Any, **options: Any) -> float:
-        """Send what is due; the seconds until the next beat."""
+        """Send what is due, and return the seconds until the next beat."""
         try:
             leads = self._lease.hold()
         except RedisError as error:
@@ -127,8 +129,8 @@ class LedScheduler(Scheduler):
         return min(float(super().tick(*arguments, **options)), LEASE_SECONDS / 3)
 
     def _follow_the_clock(self) -> None:
-        """Celery notes at what time of the day something is due. A clock that is set back by an hour, rightly or not,
-        would have all of it wait for that hour: begin anew.
+        """Start anew if the clock was set back. Celery notes due times by the wall clock, so setting it back by an hour
+        would delay everything by that hour.
         """
         before, self._ahead = self._ahead, _ahead()
         if self._ahead < before - CLOCK_STEP_SECONDS:
@@ -138,11 +140,11 @@ class LedScheduler(Scheduler):
             self._heap = None
 
     def close(self) -> None:
-        """Another may take over at once."""
+        """Close it; another may take over at once."""
         self._lease.release()
         super().close()
 
 
 def _ahead() -> float:
-    """By how much the wall clock is ahead of the one that nobody sets, in seconds."""
+    """Return by how many seconds the wall clock is ahead of the monotonic one."""
     return time.time() - time.monotonic()

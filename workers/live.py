@@ -1,9 +1,9 @@
-"""Showing spectators a running match, at a cost that no match notices.
+"""Show spectators a running match, at a cost that no match notices.
 
 Between two exchanges, when no bot's clock runs, the replies so far are written to the database
-(`league.service.series.live`): for the first time when the match has lasted a second, then about once a second, and
-seldom enough that writing takes at most a fiftieth of the time. So a match of some milliseconds, as most are, costs a
-list to append to and a look at the clock at each exchange. If writing fails, the spectator waits.
+(`league.service.series.live`): first when the match has lasted a second, then about once a second, and seldom enough
+that writing takes at most a fiftieth of the time. So a match of some milliseconds, like most, costs only an append and
+a look at the clock per exchange. If writing fails, the spectator waits.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from workers.context import Context
 log = logging.getLogger(__name__)
 
 EVERY_SECONDS = 1.0
-"""How soon a match is told of, and how often at most: also how far behind a spectator is at least."""
+"""The delay before a match is first published, the shortest interval, and a spectator's least delay."""
 
 COST_SHARE = 50
-"""One part in so many of a match may go into telling of it."""
+"""Publishing may take one part in this many of a match's time."""
 
 
 class Broadcast:
@@ -41,21 +41,21 @@ class Broadcast:
         self._due_at = 0.0
 
     def begin(self, match_id: int) -> None:
-        """The next match."""
+        """Begin to publish the next match."""
         self._match_id, self._replies, self._shown = match_id, [], False
         self._due_at = self._seconds() + EVERY_SECONDS
 
     def end(self) -> None:
-        """The match is over; whoever saw it begin sees it end."""
+        """End the match for those who saw it begin."""
         if self._shown:
             self._show()
 
     def around(self, transport: Transport) -> Transport:
-        """The transport, overheard."""
+        """Return the transport, with this listening to it."""
         return _Overheard(transport, self)
 
     def hear(self, replies: Mapping[Seat, Reply]) -> None:
-        """One exchange is over."""
+        """Hear an exchange that is over."""
         self._replies.append(replies)
         if self._seconds() >= self._due_at:
             self._show()

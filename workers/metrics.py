@@ -1,6 +1,6 @@
-"""What Prometheus sees of the workers: one fold over finished matches, and the service's own failures.
+"""The workers' metrics for Prometheus: totals over finished matches, and the service's own failures.
 
-Never a bot or a user as a label: per-bot numbers live in SQL. A season is one where its norm is asked for: a host plays
+A bot or a user is never a label: per-bot numbers are in SQL. A season is a label where its norm matters: a host plays
 few of them between two starts. Processes of one host add up their metrics in PROMETHEUS_MULTIPROC_DIR (see
 prometheus_client), which `deadheat serve` and `deadheat worker` set.
 """
@@ -68,24 +68,24 @@ task_failures = Counter("deadheat_task_failures_total", "Tasks that failed by ou
 tasks_done = Counter("deadheat_tasks_done_total", "Scheduled tasks that were carried out.", ["task"])
 
 HOST_CAUSES = (Cause.WATCH_ENDED, Cause.HOST_UNKNOWN, Cause.HOST_MEMORY)
-"""Why an attempt is void most often; others appear when they happen."""
+"""The most frequent causes of void attempts; others appear when they happen."""
 
 
 OUTCOMES = ("played", "forfeit")
 
 MOST_OF_A_SEASON = 40
-"""Series that one season may add to what a host tells; a test counts them for every game."""
+"""The most time series that one season may add to a host's metrics; a test counts them for every game."""
 
 SCHEDULED = ("tick", "sweep", "refit")
-"""Of these is told how often they are done: that they are not is seen by nothing else while no work waits."""
+"""Tasks whose runs are counted: while no work waits, nothing else shows that they stopped."""
 
 TASK_CAUSES = (Cause.DATABASE_AWAY, Cause.BLOBS_AWAY, "SandboxError")
-"""Why tasks fail most often; others are named when they happen, by the class of the error."""
+"""The most frequent causes of failed tasks; others appear when they happen, named by the error's class."""
 
 
 def _appear() -> None:
-    """Let counters begin at zero rather than with their first event: a rate cannot see a counter's birth. That of a
-    cause that is not foreseen is seen from its second event on.
+    """Start counters at zero and not with their first event, because a rate cannot see a counter appear. An unforeseen
+    cause is seen from its second event on.
     """
     for game in GAMES:
         for cause in (Cause.PLAYED, *HOST_CAUSES):
@@ -106,13 +106,13 @@ _appear()
 
 
 def appear(game: str, season_id: int) -> None:
-    """The same for a season, as soon as this machine's keeper knows of it, and at the latest when a series of it is
-    taken: when its first match is over, Prometheus has seen the zeros. There are (commands + 1) x causes + commands +
-    outcomes of them: `MOST_OF_A_SEASON` at most.
+    """Start a season's counters at zero as soon as this machine's keeper knows of it, at the latest when one of its
+    series is taken, so that Prometheus has seen the zeros when its first match ends. There are (commands + 1) x causes
+    + commands + outcomes of them: `MOST_OF_A_SEASON` at most.
     """
     for command in GAMES[game].commands:
         prompts.labels(game, season_id, command)
-    for command, fault in product(("", *GAMES[game].commands), Fault):  # "": before it was asked anything
+    for command, fault in product(("", *GAMES[game].commands), Fault):  # "": before its first prompt
         faults.labels(game, season_id, command, fault.value)
     for outcome in OUTCOMES:
         matches.labels(game, season_id, outcome)
@@ -131,7 +131,7 @@ def record(transcript: Transcript, season_id: int) -> None:
             late.inc()
         if reply.stolen_ns:
             stolen.observe(reply.stolen_ns / NS_PER_S)
-        if reply.fault is Fault.TIMEOUT:  # else nobody had to wake up at a certain instant
+        if reply.fault is Fault.TIMEOUT:  # otherwise nobody had to wake up at a certain instant
             referee_late_seconds.labels(game).observe(reply.late_ns / NS_PER_S)
         if reply.cpu_ns is not None:
             reply_cpu_seconds.labels(game, command).observe(reply.cpu_ns / NS_PER_S)

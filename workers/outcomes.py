@@ -11,7 +11,7 @@ from league.time_buckets import bucket
 
 
 def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
-    """Where each fault was committed, after how much own time, and the game's own words for it."""
+    """Return where each fault was committed, after how much own time, and the game's words for it."""
     reasons = {event["seat"]: str(event["why"]) for event in transcript.events() if event.get("type") == "fault"}
     records = []
     for seat, fault in sorted(transcript.result.faults.items()):
@@ -23,7 +23,7 @@ def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
 
 
 def latencies(transcript: Transcript) -> tuple[Latency, ...]:
-    """Response times by seat and command: own time, which is what limits bound."""
+    """Return response times by seat and command, in own time, which limits bound."""
     times: dict[tuple[int, str], list[int]] = {}
     limits: dict[tuple[int, str], int] = {}
     counts: dict[tuple[int, str], Counter[int]] = {}

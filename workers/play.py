@@ -2,17 +2,16 @@
 
 Theory of operation
 -------------------
-First of all, now and then, a canary match (`workers.canary`) shows that this machine still judges as it should.
-`claim` takes the row by compare-and-set and gives the job a new attempt number and a lease. The store is asked
-whether it takes anything; `run` then plays without a database connection, except that the lease is renewed between
-exchanges, when no bot's clock runs: no thread of ours ever competes with the referee. `store` writes transcripts to
-the blob store, where writing twice is harmless. `finish` writes all results in one transaction, and only if the row
-still carries our attempt number.
+First, now and then, a canary match (`workers.canary`) shows that this machine still judges correctly. `claim` takes the
+row by compare-and-set and gives the job a new attempt number and a lease. The store is asked whether it accepts writes.
+`run` then plays without a database connection, except that the lease is renewed between exchanges, when no bot's clock
+runs: no thread of ours ever competes with the referee. `store` writes transcripts to the blob store, where writing
+twice is harmless. `finish` writes all results in one transaction, and only if the row still has our attempt number.
 
-So a worker may die anywhere: before `finish` the lease runs out and somebody plays the series again, with the next
-seeds; after it, the results are there. There is no in between. A failure of ours is an exception; it voids a match or
-fails the series. Either ends the work here: matches played before are stored and finished, and the others go back
-to the queue in the same transaction, for new boxes and the next seeds. It never becomes a result.
+So a worker may die at any point: before `finish` the lease runs out and another worker plays the series again, with the
+next seeds; after it, the results are stored. There is nothing in between. A failure of ours is an exception; it voids a
+match or fails the series. Either ends the work here: matches played before are stored and finished, and the others go
+back to the queue in the same transaction, for new boxes and the next seeds. It never becomes a result.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One match as it came out of the arena: `played` is None when the attempt was void."""
+    """One match from the arena: `played` is None if the attempt was void."""
 
     match: MatchJob
     played: Played | None
@@ -55,8 +54,8 @@ class Run:
 
 
 def play_series(context: Context, series_id: int) -> int | None:
-    """Carry out the series that is next, as a message speaks of this one. Which it was, or the message's own where
-    nothing was left to do; None: something is, but by another machine.
+    """Carry out the series that is next, after a message about this one. Return its id, or the message's if nothing was
+    left to do; None: something is, but for another machine.
     """
     with context.slots.take() as cpus:
         play_canary_when_due(context, cpus)
@@ -81,10 +80,10 @@ def play_series(context: Context, series_id: int) -> int | None:
 def carry_out(
     context: Context, job: SeriesJob, cpus: Sequence[int]
 ) -> tuple[list[Run], list[MatchOutcome], Failure | None]:
-    """Play what can be played and store it; why the rest could not be, if it was not for a void match.
+    """Play what can be played and store it. Return why the rest could not be, unless a match was void.
 
     Raises:
-        LeaseLost: the series is not ours any more.
+        LeaseLost: the series is no longer ours.
     """
     heartbeat = Heartbeat(context, lambda session: renew_series(session, job))
     what = f"series {job.series_id} attempt {job.attempt}"
@@ -108,7 +107,7 @@ def carry_out(
 
 
 def claim(context: Context, series_id: int) -> SeriesJob | None:
-    """Take the series that is next, or None: none waits, or not for this machine."""
+    """Take the series that is next; None: none waits, or not for this machine."""
     with context.database.transaction() as session:
         return claim_next_series(session, series_id, context.worker, context.host)
 
@@ -120,10 +119,10 @@ def run(
     heartbeat: Callable[[], None],
     hand_in: Callable[[Run], None],
 ) -> None:
-    """Play the matches of the series in one set of boxes, up to the first that is void; `hand_in` hears of each.
+    """Play the matches of the series in one set of boxes, up to the first void one; `hand_in` gets each.
 
     Raises:
-        LeaseLost: the series is not ours any more.
+        LeaseLost: the series is no longer ours.
         SandboxError: the boxes cannot be opened at all.
     """
     players = sorted(job.programs)
@@ -154,7 +153,7 @@ def play_match(
     between: Callable[[], None],
     broadcast: Broadcast,
 ) -> Run:
-    """One attempt at one match."""
+    """Make one attempt at one match."""
     broadcast.begin(match.match_id)
     about = {
         "match": match.match_id,
@@ -168,13 +167,13 @@ def play_match(
         )
     except TransportError as error:
         if error.cause in BLAMELESS:
-            raise  # nothing can be played here at all, and it is not this match's doing
+            raise  # nothing can be played here, and this match is not the cause
         log.warning("match %d is void: %s: %s %s", match.match_id, error.cause, error.detail, error.evidence)
         detail = error.detail[:MAX_DETAIL]
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), error.cause, detail, error.evidence))
     except (LeaseLost, stopping.Stopping):
         raise
-    except Exception as error:  # a mistake of ours; a bot may have found it, so it is this match's and not the series'
+    except Exception as error:  # our mistake; a bot may have triggered it, so it counts against this match only
         log.exception("match %d is void by a mistake of ours", match.match_id)
         detail = str(error)[:MAX_DETAIL]
         return Run(match, None, AttemptRecord(started_at_ns, time.time_ns(), cause_of(error), detail, {}))
@@ -186,8 +185,8 @@ def play_match(
 def store(
     context: Context, runs: Sequence[Run], heartbeat: Callable[[], None], hand_in: Callable[[MatchOutcome], None]
 ) -> None:
-    """Write the transcripts; `hand_in` hears what the database is to know of each match. Of one that was void there is
-    nothing to write, so it comes first.
+    """Write the transcripts; `hand_in` gets what the database stores of each match. A void match comes first, because
+    it has nothing to write.
     """
     for item in sorted(runs, key=lambda item: item.played is not None):
         heartbeat()
@@ -195,7 +194,7 @@ def store(
 
 
 def stored(context: Context, item: Run) -> MatchOutcome:
-    """One match, with its transcript in the store."""
+    """Store one match's transcript and return its outcome."""
     played = item.played
     if played is None:
         return MatchOutcome(item.match.match_id, None, None, attempts=(item.attempt,))
@@ -219,7 +218,7 @@ def finish(
     outcomes: Sequence[MatchOutcome],
     failure: Failure | None = None,
 ) -> None:
-    """Hand in what there is; count it only if it was taken."""
+    """Hand in the results, and count them only if they were accepted."""
     taken = insist(context, lambda session: finish_series(session, job, context.worker, outcomes, failure))
     if not taken:
         log.warning("series %d: the results of attempt %d are not taken", job.series_id, job.attempt)

@@ -1,4 +1,4 @@
-"""From a blob to a directory with a program that a box can start."""
+"""Unpack a blob into a directory with a program that a box can start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def fetch_program(context: Context, ref: ProgramRef, directory: Path) -> Program
     """Unpack a version's built program into `directory`.
 
     Raises:
-        league.blobs.BlobMissing, sandbox.archive.BadArchive: the store lost or damaged it; ours.
+        league.blobs.BlobMissing, sandbox.archive.BadArchive: the store lost or damaged it; our failure.
     """
     directory.mkdir(parents=True)
     tar = context.blobs.get(ref.program_sha256, context.settings.program_limit_bytes)

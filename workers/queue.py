@@ -1,8 +1,8 @@
-"""The queue: what it is called, how it is configured, and how to put a nudge into it.
+"""The queue: its names, its configuration, and how to put a nudge into it.
 
-A message carries an id and nothing else, and is only a nudge: the database says whether there is anything to do.
-A lost message is found by the sweeper, a doubled one finds its row taken. So Celery is used in its simplest form:
-no results, no acknowledgement games, no retries of its own.
+A message carries only an id and is only a nudge: the database says whether there is anything to do. The sweeper
+replaces a lost message, and a doubled one finds its row taken. So Celery is used in its simplest form: without results,
+reliance on acknowledgements, or its own retries.
 
 With the embedded broker (``filesystem://``) messages are files below the data directory and need no server.
 """
@@ -25,19 +25,19 @@ from league.service.jobs.builds import BUILDS
 from league.service.jobs.kinds import KINDS
 
 CONTROL = "control"
-"""The queue of what is no job: planning, sweeping, ranking. Each kind of job has its own."""
+"""The queue for everything that is not a job: planning, sweeping, ranking. Each kind of job has its own."""
 
 BROKER_TIMEOUT_S = 5
-"""A broker that hangs must not hold an API thread for longer."""
+"""A hanging broker must not hold an API thread for longer."""
 
 TICK_SECONDS = 2
-"""How often new series are made: with nothing to do it costs one indexed question."""
+"""How often new series are made: with nothing to do, this costs one indexed query."""
 
 SWEEP_SECONDS = 5
-"""How often lost work is looked for: short beside a lease, and two indexed questions where nothing was lost."""
+"""How often lost work is searched for: short beside a lease, and two indexed queries if nothing was lost."""
 
 ENVIRONMENT_SECONDS = 300
-"""How often a worker looks whether its judge image is still the one that it described."""
+"""How often a worker checks whether its judge image is still the one that it described."""
 
 SILENCE = {
     socket.TCP_USER_TIMEOUT: 10_000,  # milliseconds
@@ -45,42 +45,42 @@ SILENCE = {
     socket.TCP_KEEPINTVL: 2,
     socket.TCP_KEEPCNT: 3,
 }
-"""A Redis that acknowledges nothing for ten seconds is taken for gone, as a database is (`league.database`). TCP by
-itself tries for a quarter of an hour, and when the network is back it notices after as long again as that was away.
-"""
+"""A Redis that acknowledges nothing for ten seconds is considered gone, like a database (`league.database`). TCP alone
+tries for a quarter of an hour, and after an outage it needs as long again to notice that the network is back."""
 
 EXPIRY_SECONDS = 2 * 3600
-"""A call of the scheduler, or for more series, that nobody heard for so long is dropped, lest they pile up while there
-is no worker. That is far more than it takes: sender and receiver each look at their own clock, and clocks are wrong."""
+"""A message of the scheduler, or one that requests more series, is dropped after this time, so that none pile up
+without a worker. This is far more than needed, because sender and receiver read different clocks, and clocks are
+wrong."""
 
 CHECK_EXPIRY_SECONDS = 10
 
 _REDIS = "workers.redisqueue:Transport"
 OUR_TRANSPORTS = {"filesystem": "workers.filequeue:Transport", "redis": _REDIS, "rediss": _REDIS}
-"""By the scheme of the broker's URL; another one is kombu's own."""
+"""Our transports by the scheme of the broker's URL; others are kombu's own."""
 
 POLL_SECONDS = 0.1
-"""How often the embedded broker looks into its folder: a tenth of a second of latency for a listing of a folder."""
+"""How often the embedded broker lists its folder: this sets its latency to a tenth of a second."""
 
 
 def task_name(life: Life) -> str:
-    """What the task is called that carries out a job of this kind."""
+    """Return the name of the task that carries out a job of this kind."""
     return f"deadheat.{life.queue}"
 
 
 def celery_app(settings: Settings) -> Celery:
-    """A Celery application for these settings, with its schedule and no tasks yet."""
+    """Make a Celery application for these settings, with its schedule and no tasks yet."""
     app = Celery("deadheat", broker=settings.broker)
     if transport := OUR_TRANSPORTS.get(urlsplit(settings.broker).scheme):
         app.conf.broker_transport = transport
     app.conf.update(
         task_ignore_result=True,
         task_default_queue=CONTROL,
-        # Late: else a worker that is told to stop would still begin what it has fetched ahead. (A message that comes
-        # again finds its row taken.)
+        # Late: otherwise a worker that is told to stop would still begin what it has prefetched. (A repeated message
+        # finds its row taken.)
         task_acks_late=True,
         task_routes={
-            "deadheat.environment": {"queue": BUILDS.queue},  # only there is a sandbox for certain
+            "deadheat.environment": {"queue": BUILDS.queue},  # only these certainly have a sandbox
             **{task_name(life): {"queue": life.queue} for life in KINDS},
         },
         worker_prefetch_multiplier=1,
@@ -99,9 +99,9 @@ def celery_app(settings: Settings) -> Celery:
 def _transport_options(settings: Settings) -> dict[str, Any]:
     if not settings.broker.startswith("filesystem:"):
         return {
-            # Redelivery is the sweeper's business, so Redis need not know who holds which message. It must not, either:
-            # a message that could not be acknowledged, because Redis died while every process was busy, was taken for
-            # unacknowledged for ever, and the worker took no other one again.
+            # The sweeper redelivers, so Redis need not know who holds which message. It must not, either: a message
+            # that could not be acknowledged, because Redis died while every process was busy, stayed unacknowledged
+            # forever, and the worker took no other one again.
             "ack_emulation": False,
             "socket_timeout": BROKER_TIMEOUT_S,
             "socket_connect_timeout": BROKER_TIMEOUT_S,
@@ -140,28 +140,30 @@ def _sender() -> Celery:
 
 
 def enqueue(life: Life, row_id: int) -> None:
-    """Nudge a worker to carry out this job; raises the broker's own errors."""
+    """Nudge a worker to carry out this job. Raises the broker's own errors."""
     _send(task_name(life), row_id)
 
 
 def enqueue_plan(season_id: int) -> None:
-    """Have the next series of this season made; raises the broker's own errors."""
+    """Have the next series of this season made. Raises the broker's own errors."""
     _send("deadheat.plan", season_id, expires=EXPIRY_SECONDS)
 
 
 def enqueue_environment() -> None:
-    """Have a worker look at its judge image; raises the broker's own errors."""
+    """Have a worker check its judge image. Raises the broker's own errors."""
     _send("deadheat.environment")
 
 
 def _send(task: str, *row_ids: int, expires: float | None = None) -> None:
-    # Once, and quickly: whoever asks is an API thread or the scheduler, and the sweeper nudges again.
+    # Once, and quickly: the caller is an API thread or the scheduler, and the sweeper nudges again.
     with telemetry.doing(f"send {task}", "PRODUCER"):
         _sender().send_task(task, row_ids, retry=False, expires=expires, headers=telemetry.headers())
 
 
 def check(settings: Settings, timeout_s: float) -> None:
-    """Whether messages are taken; raises whatever the broker raises. One that answers may yet be full, or a replica."""
+    """Check that messages are accepted; raises the broker's own errors. A broker that answers may be full, or a
+    replica.
+    """
     if settings.broker.startswith("filesystem:"):
         tempfile.TemporaryFile(dir=_transport_options(settings)["data_folder_out"]).close()
         return

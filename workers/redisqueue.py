@@ -1,8 +1,8 @@
 """The Redis broker: kombu's transport, which leaves nothing on the disk when Redis dies.
 
-The original puts messages that were fetched and not carried out back into Redis when it lets go of a connection. Where
-Redis is gone, it pickles them into the machine's folder for temporary files, one file for each connection, which nobody
-ever reads or removes. Here they are dropped, for a message is only a nudge (see `workers.queue`).
+When it closes a connection, the original puts fetched but unprocessed messages back into Redis. If Redis is gone, it
+pickles them into the machine's folder for temporary files, one file for each connection, which nobody ever reads or
+removes. Here they are dropped, because a message is only a nudge (see `workers.queue`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class QoS(virtual.QoS):
     """See the module."""
 
     def restore_unacked(self) -> list[Any]:  # type: ignore[override]  # the stub knows of no list
-        """Put back what can be; no errors, for those are what would be pickled."""
+        """Put back what can be; report no errors, because those would be pickled."""
         lost: list[Any] = super().restore_unacked()  # type: ignore[assignment]  # as above
         if lost:
             log.warning("messages that Redis did not take back: %d; what they are about is found again", len(lost))

@@ -1,4 +1,4 @@
-"""Stopping a worker cleanly: first it continues its work, then it hands it back.
+"""Stop a worker cleanly: first it continues its work, then it hands it back.
 
 After SIGTERM a worker accepts nothing new (Celery sees to that). If it still plays or builds after a while, it gets
 `SIGNAL`: at the next moment at which no bot's clock runs, the job is put back into the queue as if it had not begun;
@@ -10,17 +10,17 @@ from __future__ import annotations
 import signal
 
 SIGNAL = signal.SIGURG
-"""Ignored by whoever does not listen, and left alone by Celery's pool, which takes most others for itself."""
+"""Ignored by processes that do not listen, and not used by Celery's pool, which uses most others."""
 
 _asked = False
 
 
 class Stopping(Exception):
-    """The current work is to be handed back."""
+    """The current work must be handed back."""
 
 
 def listen() -> None:
-    """In a process that carries out jobs: from now on, take note of the signal."""
+    """Listen for the signal from now on, in a process that carries out jobs."""
     global _asked  # noqa: PLW0603  a signal's handler has nothing else to write to
     _asked = False
     signal.signal(SIGNAL, _note)

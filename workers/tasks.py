@@ -1,7 +1,7 @@
-"""The tasks, each a line: what they do is elsewhere.
+"""The tasks, in a line each; other modules do their work.
 
-`app` is what ``celery --app workers.tasks`` starts. Tasks take ids; whether there is anything to do is the
-database's word (see workers.queue).
+``celery --app workers.tasks`` starts `app`. Tasks take ids; the database says whether there is anything to do (see
+workers.queue).
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ Told = TypeVar("Told")
 app = celery_app(Settings())
 
 STEP_ASIDE_SECONDS = 5
-"""For this long a process that may not play leaves messages to the machines that may."""
+"""How long a process that may not play leaves messages to the machines that may."""
 
 
 def step_aside(life: Life, row_id: int) -> None:
-    """This machine may not judge: another one is told, and has the time to take it."""
+    """Nudge another machine, because this one may not judge, and give it time to take the job."""
     enqueue(life, row_id)
     time.sleep(STEP_ASIDE_SECONDS)
 
@@ -79,7 +79,7 @@ class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when 
 @setup_logging.connect
 def _log_to_stderr(**_: Any) -> None:
     telemetry.begin_logs(Settings())
-    if Settings().log_level != "DEBUG":  # they tell of every nudge, ten times a minute without any work
+    if Settings().log_level != "DEBUG":  # they log every nudge, ten times a minute without any work
         for chatty in ("celery", "kombu"):
             logging.getLogger(chatty).setLevel(logging.WARNING)
 
@@ -99,12 +99,12 @@ def _fresh_connections(**_: Any) -> None:
 
 @worker_ready.connect
 def _look_at_the_image(**_: Any) -> None:
-    enqueue_environment()  # in a process of the pool: this one only hands out work
+    enqueue_environment()  # in a process of the pool, because this one only hands out work
 
 
 @app.task(name="deadheat.environment", base=Guarded)
 def environment() -> None:
-    """Describe the judge image, where that is still to be done."""
+    """Describe the judge image, if it is not described yet."""
     describe_environment(context())
 
 
@@ -116,7 +116,7 @@ def build(version_id: int) -> None:
 
 @app.task(name=task_name(SERIES), base=Guarded)
 def play(series_id: int) -> None:
-    """Play one series. Where this machine may not judge, another one is told, and this one steps aside."""
+    """Play one series. If this machine may not judge, nudge another one and step aside."""
     played_id = play_series(context(), series_id)
     if played_id is None:
         step_aside(SERIES, series_id)
@@ -125,13 +125,13 @@ def play(series_id: int) -> None:
 
 
 def ask_for_more(series_id: int) -> None:
-    """A series is over: where few of its season are left, the next ones are made now and not with the next tick."""
+    """After a series, if few of its season are left, have the next ones made now and not at the next tick."""
     try:
         with context().database.reading() as session:
             season_id = low_after(session, series_id)
         if season_id is not None:
             enqueue_plan(season_id)
-    except Exception:  # what was played is stored; brokers raise what they like, and the next tick plans anyway
+    except Exception:  # what was played is stored; brokers may raise anything, and the next tick plans anyway
         log.warning("no more series were asked for after series %d; the next tick will", series_id, exc_info=True)
 
 
@@ -151,13 +151,13 @@ def tick() -> None:
 
 
 _in_vain_until: dict[int, float] = {}
-"""By season: when a planning that was asked for may be worth its price again, by the monotonic clock."""
+"""By season: when a requested planning may be worth its cost again, on the monotonic clock."""
 
 
 @app.task(name="deadheat.plan", base=Guarded)
 def plan(season_id: int) -> None:
-    """Make the next series of a season of which few are left. Many ask at once: the first one's planning serves all.
-    Where a season has no more to play, all but the first of a tick's time are turned away.
+    """Make the next series of a season with few left. If many ask at once, the first one's planning serves all. If a
+    season has no more to play, all but the first request per tick are refused.
     """
     if time.monotonic() < _in_vain_until.get(season_id, 0.0):
         return
@@ -168,8 +168,8 @@ def plan(season_id: int) -> None:
 
 
 def make_series(season_ids: Iterable[int]) -> bool:
-    """Let these seasons go on, and tell workers of the new series; whether there are any."""
-    made = list(chain(*apart("tick", season_ids, go_on)))  # all before a broker can get in the way
+    """Plan these seasons, nudge workers for the new series, and return whether there are any."""
+    made = list(chain(*apart("tick", season_ids, go_on)))  # all before a broker can fail
     for series_id in made:
         enqueue(SERIES, series_id)
     return bool(made)
@@ -177,7 +177,7 @@ def make_series(season_ids: Iterable[int]) -> bool:
 
 @app.task(name="deadheat.sweep", base=Guarded)
 def sweep() -> None:
-    """Find what was lost: expired leases, rows that nobody was told of."""
+    """Find lost work: expired leases, and rows that no message announced."""
     with context().database.transaction() as session:
         swept = league_sweep.sweep(session)
     for life, row_ids in swept.items():
@@ -196,8 +196,8 @@ def refit() -> None:
 
 
 def apart(task: str, season_ids: Iterable[int], act: Callable[[Session, int], Told]) -> Iterator[Told]:
-    """Each season in a transaction of its own: one that fails, by whatever mistake of ours, stops none of the others.
-    A database that is away stops them all; what it refuses for one season alone does not.
+    """Handle each season in its own transaction: one that fails through our mistake stops none of the others. An
+    unavailable database stops them all; an error that concerns only one season does not.
     """
     for season_id in season_ids:
         try:
@@ -205,7 +205,7 @@ def apart(task: str, season_ids: Iterable[int], act: Callable[[Session, int], To
                 told = act(session, season_id)
         except Exception as error:
             if isinstance(error, AWAY):
-                context().database.check()  # raises where it is away
+                context().database.check()  # raises if it is unavailable
             log.exception("%s of season %d failed; the other seasons go on", task, season_id)
             metrics.task_failures.labels(task, type(error).__name__).inc()
             continue

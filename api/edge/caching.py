@@ -1,4 +1,4 @@
-"""Conditional answers: 304 where the client has the same bytes already."""
+"""Conditional answers: 304 if the client already has the same bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from api.services import Body
 
 
 def answer(request: Request, body: Body) -> Response:
-    """The body, or 304 if the client named its ETag."""
+    """Return the body, or 304 if the client named its ETag."""
     headers = {"ETag": body.etag, "Cache-Control": "no-cache"}
     if matches(request.headers.get("if-none-match"), body.etag):
         return Response(status_code=304, headers=headers)
@@ -17,7 +17,7 @@ def answer(request: Request, body: Body) -> Response:
 
 
 def matches(if_none_match: str | None, etag: str) -> bool:
-    """Whether the header names the tag; weak tags compare equal (RFC 9110, 13.1.2)."""
+    """Say whether the header names the tag; weak tags compare equal (RFC 9110, 13.1.2)."""
     if if_none_match is None:
         return False
     named = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]

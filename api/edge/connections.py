@@ -1,27 +1,28 @@
-"""The server's connections: who may hold how many, and for how long without saying or taking anything.
+"""The server's connections: how many a client may hold, and for how long without sending or reading.
 
 Theory of operation
 -------------------
-A connection costs a descriptor and some memory whether or not it ever asks for anything, and the server by itself
-waits for ever: for a request's first line that comes byte by byte, for a reader that takes none of its answer. So one
-cheap client could hold every descriptor there is. This protocol is the server's own with a guard at four places:
+A connection costs a descriptor and some memory even if it never sends a request. The server alone waits forever: for a
+request's first line that arrives byte by byte, or for a reader that takes none of its answer. One cheap client could
+thus hold every descriptor. This protocol is the server's own with four guards:
 
-* *Waiting.* Between connecting (or the end of an answer) and the last byte of the next request's head a connection
-  waits. Nobody may wait for longer than `HEAD_SECONDS`. (Idle ones are closed earlier by the server's keep-alive.)
-* *Stuck.* The kernel and the server together buffer an answer; once both are full the connection is stuck until its
-  reader takes some. Who takes too little in `STUCK_SECONDS` is cut off; so is who keeps a closed connection as long.
-* *One address* holds at most so many connections, an IPv6 network of 64 bits counting as one. Trusted proxies are
-  exempt: they are many people.
-* *All together* are at most as many as there are descriptors for. Where one of the last two is reached the connection
+* *Waiting.* Between connecting (or the end of an answer) and the last byte of the next request's head, a connection
+  waits, for at most `HEAD_SECONDS`. (Idle ones are closed earlier by the server's keep-alive.)
+* *Stuck.* The kernel and the server both buffer an answer; once both are full, the connection is stuck until its reader
+  takes some. A reader that takes too little in `STUCK_SECONDS` is cut off, and so is a client that keeps a closed
+  connection for as long.
+* *One address* may hold a limited number of connections; an IPv6 network of 64 bits counts as one. Trusted proxies are
+  exempt because they serve many people.
+* *All together* are limited by the available descriptors. When one of the last two limits is reached, the connection
   that has waited longest makes room for the new one, so idle connections cannot keep others out.
 
-*Lingering.* Who sends more than is taken (a body or a head over its limit) is answered at once, while the rest is still
-on its way. Closing then would reset the connection, and the answer be lost with it. So only our half is closed; what
-else comes is thrown away for `LINGER_SECONDS`, as long as the connection's place is not needed, and then all is over.
+*Lingering.* A body or head over its limit is answered at once, while the rest is still in transit. Closing then would
+reset the connection and lose the answer. So only our half is closed. For `LINGER_SECONDS`, unless the connection's
+place is needed, what arrives is discarded; then the connection is closed.
 
-A connection with a request under way is never taken away: how long a body may take is `api.edge.middleware.Deadlines`'
-business, and what an answer costs the routes'. All of this runs in the event loop's thread; one look over all
-connections a second finds those whose time is over.
+A connection with a request in progress is never dropped: `api.edge.uploading` bounds the time of a body, and the routes
+bound the cost of an answer. All of this runs in the event loop's thread; one pass over all connections a second finds
+those whose time is over.
 """
 
 from __future__ import annotations
@@ -46,23 +47,23 @@ from api.errors import PROBLEM
 from league.config import Settings
 
 HEAD_SECONDS = 10.0
-"""A head is some hundred bytes; nobody whose network takes longer for them could use the site."""
+"""A head is some hundred bytes; a network that takes longer for them is too slow for the site."""
 
 STUCK_SECONDS = 60.0
 """A leaderboard of a megabyte needs 17 KB/s."""
 
 LINGER_SECONDS = 30.0
-"""What a sender of 20 MB needs at 5 Mbit/s, to come to its end and read why it was refused."""
+"""Enough to send the rest of 20 MB at 5 Mbit/s and read the refusal."""
 
 LOOK_SECONDS = 1.0
 
 DESCRIPTORS_BESIDE = 256
-"""For databases, logs, blobs and whatever else is no connection."""
+"""Descriptors kept for databases, logs, blobs and everything else that is no connection."""
 
 
 @dataclass(eq=False, slots=True)
 class _Address:
-    """Whose connections they are: how many, and those that wait, in the order in which they began to."""
+    """The connections of one address: their number, and the waiting ones in the order in which they began to wait."""
 
     count: int = 0
     waiting: dict[Connection, None] = field(default_factory=dict)
@@ -81,7 +82,7 @@ class Guard:
         self._looking: asyncio.TimerHandle | None = None
 
     def admit(self, new: Connection) -> None:
-        """Count a connection, and make room for it if need be."""
+        """Count a connection, and make room for it if necessary."""
         self._all.add(new)
         address = self._addresses.setdefault(new.address, _Address())
         address.count += 1
@@ -95,7 +96,7 @@ class Guard:
             self._looking = new.loop.call_later(LOOK_SECONDS, self._look, new.loop)
 
     def forget(self, gone: Connection) -> None:
-        """It is closed."""
+        """Stop counting a closed connection."""
         self.is_served(gone)
         self._all.discard(gone)
         address = self._addresses[gone.address]
@@ -105,14 +106,14 @@ class Guard:
         metrics.connections.set(len(self._all))
 
     def waits(self, connection: Connection) -> None:
-        """It is to send the head of a request from now on."""
+        """Note that the connection must now send a request's head."""
         connection.waits_since = connection.loop.time()
         for waiting in (self._waiting, self._addresses[connection.address].waiting):
             waiting.pop(connection, None)
             waiting[connection] = None
 
     def is_served(self, connection: Connection) -> None:
-        """Its head is there."""
+        """Note that the connection's request head has arrived."""
         connection.waits_since = None
         for waiting in (self._waiting, self._addresses[connection.address].waiting):
             waiting.pop(connection, None)
@@ -134,7 +135,7 @@ class Guard:
 
 
 class Connection(H11Protocol):
-    """The server's protocol, under a guard's eyes. `guarded` makes the class that a server is given."""
+    """The server's protocol, watched by a guard. `guarded` makes the class for a server."""
 
     guard: ClassVar[Guard]
     waits_since: float | None = None
@@ -144,7 +145,7 @@ class Connection(H11Protocol):
 
     @property
     def address(self) -> str:
-        """As limits count it."""
+        """The client's address as limits count it."""
         return counted_as(self.client[0] if self.client else "")
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server's own
@@ -164,11 +165,11 @@ class Connection(H11Protocol):
 
     @property
     def lingers(self) -> bool:
-        """Whether its answer is out, and nothing more that comes is looked at."""
+        """Whether its answer was sent and further input is discarded."""
         return self._lingers_since is not None
 
     def must_linger(self) -> bool:
-        """Whether closing now would lose the answer: its request is not there whole. Begins to, if so."""
+        """Say whether closing now would lose the answer because the request is incomplete; if so, begin to linger."""
         if self.lingers or self.conn.their_state not in {h11.SEND_BODY, h11.ERROR}:
             return False
         self._lingers_since = self.loop.time()
@@ -176,7 +177,7 @@ class Connection(H11Protocol):
         return True
 
     def send_400_response(self, msg: str) -> None:
-        """Of the server: this is no request, or its head is too large. Which of them it was stands in the error."""
+        """Answer a malformed request or a head that is too large; the error says which. Called by the server."""
         if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:  # an answer has begun already
             self.transport.close()
             return
@@ -189,13 +190,13 @@ class Connection(H11Protocol):
         self.transport.close()
 
     def handle_events(self) -> None:
-        """Of the server: whatever came was read."""
+        """Handle the input that was read. Called by the server."""
         super().handle_events()
         if self.waits_since is not None and self._is_under_way():
             self.guard.is_served(self)
 
     def on_response_complete(self) -> None:
-        """Of the server: an answer is done; a next request may be under way already."""
+        """Note that an answer is complete; the next request may already be in progress. Called by the server."""
         super().on_response_complete()
         if not self._is_under_way() and not self.transport.is_closing():
             self.guard.waits(self)
@@ -211,7 +212,7 @@ class Connection(H11Protocol):
         super().resume_writing()
 
     def overdue(self, at: float) -> str:
-        """Which of its times is over; empty: none."""
+        """Return the name of the limit that was exceeded, or an empty string."""
         if self._lingers_since is not None:
             return "lingers" if at - self._lingers_since > LINGER_SECONDS else ""
         if self.transport.is_closing():
@@ -229,7 +230,7 @@ class Connection(H11Protocol):
 
 
 class _Closing:
-    """The transport, but for how it is closed: see *Lingering* in the module's text."""
+    """The transport with another way to close: see *Lingering* in the module's docstring."""
 
     def __init__(self, transport: asyncio.Transport, connection: Connection) -> None:
         self._transport = transport
@@ -239,11 +240,11 @@ class _Closing:
         return getattr(self._transport, name)
 
     def is_closing(self) -> bool:
-        """Whether it is closed, or our half of it."""
+        """Say whether the connection, or our half of it, is closed."""
         return self._transport.is_closing() or self._connection.lingers
 
     def close(self) -> None:
-        """Close it, or our half."""
+        """Close the connection, or only our half."""
         if self._transport.is_closing() or not self._connection.must_linger():
             self._transport.close()
             return
@@ -252,7 +253,7 @@ class _Closing:
 
 
 def refusal(status: HTTPStatus, said: str) -> Iterator[h11.Event]:
-    """A problem document for who has sent no request that could be handed on."""
+    """Yield a problem document in answer to input that is no valid request."""
     code = status.phrase.lower().replace(" ", "-")
     body = {"type": f"urn:deadheat:problem:{code}", "title": status.phrase, "status": status, "detail": said}
     content = json.dumps(body | {"code": code}).encode()
@@ -263,18 +264,18 @@ def refusal(status: HTTPStatus, said: str) -> Iterator[h11.Event]:
 
 
 def guarded(settings: Settings) -> type[Connection]:
-    """The protocol for one server."""
+    """Return the protocol class for one server."""
     return type("GuardedConnection", (Connection,), {"guard": Guard(settings)})
 
 
 def allow_descriptors() -> None:
-    """As many as the system lets this process have; 1024, a usual default, would be spent by 500 uploads."""
+    """Raise the descriptor limit to the system's maximum; 500 uploads would use up 1024, a usual default."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _descriptors() -> int:
-    """Connections that there are descriptors for; an upload needs a second one for its file."""
+    """Return how many connections the descriptors allow; an upload needs a second one for its file."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(1, (soft - DESCRIPTORS_BESIDE) // 2)
 

@@ -1,6 +1,6 @@
-"""What surrounds every request: headers for browsers, answers from memory, and the measuring of it.
+"""Middleware around every request: headers for browsers, answers from memory, and measurement.
 
-Plain ASGI, for the framework's own middleware class would put a queue between a route and its stream.
+It is plain ASGI because the framework's own middleware class would put a queue between a route and its stream.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _SECURITY = (
     (b"permissions-policy", b"camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
 _HTTPS_ALONE = (b"strict-transport-security", b"max-age=31536000")
-"""For a year. Browsers heed it only where it comes by https, and it speaks of this host alone."""
+"""Valid for a year. Browsers heed it only over https, and it applies to this host alone."""
 
 _NOT_KEPT = (b"cache-control", b"no-store")
 _PERSONAL = frozenset({b"authorization", b"cookie"})
 API = "1.0"
-"""Which API this is, said in every answer: the first number counts what old clients cannot live with, the second what
-is new. A client of another first number refuses to go on (`cli.server.api_client`)."""
+"""The version of the API, stated in every answer: the first number counts breaking changes, the second additions. A
+client with another first number refuses to continue (`cli.server.api_client`)."""
 
 
 class SecurityHeaders:
-    """No page of ours runs what it did not bring itself, is framed, or tells others where it was; what somebody got by
-    their token or session is kept by nobody on the way, unless the route says otherwise.
+    """Keeps pages from running foreign code, being framed, or revealing their address to other sites. Caches store no
+    answer to a request with a token or session, unless the route says otherwise.
     """
 
     def __init__(self, app: ASGIApp, by_https: bool) -> None:
@@ -72,7 +72,7 @@ class SecurityHeaders:
 
 
 class HeadAsGet:
-    """Answers HEAD like GET without the body, as every server must (RFC 9110, 9.1); routes know GET alone."""
+    """Answers HEAD like GET without the body, as every server must (RFC 9110, 9.1); routes handle only GET."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -91,7 +91,7 @@ class HeadAsGet:
 
 
 class PlainAddresses:
-    """Refuses addresses with control characters in them, as bodies with such are (`api.schemas.base.PLAIN`)."""
+    """Refuses addresses that contain control characters; bodies are checked by `api.schemas.base.PLAIN`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -105,8 +105,8 @@ class PlainAddresses:
 
 
 class FromMemory:
-    """Answers what somebody asked for a moment ago, and is the same for everyone, before a route is looked for: that
-    takes more than twice as long as sending the page (`scripts/bench site`).
+    """Answers requests for a recently requested page that is the same for everyone, before routing. Routing takes more
+    than twice as long as sending the page (`scripts/bench site`).
     """
 
     def __init__(self, app: ASGIApp, bodies: Bodies) -> None:
@@ -120,8 +120,8 @@ class FromMemory:
 
 
 class Measured:
-    """Counts and times requests by route (never by path: that would be one series for each bot), and gives each an id
-    that its answer, its log lines and its trace have in common.
+    """Counts and times requests by route (by path there would be one series for each bot), and gives each an id that
+    its answer, log lines and trace share.
     """
 
     def __init__(self, app: ASGIApp) -> None:

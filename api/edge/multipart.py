@@ -1,8 +1,8 @@
-"""Receiving one file of a multipart form, perhaps with small fields before it, without ever holding it in memory, and
-stopping when it is too large. The parser itself bounds headers: 8 of 4 KB.
+"""Receives one file of a multipart form, perhaps after small fields, without holding it in memory, and stops when it is
+too large. The parser itself bounds headers: 8 of 4 KB.
 
-The framework's own form parser reads the whole body before a route sees any of it; here each piece is counted,
-hashed and written as it comes. A declared length over the limit is refused before anything is read.
+The framework's own form parser reads the whole body before a route sees any of it. Here each piece is counted, hashed
+and written as it arrives. A declared length over the limit is refused before anything is read.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from league.errors import UploadTooLarge
 FIELD = "file"
 
 MAX_FRAMING_BYTES = 16 * 1024
-"""What boundary lines and part headers may add to the file."""
+"""The most bytes that boundary lines and part headers may add to the file."""
 
 MAX_FIELD_BYTES = 256
-"""Of one field that comes before the file."""
+"""The longest field before the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A file as it came."""
+    """A file as it was received."""
 
     filename: str
     size_bytes: int
@@ -39,11 +39,11 @@ class Received:
 
 
 async def receive_file(request: Request, into: IO[bytes], limit_bytes: int, before: Collection[str] = ()) -> Received:
-    """Write the form's one file, the field `FIELD`, to `into`. `before`: names of fields that may come before it.
+    """Write the form's one file, the field `FIELD`, to `into`. `before` names the fields that may precede it.
 
     Raises:
-        UploadTooLarge: as soon as that is certain; the rest of the body stays unread.
-        HTTPException: 400 or 415, not such a form.
+        UploadTooLarge: as soon as this is certain; the rest of the body stays unread. HTTPException: 400 or 415, not
+        such a form.
     """
     boundary = _boundary(request)
     declared = request.headers.get("content-length", "")
@@ -75,7 +75,7 @@ async def receive_file(request: Request, into: IO[bytes], limit_bytes: int, befo
 
 
 class _Form:
-    """What the parser's callbacks write into."""
+    """The target of the parser's callbacks."""
 
     def __init__(self, into: IO[bytes], limit_bytes: int, before: Collection[str]) -> None:
         self._before = before
@@ -92,7 +92,7 @@ class _Form:
         self._ended = False
 
     def received(self) -> Received:
-        """What came, once the body is at its end."""
+        """Return the file, once the body has ended."""
         if not self._ended or self._filename is None:
             raise _malformed("it is cut short")
         fields = {name: value.decode("utf-8", "replace") for name, value in self._fields.items()}

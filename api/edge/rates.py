@@ -1,14 +1,13 @@
-"""How often something may be asked for: by address and by user for everything that changes, tighter where passwords
-are tried; by address for what has to be worked out to be read.
+"""Rate limits: changes by address and by user, password attempts more tightly, and computed answers by address.
 
-Counted in Redis where that is the broker (all processes then count together), else in this process's memory. A Redis
-that is away must not close the site: this process counts by itself until it is back. What is read is always counted by
-the process alone, for a question to Redis would cost more than most answers; what everyone sees and is in memory is
-not counted at all.
+Requests are counted in Redis if it is the broker (all processes then count together), otherwise in this process's
+memory. An unavailable Redis must not close the site: until it is back, this process counts alone. Each process always
+counts reads alone, because asking Redis would cost more than most answers. Public pages answered from memory are not
+counted.
 
-An IPv6 address counts as its network of 64 bits, which is what one customer has. Passwords tried for one name count
-by address, so that nobody keeps others out by guessing; those from everywhere count together only up to a number that
-one address cannot reach. A right password clears both counts, so only guessing fills them.
+An IPv6 address counts as its 64-bit network, which is what one customer has. Password attempts for one name count by
+address, so that guessing keeps nobody else out. A second count covers all addresses together; one address cannot reach
+its limit. A right password clears both counts, so only guessing fills them.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ REDIS_TIMEOUT = {"socket_timeout": 1, "socket_connect_timeout": 1}
 IPV6_NETWORK = 64
 
 FREE = ("/static/", "/healthz", "/readyz", "/metrics")
-"""Reading these is not counted: files, and what a deployment asks of itself, maybe through a proxy's address."""
+"""Paths whose reads are not counted: files, and a deployment's own requests, perhaps through a proxy's address."""
 
 TRIES = "sign-in attempts for one name"
 
@@ -48,9 +47,8 @@ TRIES_PER_NAME = 20
 """Most wrong passwords for one name from one address in a quarter of an hour: more than anybody mistypes."""
 
 ADDRESSES_PER_NAME = 15
-"""So many addresses may each use up their tries for one name before all others have to wait. 300 guesses in a quarter
-of an hour find no password that is not among the very first of a list, and cost an attacker as many addresses.
-"""
+"""This many addresses may each use up their tries for one name before all others must wait. 300 guesses in a quarter of
+an hour find only passwords at the very top of a list, and cost an attacker this many addresses."""
 
 _Limiter = SlidingWindowCounterRateLimiter
 _Answer = TypeVar("_Answer")
@@ -71,32 +69,32 @@ class Rates:
         self._sign_ups = RateLimitItemPerHour(settings.sign_ups_per_hour, namespace="sign-ups")
 
     def write(self, request: Request) -> None:
-        """One more changing request. Raises OverQuota, as all of these."""
+        """Count a changing request. Raises OverQuota, like all of these methods."""
         self._spend(self._writes, address(request), "changes from one address", "a minute")
 
     def write_by(self, request: Request, user_id: int) -> None:
-        """A request of somebody who is known, from wherever; only those that change something count."""
+        """Count a user's request, whatever its address; only changing requests count."""
         if request.method not in SAFE:
             self._spend(self._writes_by, str(user_id), "changes by one user", "a minute")
 
     def read(self, request: Request) -> None:
-        """One more answer that has to be worked out."""
+        """Count an answer that must be computed."""
         if not self._alone.hit(self._reads, address(request)):
             raise self._over(self._alone, self._reads, address(request), "requests from one address", "a minute")
 
     def sign_in(self, request: Request, name: str) -> None:
-        """One more try at a password."""
+        """Count an attempt at a password."""
         self._spend(self._sign_ins, address(request), "sign-in attempts from one address", "a minute")
         self._spend(self._guesses, _by_name(request, name), TRIES, "in a quarter of an hour")
         self._spend(self._all_guesses, name.lower(), f"{TRIES} from everywhere", "in a quarter of an hour")
 
     def signed_in(self, request: Request, name: str) -> None:
-        """The password was right."""
+        """Clear the counts of wrong passwords."""
         self._ask(lambda limiter: limiter.clear(self._guesses, _by_name(request, name)))
         self._ask(lambda limiter: limiter.clear(self._all_guesses, name.lower()))
 
     def sign_up(self, request: Request) -> None:
-        """One more account."""
+        """Count a new account."""
         self._spend(self._sign_ups, address(request), "new accounts from one address", "an hour")
 
     def _spend(self, item: RateLimitItem, key: str, what: str, window: str) -> None:
@@ -139,7 +137,7 @@ class _Limit:
 
 
 class WriteLimit(_Limit):
-    """Refuses an address's changing requests over its budget before anything else looks at them."""
+    """Refuses an address's changing requests over its budget, before anything else reads them."""
 
     async def _count(self, request: Request) -> None:
         if request.method not in SAFE:
@@ -147,7 +145,7 @@ class WriteLimit(_Limit):
 
 
 class ReadLimit(_Limit):
-    """Refuses an address's reading requests over its budget; stands behind all that answers from memory."""
+    """Refuses an address's reading requests over its budget; comes after everything that answers from memory."""
 
     async def _count(self, request: Request) -> None:
         if request.method in SAFE and not request.scope["path"].startswith(FREE):
@@ -159,12 +157,12 @@ def _by_name(request: Request, name: str) -> str:
 
 
 def address(request: Request) -> str:
-    """Who asks, as limits count them. Proxies have been looked through already (`trusted_proxies`)."""
+    """Return the client's address as limits count it. Trusted proxies are already resolved (`trusted_proxies`)."""
     return counted_as(request.client.host if request.client is not None else "")
 
 
 def counted_as(host: str) -> str:
-    """The address, or the network that one customer has."""
+    """Return the address, or for IPv6 one customer's network."""
     try:
         found = ipaddress.ip_address(host)
     except ValueError:  # a Unix socket

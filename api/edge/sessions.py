@@ -1,21 +1,22 @@
-"""A browser's session: its cookie, and what keeps other sites from using it.
+"""A browser's session: its cookie, and protection against other sites that try to use it.
 
 Theory of operation
 -------------------
-Signing in makes a row (`league.service.people.access`) and gives the browser its secret in a cookie that scripts cannot
-read (HttpOnly), that other sites' requests do not carry (SameSite=Lax) and that, where the site is reached by https,
-goes over nothing else (Secure, with the prefix __Host-, so that no sister domain can set one). Signing in always makes
-a new secret and ends the one that the browser came with; so a planted cookie never becomes a session of its victim.
+Signing in makes a row (`league.service.people.access`) and gives the browser its secret in a cookie. Scripts cannot
+read it (HttpOnly), and other sites' requests do not carry it (SameSite=Lax). If the site is reached by https, the
+cookie is sent over nothing else (Secure, with the prefix __Host-, so that no sister domain can set one). Signing in
+always makes a new secret and ends the one that the browser sent, so a planted cookie never becomes its victim's
+session.
 
 A request that changes something and is authenticated by the cookie must prove twice that a page of ours sent it:
 
 * It carries the session's token, in the header `X-CSRF-Token` or the form field `csrf`. The token is a hash of the
   cookie's secret: only our pages contain it, and nothing has to be stored.
-* The browser itself says that the request comes from this site, by `Sec-Fetch-Site` or, where the connection is not
-  one that it trusts, by `Origin`. (Hence `Referrer-Policy: same-origin`: under `no-referrer` a form's Origin is null.)
+* The browser itself says that the request comes from this site, by `Sec-Fetch-Site` or, on a connection that it does
+  not trust, by `Origin`. (Hence `Referrer-Policy: same-origin`: under `no-referrer` a form's Origin is null.)
 
-Forms that need no session (signing in, signing up) are held to the second rule alone. Who sends a bearer token is not
-a browser acting behind its user's back, and is held to neither.
+Forms that need no session (signing in, signing up) need to meet only the second rule. A request with a bearer token
+need not meet either, because no browser sends it behind its user's back.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ FORGED = "This request did not come from a page of this site, or the page is out
 
 
 def secret_of(request: Request, settings: Settings) -> str | None:
-    """The secret in the request's cookie."""
+    """Return the secret in the request's cookie."""
     return request.cookies.get(_name(request, settings)) or None
 
 
 def csrf_of(secret: str) -> str:
-    """What a page of this session puts into its forms."""
+    """Return the token that this session's pages put into their forms."""
     return hashlib.sha256(f"csrf {secret}".encode()).hexdigest()
 
 
@@ -64,13 +65,13 @@ def keep(response: Response, request: Request, settings: Settings, issued: Issue
 
 
 def drop(response: Response, request: Request, settings: Settings) -> None:
-    """Take it away."""
+    """Delete the browser's session cookie."""
     secure = is_secure(request, settings)
     response.delete_cookie(_name(request, settings), path="/", secure=secure, httponly=True, samesite="lax")
 
 
 def is_secure(request: Request, settings: Settings) -> bool:
-    """Whether people reach the site by https, as the setting says, or this request shows."""
+    """Say whether people reach the site by https, by the setting or else by this request."""
     return (urlsplit(settings.site_url).scheme or request.url.scheme) == "https"
 
 
@@ -92,8 +93,8 @@ def must_match(secret: str, given: str | None) -> None:
 
 
 def is_own(origin: str, request: Request, settings: Settings) -> bool:
-    """Whether it is this site's. Where the site's address is not set, a proxy may have taken https off: then only the
-    host is compared. Raises ValueError: it is no origin.
+    """Say whether the origin is this site's. If the site's address is not set, a proxy may have terminated https, so
+    only the host is compared. Raises ValueError if it is no origin.
     """
     if settings.site_url:
         ours = urlsplit(settings.site_url)

@@ -1,23 +1,24 @@
-"""Bodies that come in: each is bounded in size and time, uploads in disk, threads and what one author has of both.
+"""Incoming bodies: each is bounded in size and time; uploads also in disk, threads and each author's share of both.
 
 Theory of operation
 -------------------
-An upload goes through three stages, and each has a bound of its own:
+An upload passes through three stages, each with its own bound:
 
-* *Beginning*: who asks, whose bot, which quotas. That takes threads and the database, a few milliseconds. At most
-  `BEGINNING` requests are there at a time (`Incoming`); others wait before anything of the application runs for them.
-* *Receiving*: the body goes to a temporary file while it comes, which may take minutes and needs nothing but disk. An
-  upload is given `Room` for as many bytes as it says that it has, before its first byte is read; what does not fit
-  waits, and its sender's network does so with it. One author has at most a quarter of all room (but always enough
-  for one upload), so that slow uploads of one author do not keep others out.
-* *Taking in*: looking into archives, compressing, storing, one transaction. `TAKING_IN` threads of their own do that,
-  so that the threads of everybody else are free meanwhile.
+* *Beginning*: the author, the bot's owner and the quotas are checked. This takes threads and the database, for a few
+  milliseconds. At most `BEGINNING` requests are in this stage at a time (`Incoming`); others wait before any
+  application code runs for them.
+* *Receiving*: the body goes to a temporary file as it arrives, which may take minutes and needs only disk. Before its
+  first byte is read, an upload gets `Room` for its declared size. If it does not fit it waits, and so does its sender.
+  One author has at most a quarter of all room (but always enough for one upload), so that one author's slow uploads do
+  not keep others out.
+* *Taking in*: inspecting archives, compressing, storing, one transaction. `TAKING_IN` separate threads do this, so that
+  all other threads stay free.
 
 Every other body is a form or an object of some fields: `BODY_BYTES` in `BODY_SECONDS`. An upload has more of both, and
-counts its bytes for itself (`api.edge.multipart`).
+`api.edge.multipart` counts its bytes.
 
-Who has waited for `WAIT_SECONDS` is told 503 and when to come back: an upload refused after half a minute can be sent
-again, while one that waits for ever holds a connection.
+A request that has waited for `WAIT_SECONDS` is answered with 503 and a time to try again: an upload refused after half
+a minute can be sent again, while one that waits forever holds a connection.
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ BEGINNING = 8
 TAKING_IN = 4
 WAIT_SECONDS = 30.0
 AT_ONCE = 16
-"""One API process gives its uploads disk for so many of the largest; of smaller ones there is room for more."""
+"""One API process reserves disk for this many of the largest uploads, hence for more smaller ones."""
 
 PIECE_SECONDS = 15.0
-"""Between two pieces of a body."""
+"""The longest pause between two pieces of a body."""
 
 BODY_BYTES = 64 * 1024
 BODY_SECONDS = 30.0
 UPLOAD_SECONDS = 300.0
-"""For a whole body. An upload of 16 MiB needs 56 KB/s."""
+"""The limits for a whole body. An upload of 16 MiB needs 56 KB/s."""
 
 CLOSE = {"Connection": "close"}
 BUSY = "Too many uploads are in progress. Try again in a moment."
@@ -56,7 +57,7 @@ LATER = {"Retry-After": "10", "Connection": "close"}
 
 
 def is_upload(scope: Scope) -> bool:
-    """Whether this request brings a version, to the API or to a page."""
+    """Say whether this request uploads a version, to the API or to a page."""
     if scope["type"] != "http" or scope["method"] != "POST":  # the lifespan of a server has neither method nor path
         return False
     path: str = scope["path"]
@@ -64,8 +65,8 @@ def is_upload(scope: Scope) -> bool:
 
 
 class Incoming:
-    """Bounds every body while it comes, and lets `BEGINNING` uploads at a time find out whether they are welcome. An
-    upload that begins to read its body has found out.
+    """Bounds every body as it arrives, and admits `BEGINNING` uploads at a time to the checks before it. An upload that
+    begins to read its body has passed them.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -108,9 +109,9 @@ class Incoming:
 
 
 def _bounded(receive: Receive, seconds: float, limit_bytes: int | None) -> Receive:
-    """A body that comes too slowly, piece by piece or as a whole, or is too large, is given up: HTTPException.
+    """Refuse a body that arrives too slowly, piece by piece or as a whole, or is too large, with HTTPException.
 
-    Time counts from when the body is first asked for; what a route waits for before it is not its sender's fault.
+    Time counts from the first read of the body; what a route waits for before that is not the sender's fault.
     """
     ends: float | None = None
     complete = False
@@ -118,7 +119,7 @@ def _bounded(receive: Receive, seconds: float, limit_bytes: int | None) -> Recei
 
     async def timely() -> Message:
         nonlocal ends, complete, total
-        if complete:  # what is waited for now is that the client goes
+        if complete:  # the route now waits for the client to disconnect
             return await receive()
         at = time.monotonic()
         ends = ends or at + seconds
@@ -138,7 +139,7 @@ def _bounded(receive: Receive, seconds: float, limit_bytes: int | None) -> Recei
 
 @dataclass(eq=False, slots=True)
 class _Waiter:
-    """Somebody in the line."""
+    """An upload in the queue."""
 
     author_id: int
     size_bytes: int
@@ -146,7 +147,7 @@ class _Waiter:
 
 
 class Room:
-    """Disk for uploads under way, given in the order in which it was asked for, except to who has his share already."""
+    """Disk for uploads in progress, given in order of request, except to authors who already have their share."""
 
     def __init__(self, total_bytes: int, upload_bytes: int) -> None:
         self._free_bytes = max(total_bytes, upload_bytes)
@@ -157,7 +158,7 @@ class Room:
 
     @asynccontextmanager
     async def take(self, author_id: int, request: Request) -> AsyncIterator[None]:
-        """Room for this request's body. Raises HTTPException: 503, there was none for too long."""
+        """Reserve room for this request's body. Raises HTTPException 503 after waiting too long."""
         declared = request.headers.get("content-length", "")
         size = int(declared) if declared.isdigit() else self._upload_bytes
         size = min(size, self._upload_bytes)  # more is refused as soon as it is read
@@ -172,7 +173,7 @@ class Room:
         self._let_in()
         try:
             await asyncio.wait_for(asyncio.shield(waiter.turn), WAIT_SECONDS)
-        except BaseException as late:  # the client has gone, or its time is over
+        except BaseException as late:  # the client is gone, or its time is over
             if waiter.turn.done():
                 self._give_back(waiter.author_id, waiter.size_bytes)
             else:
@@ -189,7 +190,7 @@ class Room:
         self._let_in()
 
     def _let_in(self) -> None:
-        """Whoever fits. One who does not for want of disk stops the line, so that a large upload's turn comes too."""
+        """Admit all that fit. An upload that lacks disk stops the queue, so that a large one gets its turn too."""
         left: deque[_Waiter] = deque()
         while self._line:
             waiter = self._line.popleft()
@@ -206,5 +207,5 @@ class Room:
 
 
 def room_for_uploads(limit_bytes: int) -> Room:
-    """Room for uploads of at most `limit_bytes` each with what the form adds."""
+    """Return room for uploads of at most `limit_bytes` each, plus the form's framing."""
     return Room(AT_ONCE * limit_bytes, limit_bytes + MAX_FRAMING_BYTES)

@@ -1,1 +1,1 @@
-"""What an author does on a server."""
+"""Commands for authors of bots on a server."""

@@ -1,4 +1,4 @@
-"""`deadheat bot`, `people`, `trial`: what an author has submitted, and what may be changed of it."""
+"""`deadheat bot`, `people`, `trial`: an author's submissions, and changes to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an author does with a bot in seasons: enter it, watch its gate, withdraw it, doubt a match of it."""
+"""An author's commands for a bot in seasons: enter it, watch its gate, withdraw it, appeal a match."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _appealed(made: Appeal) -> Iterator[RenderableType]:
 
 
 def find_bot(client: Client, wanted: str, game: str = "") -> int:
-    """The number of the asker's bot of that name (in that game); "" is no bot, 0."""
+    """Return the number of the user's bot of that name (in that game); "" is no bot, 0."""
     if not wanted:
         return 0
     if (number := number_in(wanted)) is not None:
@@ -128,7 +128,7 @@ def find_bot(client: Client, wanted: str, game: str = "") -> int:
 
 
 def find_entry(client: Client, season: int, wanted: str) -> Entry:
-    """The season's entry of that name, whoever's it is: a bot's number, its name, or AUTHOR/NAME."""
+    """Return the season's entry for a bot of any author: its number, its name, or AUTHOR/NAME."""
     entries = list(client.entries(season))
     for entry in entries:
         if wanted == str(entry.bot_id):
@@ -143,7 +143,7 @@ def find_entry(client: Client, season: int, wanted: str) -> Entry:
 
 
 def gate_terms(text: str) -> dict[str, Any]:
-    """ELO0,ELO1[,GAMES] as the API takes it."""
+    """Parse ELO0,ELO1[,GAMES] for the API."""
     elo0, _, rest = text.partition(",")
     elo1, comma, games = rest.partition(",")
     try:

@@ -1,4 +1,4 @@
-"""`deadheat explain`: why did I lose this one?"""
+"""`deadheat explain`: why a bot lost a match."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SLOWEST = 5
 ASKED_WIDTH = 28
 STDERR_LINES = 12
 KILLED = "It was still running after a second and was killed. The result stands. Exit when you read FINISH."
-LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript says
+LOCAL_BOT = "my_bot.py"  # a placeholder for a program that is not where the transcript says
 
 
 @says
@@ -74,14 +74,14 @@ DETAILS = {
     "evidence": "The evidence",
     "cure": "Cure",
 }
-"""What is said of a fault, and how people read its name."""
+"""The parts of an explanation, and their headings for people."""
 
 
 def _text(file: Path, transcript: Transcript, facts: Mapping[str, Any], exchanges: int) -> Iterator[RenderableType]:
     seat, fault = facts["seat"], facts["fault"]
     if not facts["verified"]:
         note(f"{facts['problem']}. The rest is only what the file claims.", "Not verified:", "red")
-    yield Group(_verdict(transcript, seat))  # in a group prose is broken into lines
+    yield Group(_verdict(transcript, seat))  # a group wraps prose into lines
     if fault is not None:
         yield ""
         for key, lead in DETAILS.items():
@@ -107,7 +107,7 @@ def _text(file: Path, transcript: Transcript, facts: Mapping[str, Any], exchange
 
 
 def explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, reason: str | None) -> Mapping[str, Any]:
-    """The explanation as JSON; docs/client.md lists the fields. `reason` says why the transcript is not verified."""
+    """Return the explanation as JSON (fields: docs/client.md). `reason` says why the transcript is not verified."""
     result, fault = transcript.result, transcript.result.faults.get(seat)
     prompt = transcript.last_prompt(seat) if fault is not None else None
     return {
@@ -159,7 +159,7 @@ def _times(reply: Reply | None) -> Mapping[str, object]:
 
 
 def _evidence(prompt: Prompt) -> str | None:
-    """What the counters beside a reply say, in words, if there is any."""
+    """Say in words what the counters beside a reply show, if there are any."""
     evidence = prompt.reply.evidence
     return evidence_words({"limit_ns": prompt.limit_ns, **evidence.as_dict()}) if evidence else None
 
@@ -182,7 +182,7 @@ def _verdict(transcript: Transcript, seat: Seat) -> Text:
 
 
 def _in_round(transcript: Transcript, prompt: Prompt) -> str:
-    """The round of a prompt, where the game has any."""
+    """Return the round of a prompt, if the game has rounds."""
     seat, command = prompt.message.seat, prompt.message.command
     first = VIEWS[transcript.game].once_a_round.get(command) if transcript.game in VIEWS else None
     if first is not None:
@@ -252,7 +252,7 @@ def _cpu(reply: Reply) -> str:
 
 
 def _stderr(file: Path, seat: Seat) -> bytes | None:
-    """None: there is none beside the transcript."""
+    """Return the seat's stderr; None: there is none beside the transcript."""
     try:
         with stderr_path(file, seat).open("rb") as stream:
             return stream.read(STDERR_KEPT_BYTES)
@@ -261,7 +261,7 @@ def _stderr(file: Path, seat: Seat) -> bytes | None:
 
 
 def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
-    """The command that lets the others say the same again."""
+    """Return the command that makes the others repeat their recorded replies."""
     name = players(transcript)[seat]
     mine = name if name.startswith(HOUSE) or Path(name).exists() else LOCAL_BOT
     bots = [mine if s == seat else f"{RECORDED}{file}#{seat_number(s)}" for s in range(transcript.seats)]

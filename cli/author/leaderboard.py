@@ -1,4 +1,4 @@
-"""`deadheat leaderboard`: a season's ranking as people read it."""
+"""`deadheat leaderboard`: a season's ranking as a table."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def _shown(client: Client, board: Leaderboard) -> Iterator[RenderableType]:
 
 
 def newest_with_results(client: Client, author: str) -> int:
-    """The number of the newest season with results that the author ("": nobody) is in; else of any, or without any."""
+    """Return the newest season with results that the author ("": nobody) is in; else any with results, else any."""
     known = client.seasons(author, results=True) if author else []
     known = known or client.seasons(results=True) or client.seasons()
     return known[0].id if known else fail("the server has no seasons yet")
 
 
 def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
-    """List who has entered and is no longer in the ranking, in a line for each reason."""
+    """List entries that are no longer in the ranking, in a line for each reason."""
     ranked = {row.bot_id for row in board.rows}
     names: dict[str, list[str]] = {}
     for entry in entries:
@@ -59,12 +59,12 @@ def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
 
 
 GAP = 2
-"""Characters between columns, so that all figures of a season with divisions fit into 80."""
+"""Characters between columns; with these, all figures of a season with divisions fit into 80."""
 
 
 def standings_table(board: Leaderboard) -> Table:
-    """A ranking as people read it; `places` are the 95 % interval of the place. Where the terminal is too narrow, names
-    are cut and figures are not.
+    """Make a table of a ranking; `places` is the 95 % interval of the place. If the terminal is too narrow, names are
+    cut and figures are not.
     """
     divided = len({row.division for row in board.rows}) > 1
     headings = [*(["div"] if divided else []), "#", "places", "bot", "author", "rating", "games", "W/D/L", "faults"]

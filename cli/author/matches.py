@@ -1,4 +1,4 @@
-"""`deadheat matches`, `logs`, `download`: what was played, what one's own bots wrote, and the transcripts as files."""
+"""`deadheat matches`, `logs`, `download`: what was played, what your bots wrote, and the transcripts as files."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _details(match: MatchDetail) -> Iterator[RenderableType]:
 
 
 def tried(attempt: AttemptView) -> str:
-    """One line of the ledger: what came of it, with which dice, whose turn it was, and where."""
+    """Describe one line of the ledger: result, dice, seat to answer, and machine."""
     facts = [] if attempt.seed_number is None else [f"seed {attempt.seed_number}"]
     facts += [] if attempt.seat is None else [f"seat {seat_number(attempt.seat)} was to answer"]
     facts += [] if attempt.machine is None else [f"machine {attempt.machine}"]
@@ -139,7 +139,7 @@ def logs(
 
 
 def _follow_log(client: Client, version: Version, timeout_s: int, quiet: bool) -> None:
-    """The log as it grows on stdout, and where the version is on stderr."""
+    """Follow the log on stdout, and the version's state on stderr."""
     reader, state = LogReader(client, version.bot_id, version.number), ""
     for seen in looks(client, version, Patience(timeout_s, f"version {version.number} is not built")):
         lines = reader.look(last=seen.ended)
@@ -197,8 +197,8 @@ def download(
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A transcript to look at. `name`: of its file or match, for people. `match` and `season`: what the league says of
-    it, where it was asked for by its number.
+    """A transcript to look at. `name` is its file or match, for people. `match` and `season` are the league's records,
+    if it was requested by number.
     """
 
     name: str
@@ -208,7 +208,7 @@ class Looked:
 
 
 def look(file: Path, server: str, token: str) -> Looked:
-    """The transcript in a file, or of a match by its number; nothing is written."""
+    """Load a transcript from a file, or a match's by its number; nothing is written."""
     number = match_number(file)
     if number is None:
         return Looked(str(file), load(file))
@@ -219,12 +219,12 @@ def look(file: Path, server: str, token: str) -> Looked:
 
 
 def match_number(file: Path) -> int | None:
-    """The match number that `file` stands for, or None; an existing file takes precedence."""
+    """Return the match number that `file` stands for, or None; an existing file takes precedence."""
     return None if file.exists() else number_in(str(file))
 
 
 def own_seat(file: Path, server: str, token: str) -> int:
-    """The only seat, from 1, in which a bot of the asker's sat; ends the command where there is no such one."""
+    """Return the only seat, from 1, of the user's bots; end the command unless there is exactly one."""
     number = match_number(file)
     if number is None:
         fail("a file does not say which seat is yours; choose one with --seat", USAGE)
@@ -241,7 +241,7 @@ def own_seat(file: Path, server: str, token: str) -> int:
 
 
 def local_file(file: Path, server: str, token: str) -> Path:
-    """The file; or for the number of a match its transcript, in a new temporary folder with the asker's own stderr."""
+    """Return the file, or for a match's number its transcript in a new temporary folder with the user's own stderr."""
     number = match_number(file)
     if number is None:
         return file
@@ -252,7 +252,7 @@ def local_file(file: Path, server: str, token: str) -> Path:
 
 
 def save(client: Client, match: Match, folder: Path) -> Path:
-    """The transcript's file; ends the command if the match has none, or if it is not the one that was published."""
+    """Save the transcript and return its file; end the command if there is none, or it is not the published one."""
     path = folder / f"match-{match.id}.jsonl"
     try:
         if not path.is_file() or _sha256(path.read_bytes()) != match.transcript_sha256:
@@ -267,7 +267,7 @@ def save(client: Client, match: Match, folder: Path) -> Path:
 
 
 def published(client: Client, match: Match) -> bytes:
-    """The match's transcript; ends the command if it is not the one whose SHA-256 the match has published."""
+    """Return the match's transcript; end the command if its SHA-256 is not the one that the match has published."""
     content = client.transcript(match.id)
     if _sha256(content) != match.transcript_sha256:
         fail(f"the transcript of match {match.id} is not the published one: its SHA-256 is {_sha256(content)}")
@@ -275,7 +275,7 @@ def published(client: Client, match: Match) -> bytes:
 
 
 def _own_endings(client: Client, match_id: int) -> list[EndingView]:
-    """None without a token, or with one of somebody who did not play: then there is nothing of one's own."""
+    """Return the endings of the user's bots; none without a token, or for a user who did not play."""
     if not client.has_token:
         return []
     try:

@@ -17,7 +17,7 @@ from engine.games import GAMES
 from sandbox.languages import LANGUAGES, LanguageError, detect
 
 STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp": Path("starter/main.c")}
-"""By language, in the game's folder of house bots. The C starter is C++ as well."""
+"""Files by language, in the game's folder of house bots. The C starter is valid C++ as well."""
 
 
 class Language(StrEnum):
@@ -60,7 +60,7 @@ def new(
 
 
 def _check(folder: Path, entry: str) -> None:
-    """Refuse a folder whose files would leave it unclear which of them is the bot."""
+    """Refuse a folder whose files would make it unclear which one is the bot."""
     names = [path.name for path in folder.iterdir() if path.is_file()]
     if entry in names or "deadheat.toml" in names:
         return  # the one is refused when it is opened, the other settles every doubt
@@ -71,7 +71,7 @@ def _check(folder: Path, entry: str) -> None:
 
 
 def _steps(game: str, folder: Path) -> tuple[tuple[str, str], ...]:
-    """How to go on: what for, and the command."""
+    """Return the next steps: purpose and command."""
     bot = str(folder)
     protocol = ROOT / "docs" / "protocols" / f"{game}.md"
     rules = ("read the rules and the protocol", shlex.join(["less", nearby(protocol)]))

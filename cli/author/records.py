@@ -1,4 +1,4 @@
-"""`deadheat audit`, `export`: a league's public records, which anybody may read and check."""
+"""`deadheat audit`, `export`: a league's public records, which everybody may read and check."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def export(
     """Export everything public about a season, table by table, as JSON Lines or CSV (docs/export.md)."""
     with visit(server) as client:
         pieces = client.export(season, table.value, "csv" if as_csv else "jsonl")
-        content = chain((next(pieces, b""),), pieces)  # a refusal comes before the file is made
+        content = chain((next(pieces, b""),), pieces)  # a refusal arrives before the file is made
         try:
             if output is None:
                 sys.stdout.buffer.writelines(content)
@@ -73,15 +73,15 @@ def export(
                 _save(content, output.resolve())
         except OSError as error:
             if output is None and isinstance(error, BrokenPipeError):
-                raise  # whoever read our output has seen enough: the command ends without a word
+                raise  # the reader of our output closed it: end the command silently
             fail(f"{output or 'stdout'}: {error.strerror}")
     if output is not None:
         note(f"Written to {output}.")
 
 
 def _save(pieces: Iterable[bytes], path: Path) -> None:
-    """Write all of it or nothing: what breaks off midway never looks like the whole."""
-    if path.exists() and not path.is_file():  # a device or a pipe, which no file must take the place of
+    """Write all of it or nothing, so that a partial file never looks complete."""
+    if path.exists() and not path.is_file():  # a device or a pipe, which no file must replace
         with path.open("wb") as target:
             target.writelines(pieces)
         return

@@ -33,10 +33,10 @@ from league.records.entries import Waiting
 from league.records.matches import Match
 
 PLACE_LOOKS = 60
-"""Looks for matches between two at the place in the queue: half a minute or more."""
+"""How many looks for matches come between two at the place in the queue: half a minute or more."""
 
 MAX_READ_BYTES = 256 * 1024 * 1024
-"""The most bytes read from a bot's folder: more than any server takes, less than this machine's memory."""
+"""The most bytes read from a bot's folder: more than any server accepts, less than this machine's memory."""
 
 
 @asks
@@ -85,7 +85,7 @@ def submit(
 
 @dataclass
 class Submission:
-    """One upload and what becomes of it. Sentences go to stdout, logs and progress to stderr."""
+    """One upload and its progress. Sentences go to stdout, logs and progress to stderr."""
 
     client: Client
     game: str
@@ -96,13 +96,13 @@ class Submission:
     matches: list[Match] = field(default_factory=list)
 
     def upload(self, filename: str, content: bytes) -> None:
-        """Send the bot's file, for a bot that is made if it is new."""
+        """Send the bot's file; create the bot if it is new."""
         bot = self.client.own_bot(self.game, self.name)
         self.version = self.client.upload(bot.id, filename, content)
         self.say(f"{self.name} version {self.version.number} is uploaded ({len(content)} bytes).")
 
     def follow_build(self, patience: Patience, log: bool) -> None:
-        """Wait until the version is ready or broken; with `log`, what the build says is shown as it says it."""
+        """Wait until the version is ready or broken; with `log`, show the build's output as it appears."""
         reader = LogReader(self.client, self.version.bot_id, self.version.number)
         line = ""
         for version in looks(self.client, self.version, patience):
@@ -123,7 +123,7 @@ class Submission:
             self.say(f"{self.name} version {self.version.number} is ready ({self.version.language}).")
 
     def tell_company(self, season: int) -> None:
-        """Say so if there are too few to play against, for then the wait may be a long one."""
+        """Say if there are too few opponents, because then the wait may be long."""
         seats = self.client.season(season).seats
         there = [entry for entry in self.client.entries(season) if entry.absence is None]
         mine = next((entry.division for entry in there if entry.bot_id == self.version.bot_id), 1)
@@ -139,7 +139,7 @@ class Submission:
         )
 
     def follow_matches(self, season: int, count: int, patience: Patience) -> None:
-        """Show matches of this version until so many have ended."""
+        """Show matches of this version until the wanted number has ended."""
         news = News(self.client, self.version.bot_id, season, self.version.built_at or LONGEST_AGO)
         self.say(f"Its first {count} matches:" if count > 1 else "Its first match:")
         place = Place(self.client, season, self.version, hidden=self.quiet)
@@ -158,12 +158,12 @@ class Submission:
             patience.pause(news.pages)
 
     def say(self, sentence: str) -> None:
-        """Print a sentence, unless JSON is wanted."""
+        """Print a sentence unless JSON is wanted."""
         if not self.quiet:
             say(sentence)
 
     def end(self, built: bool) -> None:
-        """Print the JSON, and end with an error where the version is broken or failed in its first matches."""
+        """Print the JSON, and end with an error if the version is broken or failed in its first matches."""
         version, label = self.version, f"{self.name} version {self.version.number}"
         if self.quiet:
             print_json({**as_object(version), "log": self.log, "matches": list(map(as_object, self.matches))})
@@ -179,7 +179,7 @@ class Submission:
 
 
 class Place:
-    """What the next result of a version waits for: asked of the server now and then, and shown where it has changed."""
+    """What a version's next result waits for: requested now and then, and shown when it changes."""
 
     def __init__(self, client: Client, season: int, version: Version, hidden: bool) -> None:
         self._client, self._season, self._version, self._hidden = client, season, version, hidden
@@ -187,7 +187,7 @@ class Place:
         self._found: Waiting | None = None
 
     def look(self) -> Waiting:
-        """Ask the server at each `PLACE_LOOKS`-th look; in between return what it said last."""
+        """Ask the server at each `PLACE_LOOKS`-th look; in between return its last answer."""
         if self._found is None or self._looks % PLACE_LOOKS == 0:
             found = self._client.waiting(self._season, self._version.bot_id, self._version.number)
             if not self._hidden and not found.over and (self._found is None or found.sentence != self._found.sentence):
@@ -198,7 +198,7 @@ class Place:
 
 
 def read_bot(path: Path) -> tuple[str, bytes]:
-    """A bot's file as it is uploaded; a folder becomes a zip of its content. Ends the command if there is none."""
+    """Return a bot's file for upload; a folder becomes a zip of its content. End the command if there is none."""
     try:
         if path.is_file():
             _bounded(path.stat().st_size, path)

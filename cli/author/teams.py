@@ -75,7 +75,7 @@ def give(
 
 
 def find_team(client: Client, wanted: str) -> int:
-    """The number of the team of that name that the asker is in or invited to."""
+    """Return the number of the team of that name that the user is in or invited to."""
     if (number := number_in(wanted)) is not None:
         return number
     teams = {team.name.lower(): team.id for team in client.teams()}

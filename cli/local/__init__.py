@@ -1,1 +1,1 @@
-"""What everybody can do on one machine, without a server."""
+"""Commands that need no server, only this machine."""

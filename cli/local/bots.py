@@ -1,4 +1,4 @@
-"""From what a person names as BOT to a program that a box can start."""
+"""Turn the BOT that a person names into a program that a box can start."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ BOTS = Path(__file__).resolve().parents[2] / "bots"
 HOUSE = "house:"
 MAX_FILES = 2000
 IGNORED = ("__pycache__", ".git", ".venv", "node_modules")
-"""Folders inside a bot's folder that are none of its sources."""
+"""Folders inside a bot's folder that are not its sources."""
 
 
 def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
-    """Build what `name` stands for into the empty directory `folder`.
+    """Build the bot that `name` stands for into the empty directory `folder`.
 
     `name` is a source file, a directory, an executable, house:NAME or recorded:FILE#SEAT.
 
@@ -104,20 +104,20 @@ def _executable(path: Path, name: str, folder: Path) -> Program:
 
 
 def _let_all_read(folder: Path) -> None:
-    """In a container the bot runs as another user than the one whose files these are."""
+    """Make the files readable, because in a container the bot runs as a user other than their owner."""
     for path in (folder, *folder.rglob("*")):
         mode = path.stat().st_mode
         path.chmod(mode | (0o555 if path.is_dir() or mode & 0o100 else 0o444))
 
 
 def sources_of(folder: Path) -> Iterator[Path]:
-    """The files in a bot's folder, relative to it, without what is none of its sources."""
+    """Yield the files in a bot's folder, relative to it, without those that are not its sources."""
     inside = (file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
     return (file for file in inside if not set(file.parts) & set(IGNORED))
 
 
 def _copy_sources(path: Path, sources: Path) -> tuple[str, str]:
-    """Copy the sources; the language they are in, and the file they start with."""
+    """Copy the sources; return their language and the file to start with."""
     try:
         if path.is_file():
             language, entry = detect(path.name, [path.name], None)

@@ -1,6 +1,6 @@
 """Play on this machine, with the judge's own referee, clock and sandbox.
 
-The progress bar has no thread of its own: while a bot's time runs nothing else runs in the referee's interpreter. It is
+The progress bar has no thread, because nothing else may run in the referee's interpreter while a bot's time runs. It is
 drawn between exchanges, when no clock is running.
 """
 
@@ -40,14 +40,14 @@ from league.causes import Cause
 from sandbox.arena import Arena, Played
 from sandbox.box import Program, Sandbox, bot_limits
 
-HOPELESS = (Cause.NO_ENGINE, Cause.NO_IMAGE, Cause.NO_START)  # failures of ours that another attempt would only repeat
+HOPELESS = (Cause.NO_ENGINE, Cause.NO_IMAGE, Cause.NO_START)  # our failures that another attempt would only repeat
 
 REDRAW_SECONDS = 0.2
 STDERR_LINES = 8  # of a bot that did not get past READY
 
 
 class Backend(StrEnum):
-    """Where the bots of a match run."""
+    """How the bots of a match are run."""
 
     DOCKER = "docker"
     LOCAL = "local"
@@ -90,7 +90,7 @@ def play(
         except TransportError as error:
             fail(_our_failure(error))
         except BrokenPipeError:
-            raise  # whoever read our output has seen enough: the command ends without a word
+            raise  # the reader of our output closed it: end the command silently
         except OSError as error:
             cannot(f"write {error.filename or work}", error)
     if as_json:
@@ -103,12 +103,12 @@ def play(
 
 @dataclass
 class Run:
-    """One call of `play`: what was asked for, and what came of it so far."""
+    """One call of `play`: the request, and its results so far."""
 
     game: Game
     bots: Sequence[str]
     folder: Path | None
-    """Where transcripts go; None until there is one: then a new temporary folder."""
+    """Where transcripts go; None: a new temporary folder, made with the first transcript."""
     sandbox: Backend
     as_json: bool
     score: Score = field(init=False)
@@ -118,13 +118,13 @@ class Run:
     interrupted: bool = False
     no_start: str | None = None
     telling: tuple[Path, Seat] | None = None
-    """The first match that somebody may want explained: a fault, or a loss of the first bot."""
+    """The first match worth explaining: a fault, or a loss of the first bot."""
 
     def __post_init__(self) -> None:
         self.score = Score(len(self.bots))
 
     def play_all(self, arena: Arena, programs: Sequence[Program], all_seeds: Sequence[bytes]) -> None:
-        """Every match, until the last, Ctrl-C, or a bot that does not get past READY in the first."""
+        """Play every match, until the last, Ctrl-C, or a bot that fails READY in the first."""
         columns = (TextColumn("{task.description}"), BarColumn(None), MofNCompleteColumn(), TimeRemainingColumn(True))
         quiet = self.as_json or not err.is_terminal
         with Progress(*columns, console=err, transient=True, auto_refresh=False, disable=quiet) as progress:
@@ -172,7 +172,7 @@ class Run:
             print_json(_match_object(number, seed, transcript, voids, path))
 
     def _keep_endings(self, path: Path, transcript: Transcript, played: Played) -> None:
-        """Keep what each seat wrote to stderr, and who was killed after FINISH (which no seat that failed is sent)."""
+        """Keep what each seat wrote to stderr, and which were killed after FINISH (which a failed seat is not sent)."""
         for seat in range(transcript.seats):
             ended = played.exits.get(seat)
             killed = ended is not None and ended.lingered and seat not in transcript.result.faults
@@ -180,7 +180,7 @@ class Run:
             self.killed[seat] += killed
             if ended is not None and ended.stderr:
                 stderr_path(path, seat).write_bytes(ended.stderr)
-            else:  # of a match of that name that was played before
+            else:  # from an earlier match of that name
                 stderr_path(path, seat).unlink(missing_ok=True)
 
     def _note(self, path: Path, transcript: Transcript) -> None:
@@ -198,7 +198,7 @@ class Run:
         return summary
 
     def end(self) -> None:
-        """Say where everything is, and end with the exit code that fits."""
+        """Say where everything is, and exit with the right code."""
         if self.folder is not None:
             note(f"Transcripts in {self.folder}")
         if self.no_start is not None:
@@ -217,7 +217,7 @@ class Run:
 
 
 class _Redraw:
-    """Draws the progress bar, but not more often than anybody can see."""
+    """Draws the progress bar, but not more often than a person can see."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -231,7 +231,7 @@ class _Redraw:
 
 
 def seeds(text: str, count: int) -> Iterator[bytes]:
-    """Yield a seed for each match. A text of 32 hexadecimal digits is the first match's own seed."""
+    """Yield a seed for each match. A text of 32 hexadecimal digits is the first match's seed itself."""
     text = text or secrets.token_hex(SEED_BYTES)
     try:
         first = bytes.fromhex(text)
@@ -301,9 +301,9 @@ def _our_failure(error: TransportError) -> str:
 
 
 def _not_ready(bots: Sequence[str], played: Played) -> str | None:
-    """A sentence about the bot that failed at READY, None if all are well.
+    """Return a sentence about the bot that failed READY, or None.
 
-    In a first match that is a mistake of whoever called us, and a thousand lost matches would hide it.
+    In a first match this is the caller's mistake, and a thousand lost matches would hide it.
     """
     transcript = played.transcript
     for seat in sorted(transcript.result.faults):

@@ -1,4 +1,4 @@
-"""BOT as `recorded:FILE#SEAT`: a program that says again what that seat, counted from 1, said in a recorded match."""
+"""BOT as `recorded:FILE#SEAT`: a program that repeats what a seat, counted from 1, said in a recorded match."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sandbox.box import Program
 
 RECORDED = "recorded:"
 PLAYER = Path(__file__).with_name("recorded_bot.py")
-RUN = ("/usr/bin/python3", PLAYER.name)  # the interpreter of the judge's image, as sandbox.languages has it
+RUN = ("/usr/bin/python3", PLAYER.name)  # the interpreter of the judge's image, as in sandbox.languages
 
 
 class BadBot(Exception):
-    """The BOT cannot be made into a program; the text is one sentence, `log` what a compiler said."""
+    """The BOT cannot be made into a program; the text is one sentence, `log` the compiler's output."""
 
     def __init__(self, reason: str, log: str = "") -> None:
         super().__init__(reason)
@@ -51,7 +51,7 @@ def recorded(game: Game, name: str, folder: Path) -> Program:
 
 
 def script(transcript: Transcript, seat: Seat) -> dict[str, list[str]]:
-    """Return what `recorded_bot` needs: its lines, and which kinds of line want one of them."""
+    """Return what `recorded_bot` needs: its lines, and the kinds of line that it answers with them."""
     lines: list[str] = []
     prompts: set[str] = set()
     notices: set[str] = set()

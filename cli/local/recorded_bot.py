@@ -1,7 +1,7 @@
-"""Says again what a seat said in a recorded match; copied beside ``script.json`` and started like any bot.
+"""Repeats what a seat said in a recorded match; copied beside ``script.json`` and started like any bot.
 
-It answers the kinds of line that were prompts in that match, one recorded line each, and ends when there is none left.
-It listens to nothing else: against another opponent its lines may come at the wrong place, or be illegal there.
+It answers the kinds of line that were prompts in that match, one recorded line each, and ends when none is left. It
+ignores everything else: against another opponent its lines may come at the wrong point, or be illegal there.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def kind(line: str) -> str:
-    """Return what makes two lines ask the same: their first word, or the names of the fields of a JSON object."""
+    """Return what identifies lines with the same question: the first word, or the field names of a JSON object."""
     if line.startswith("{"):
         try:
             return " ".join(sorted(json.loads(line)))

@@ -1,4 +1,4 @@
-"""What `deadheat play` shows a person: the running score, and at the end the score, the faults and the clock."""
+"""The report of `deadheat play`: the running score, and at the end the score, the faults and the clock."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from engine.referee import MATCH_ATTEMPTS
 
 BARS = " ▁▂▃▄▅▆▇█"
 ASCII_BARS = " .:-=+*#@"
-COLUMN = 3  # characters of a bucket in a histogram
-NEAR = LABELS.index("100")  # the bucket that begins at half of the limit
+COLUMN = 3  # the width of a histogram's bucket, in characters
+NEAR = LABELS.index("100")  # the bucket that begins at half the limit
 
 NAME_WIDTH = 22
 
 
 def running(score: Score) -> str:
-    """Return the count so far in few words, for a progress bar."""
+    """Return the count so far in a few words, for a progress bar."""
     counts = " : ".join(map(str, score.firsts))
     drawn = f", {score.draws} drawn" if score.draws else ""
     first = score.share(0)
@@ -140,7 +140,7 @@ def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
 
 
 def _row(label: str, times: Times, ascii_only: bool) -> Text:
-    """One command's histogram and its numbers, 80 columns wide."""
+    """Make one command's histogram and its numbers, 80 columns wide."""
     bars = ASCII_BARS if ascii_only else BARS
     most = max(times.buckets)
     row = Text(f"  {label:8.8}")

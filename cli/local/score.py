@@ -1,8 +1,8 @@
 """The running count over matches: wins, shares with their uncertainty, points, faults.
 
-A bot's *share* of a match is the part of its opponents that it left behind, a tie counting half; between two bots
-that is 1, 1/2 or 0. Its interval is Wilson's, which stays inside 0 to 1 and is honest after few matches, widened or
-narrowed by what was seen of the spread: draws and matches of many seats vary less than wins and losses alone.
+A bot's *share* of a match is the part of its opponents that it beat, a tie counting half; between two bots it is 1, 1/2
+or 0. Its interval is Wilson's, which stays inside 0 to 1 and is honest after few matches, widened or narrowed by the
+observed spread: draws and matches of many seats vary less than wins and losses alone.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 from engine.core import Fault, Result, Seat
 from engine.transcript import Transcript
 
-# As in league.ratings, whose numpy takes longer to import than a match to play.
+# As in league.ratings, whose numpy takes longer to import than a match takes to play.
 ELO_PER_NAT = 400 / math.log(10)
 NORMAL_95 = 1.959963984540054
 
 VARIANCE_PRIOR = 0.5
-"""Added to the spread seen and to the greatest one possible: two matches of which one was won. Without it the first
-two draws would be certainty."""
+"""A prior added to the observed and the greatest possible spread: two matches of which one was won. Without it the
+first two draws would count as certainty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class _Sum:
 
 @dataclass
 class Score:
-    """The running count; matches in which every seat failed have no winner and count for nobody's share."""
+    """The running count. Matches in which every seat failed have no winner and count for nobody's share."""
 
     seats: int
     played: int = 0
@@ -61,7 +61,7 @@ class Score:
     firsts: list[int] = field(default_factory=list)
     draws: int = 0
     unrated: int = 0
-    faults: Counter[tuple[Seat, Fault, str]] = field(default_factory=Counter)  # with the command of the prompt
+    faults: Counter[tuple[Seat, Fault, str]] = field(default_factory=Counter)  # with the prompt's command
     _shares: list[_Sum] = field(default_factory=list)
     _points: list[_Sum] = field(default_factory=list)
 
@@ -99,11 +99,11 @@ class Score:
             self._shares[seat].add((behind - 0.5) / (self.seats - 1))  # a seat ties with itself
 
     def share(self, seat: Seat) -> Estimate | None:
-        """Return a seat's share; None as long as nothing was decided."""
+        """Return a seat's share; None while nothing is decided."""
         return _estimate(self._shares[seat])
 
     def mean_points(self, seat: Seat) -> float | None:
-        """Return the mean over the matches that ended with honest points."""
+        """Return a seat's mean points over the matches that have points."""
         return self._points[seat].mean
 
     def faults_of(self, seat: Seat) -> Counter[Fault]:
@@ -140,12 +140,12 @@ class Score:
 
 
 def elo(share: float) -> float | None:
-    """The difference in Elo at which a bot is expected to score this share; None where it has no bounds."""
+    """Return the difference in Elo at which a bot is expected to score this share; None if it has no bounds."""
     return ELO_PER_NAT * math.log(share / (1 - share)) if 0 < share < 1 else None
 
 
 def elo_object(estimate: Estimate) -> dict[str, Any]:
-    """Elo of the first of two bots over the second; null: no bound."""
+    """Return the Elo of the first of two bots over the second; null: no bound."""
     values = [elo(value) for value in (estimate.share, estimate.low, estimate.high)]
     shown = [None if value is None else round(value, 1) for value in values]
     return {"difference": shown[0], "interval_95": shown[1:]}
@@ -157,7 +157,7 @@ def _estimate(sums: _Sum) -> Estimate | None:
         return None
     seen = max(0.0, sums.squares - n * mean * mean)
     possible = n * mean * (1 - mean)
-    # So many mere wins and losses would say as much.
+    # This many plain wins and losses would carry as much information.
     worth = n * (possible + VARIANCE_PRIOR) / (seen + VARIANCE_PRIOR)
     z2 = NORMAL_95**2
     centre = (mean + z2 / (2 * worth)) / (1 + z2 / worth)

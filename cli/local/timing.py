@@ -1,7 +1,7 @@
-"""Response times of one bot by command, folded match by match into little memory.
+"""Response times of one bot by command, accumulated match by match in little memory.
 
-Of a prompt two ratios matter: own time and CPU time, each as a share of the limit. They are counted in buckets that
-grow by 1, 2, 5: most bots use a hundredth of their limit, and the interesting ones nearly all of it.
+Two ratios of a prompt matter: own time and CPU time, each as a share of the limit. They are counted in buckets that
+grow by 1, 2, 5, because most bots use a hundredth of their limit, and the interesting ones nearly all of it.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from engine.transcript import Prompt, Transcript
 from engine.verdicts import Taken
 
 EDGES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""A bucket holds the shares of the limit up to its edge; one more bucket holds what was too late."""
+"""A bucket holds the shares of the limit up to its edge; one more bucket holds late replies."""
 
 LABELS = (".1", ".2", ".5", "1", "2", "5", "10", "20", "50", "100", "late")
-"""The edges in percent, as the head of a histogram."""
+"""The edges in percent, for the head of a histogram."""
 
 BANK = "bank"
-"""The row for what a match took from a time bank, in games that have one."""
+"""The row for the use of a time bank in a match, in games that have one."""
 
 
 @dataclass(slots=True)
 class Times:
-    """Durations that are measured against a limit."""
+    """Durations measured against a limit."""
 
     buckets: list[int] = field(default_factory=lambda: [0] * len(LABELS))
     limit_ns: int = 0
-    """The longest limit seen: what is left of a bank gets less and less."""
+    """The longest limit seen, because what is left of a bank shrinks."""
     varying: bool = False
     slowest_ns: int = 0
     values: Counter[int] = field(default_factory=Counter)
-    """By duration in nanoseconds, rounded to three digits, so that a million matches fit into memory."""
+    """Counts by duration in nanoseconds, rounded to three digits, so that a million matches fit into memory."""
 
     @property
     def count(self) -> int:
-        """How many durations were added."""
+        """Return the number of durations added."""
         return sum(self.buckets)
 
     def add(self, used_ns: int, limit_ns: int, late: bool) -> None:
@@ -52,7 +52,7 @@ class Times:
         self.values[_rounded(used_ns)] += 1
 
     def quantile(self, share: float) -> int:
-        """The smallest duration within which that share of all lies; the slowest itself at the end."""
+        """Return the smallest duration that covers the given share of all; for the full share the slowest itself."""
         wanted = share * self.count
         for value, count in sorted(self.values.items()):
             wanted -= count
@@ -86,7 +86,7 @@ class Clock:
             reply, seat = prompt.reply, prompt.message.seat
             late = reply.fault is Fault.TIMEOUT
             if reply.line is None and not late:
-                continue  # the program was gone or spoke too early: nothing was timed
+                continue  # the program was gone or answered too early: nothing was timed
             command = prompt.message.command
             _of(self.own, seat, command).add(reply.own_ns, prompt.limit_ns, late)
             if reply.cpu_ns is not None:
@@ -118,7 +118,7 @@ def _of(by_seat: dict[Seat, dict[str, Times]], seat: Seat, command: str) -> Time
 
 
 def _banked(transcript: Transcript, seat: Seat) -> list[Prompt]:
-    """The prompts of a seat whose limit is what its bank holds: all but READY (ruling C-11)."""
+    """Return the prompts of a seat whose limit is the rest of its bank: all but READY (ruling C-11)."""
     return [p for p in transcript.prompts() if p.message.seat == seat and p.message.command != "READY"]
 
 

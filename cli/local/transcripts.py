@@ -1,4 +1,4 @@
-"""Transcripts as files: reading them, doubting them, and what lies beside them."""
+"""Transcripts as files: reading and checking them, and the files beside them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,27 @@ from engine.replay import Diverged, replay
 from engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 
 MAX_SEATS = 256
-"""No game of the house has more than six; a file may claim anything."""
+"""None of our games has more than six; a file may claim anything."""
 
 MAX_NUMBER = 2**62
-"""The largest number of nanoseconds: more cannot be a time, and would not fit into a floating-point number."""
+"""The largest number of nanoseconds: a larger one cannot be a time, and would not fit into a floating-point number."""
 
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _SUFFIXES = (".zst", ".jsonl")
 
 
 def read(file: Path) -> Transcript:
-    """The transcript in a file, compressed or not.
+    """Read the transcript in a file, compressed or not.
 
     Raises:
-        OSError: it cannot be read.
-        BadTranscript: it is none.
+        OSError: the file cannot be read. BadTranscript: the file is not a transcript.
     """
     with file.open("rb") as stream:
         return _sane(stream.read(MAX_TRANSCRIPT_BYTES + 1))
 
 
 def _sane(data: bytes) -> Transcript:
-    """As `decode`, and nothing in it would harm who shows it."""
+    """Decode a transcript and check that nothing in it would harm a program that shows it."""
     if data.startswith(_ZSTANDARD):
         import zstandard
 
@@ -61,7 +60,7 @@ def _times(transcript: Transcript) -> Iterator[int]:
 
 
 def load(file: Path) -> Transcript:
-    """The transcript in a file; ends the command with a sentence if there is none."""
+    """Load the transcript in a file; end the command with a sentence if there is none."""
     try:
         return read(file)
     except OSError as error:
@@ -71,7 +70,7 @@ def load(file: Path) -> Transcript:
 
 
 def parsed(data: bytes, name: str) -> Transcript:
-    """The transcript in these bytes; ends the command with a sentence about that name if there is none."""
+    """Parse the transcript in these bytes; end the command with a sentence about that name if there is none."""
     try:
         return _sane(data)
     except BadTranscript as error:
@@ -79,7 +78,7 @@ def parsed(data: bytes, name: str) -> Transcript:
 
 
 def doubt(transcript: Transcript) -> str | None:
-    """Why this is not what the rules say, None if it is: only then its events have a known form."""
+    """Say why this is not what the rules say; None if it is, and only then its events have a known form."""
     game = GAMES.get(transcript.game)
     if game is None:
         return f"the game {transcript.game!r} is not known here"
@@ -91,7 +90,7 @@ def doubt(transcript: Transcript) -> str | None:
 
 
 def players(transcript: Transcript) -> list[str]:
-    """Return who sat where, as far as the transcript says; it may be anybody's text."""
+    """Return the names by seat, as far as the transcript says; they may be untrusted text."""
     names = transcript.about.get("players")
     if not isinstance(names, list) or len(names) != transcript.seats:
         return ["unnamed"] * transcript.seats
@@ -99,12 +98,12 @@ def players(transcript: Transcript) -> list[str]:
 
 
 def stderr_path(transcript: Path, seat: int) -> Path:
-    """Where the stderr of a seat lies, if it wrote any; people look for it, so the name counts seats as they do."""
+    """Return where a seat's stderr is, if it wrote any. The name counts seats from 1, for people."""
     return _beside(transcript, seat, "stderr")
 
 
 def note_killed(transcript: Path, seat: int, killed: bool) -> None:
-    """Note beside a transcript whether a seat's program had to be killed after FINISH: no part of what was played."""
+    """Note beside a transcript, since it is no part of the match, whether a seat's program was killed after FINISH."""
     note = _beside(transcript, seat, "killed")
     if killed:
         note.write_text("It was still running a second after FINISH and was killed.\n", encoding="ascii")
@@ -113,7 +112,7 @@ def note_killed(transcript: Path, seat: int, killed: bool) -> None:
 
 
 def was_killed(transcript: Path, seat: int) -> bool:
-    """Whether it is noted that a seat's program had to be killed."""
+    """Say whether a note says that a seat's program was killed."""
     return _beside(transcript, seat, "killed").is_file()
 
 

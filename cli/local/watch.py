@@ -1,4 +1,4 @@
-"""Look at a match that was played: is it what the rules say, and what happened in it?"""
+"""Look at a match that was played: does it follow the rules, and what happened in it?"""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def verify(file: File, server: Server = "", token: Token = "") -> Iterator[Outpu
 
 
 def _disagreements(looked: Looked) -> list[str]:
-    """Where the transcript, the match and its season differ, as clauses; none for a file."""
+    """List, as clauses, where the transcript, the match and its season differ; none for a file."""
     if looked.match is None or looked.season is None:
         return []
     match, season = looked.match, looked.season
@@ -102,7 +102,7 @@ def _disagreements(looked: Looked) -> list[str]:
 
 
 def _verified(looked: Looked) -> Iterator[str]:
-    """What was found, what that covers, and what it does not."""
+    """Say what was found, what that covers, and what it does not."""
     transcript, taken = looked.transcript, Taken.of(looked.transcript.prompts())
     yield f"{looked.name}: verified, {counted(len(transcript.exchanges), 'exchange')} of {transcript.game}."
     yield from (f"  {_ending(transcript, seat)}" for seat in range(transcript.seats))
@@ -120,7 +120,7 @@ def _verified(looked: Looked) -> Iterator[str]:
 
 
 def _ending(transcript: Transcript, seat: int) -> str:
-    """How it ended for a seat."""
+    """Say how a match ended for a seat."""
     result = transcript.result
     words = [f"seat {seat_number(seat)} {short(players(transcript)[seat], NAME_WIDTH)}: {ending(transcript, seat)}"]
     if result.points is not None:
@@ -133,7 +133,7 @@ def _ending(transcript: Transcript, seat: int) -> str:
 
 
 def _compared(looked: Looked) -> str:
-    """What the transcript was compared with, or why with nothing."""
+    """Say what the transcript was compared with, or why with nothing."""
     if looked.match is None:
         number = looked.transcript.about.get("match")
         ask = command("verify", str(number) if type(number) is int else "NUMBER")

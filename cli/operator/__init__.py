@@ -1,1 +1,1 @@
-"""What an operator does on a machine of the deployment."""
+"""Commands for operators, on a machine of the deployment."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from league.storage.restore import Checked
 
 MOST_LOST = 20
-"""Lost blobs that are told one by one."""
+"""The most lost blobs that are listed one by one."""
 
 Folder = Annotated[Path, typer.Argument(help="The folder of back-ups.", file_okay=False)]
 
@@ -118,7 +118,7 @@ def upgrade(
 
 
 def _facts(made: Backup) -> dict[str, Any]:
-    """What a back-up holds, `blobs` without those that are `missing`."""
+    """Return what a back-up holds; `blobs` excludes those that are `missing`."""
     manifest = made.manifest
     return {
         "path": str(made.path),
@@ -138,7 +138,7 @@ def _line(made: Backup) -> str:
 
 
 def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
-    """Say what a back-up could not get, or has lost: whose it is, and why. The manifest has the whole list."""
+    """Say what a back-up could not get or has lost, whose it is, and why. The manifest has the whole list."""
     from league.storage.backup import owners
 
     whose = owners(made.database, lost.keys()) if lost else {}
@@ -149,7 +149,7 @@ def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
 
 
 def _token_line(settings: Settings) -> str:
-    """How the organiser gets in now."""
+    """Say how the organiser gets in now."""
     from league.database import Database
     from league.service.rulings.operators import Standing
 
@@ -173,7 +173,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def _one_sentence() -> Iterator[None]:
-    """What is wrong with a back-up or the deployment, as an error of the command."""
+    """Report what is wrong with a back-up or the deployment as an error of the command."""
     from obstore.exceptions import BaseError
     from sqlalchemy.exc import SQLAlchemyError
 

@@ -1,7 +1,7 @@
-"""What `deadheat doctor` looks at: each check is a function that yields findings, and knows whom it concerns.
+"""The checks of `deadheat doctor`: each is a function that yields findings and knows which roles it concerns.
 
-A check tries the thing itself, as those who need it will, and says what is wrong in words with the way to mend it.
-None changes anything that matters: a blob named `check` is written, a container and its folder go away again.
+A check uses the thing itself, as its users will, and says what is wrong and how to mend it. No check changes anything
+that matters: a blob named `check` is written, and a container and its folder are removed again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from league.database import Database
 
 CLOCK_SECONDS = 1.0
-"""How far this machine's clock may be from the database's; leases are told by the database's alone."""
+"""How far this machine's clock may differ from the database's, which alone decides leases."""
 
 OLD_QUEUE_SECONDS = 600
 SLOW_SECONDS = 1.0
@@ -38,15 +38,15 @@ STA_UNSYNC = 0x0040
 
 
 class Verdict(StrEnum):
-    """How a checked thing was found."""
+    """The result of a check."""
 
     GOOD = "good"
-    REMARK = "remark"  # works, and could be better
+    REMARK = "remark"  # works, but could be better
     WRONG = "wrong"
 
 
 class Role(StrEnum):
-    """What this machine is to do in a deployment."""
+    """The task of this machine in a deployment."""
 
     ALL = "all"
     API = "api"
@@ -57,7 +57,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the doctor's; `cure` where something is to be done."""
+    """One line of the doctor's report; `cure` says what to do, if anything."""
 
     about: str
     verdict: Verdict
@@ -69,7 +69,7 @@ Check = Callable[[Settings], Iterator[Finding]]
 
 
 def look(settings: Settings, role: Role) -> Iterator[Finding]:
-    """Every check that concerns the role, one after the other."""
+    """Run every check that concerns the role, one after the other."""
     for about, roles, check in CHECKS:
         if role is not Role.ALL and role not in roles:
             continue
@@ -80,11 +80,11 @@ def look(settings: Settings, role: Role) -> Iterator[Finding]:
             yield Finding(about, Verdict.WRONG, f"{type(error).__name__}: {told}", CURES.get(about, ""))
 
 
-# Everybody's ------------------------------------------------------------------------------------------------------
+# Every role ------------------------------------------------------------------------------------------------------
 
 
 def check_settings(settings: Settings) -> Iterator[Finding]:
-    """Secrets that anybody guesses, files that anybody reads, parts that do not belong together."""
+    """Check for guessable secrets, readable files and settings that do not fit together."""
     about = "settings"
     strict = settings.model_copy(update={"environment": "production"})
     refused = {str(unsafe) for unsafe in unsafe_settings(settings)}
@@ -108,7 +108,7 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
 
 
 def check_database(settings: Settings) -> Iterator[Finding]:
-    """It answers, has this version's schema, and its clock is near ours."""
+    """Check that the database answers, has this version's schema, and has a clock near ours."""
     from sqlalchemy import text
 
     from league.storage.schema import SchemaAge, WrongSchema, age_of, revision
@@ -143,7 +143,7 @@ def check_database(settings: Settings) -> Iterator[Finding]:
 
 
 def check_broker(settings: Settings) -> Iterator[Finding]:
-    """Messages can be sent, and it drops none in silence."""
+    """Check that messages can be sent and that the broker drops none silently."""
     from workers.queue import check
 
     check(settings, 5)
@@ -162,7 +162,7 @@ def check_broker(settings: Settings) -> Iterator[Finding]:
 
 
 def check_blobs(settings: Settings) -> Iterator[Finding]:
-    """What is written is read again. Nothing is deleted: Deadheat never does, so the store may forbid it."""
+    """Check that a written blob can be read. None is deleted: Deadheat never does, so the store may forbid it."""
     from league.blobs import Blobs
 
     began_at = time.monotonic()
@@ -175,7 +175,7 @@ def check_blobs(settings: Settings) -> Iterator[Finding]:
 
 
 def check_clock(_: Settings) -> Iterator[Finding]:
-    """Whether something keeps this machine's clock right."""
+    """Check that something keeps this machine's clock right."""
     status = _clock_status()
     if status is None or status & STA_UNSYNC:
         cure = "synchronise it with time servers (`timedatectl set-ntp true`), unless its host does"
@@ -187,11 +187,11 @@ def check_clock(_: Settings) -> Iterator[Finding]:
 
 
 def check_disk(settings: Settings) -> Iterator[Finding]:
-    """Room where we write: our own files, and blobs if they are files."""
+    """Check for room where we write: our own files, and blobs if they are files."""
     folders = {}
     own = settings.data_dir.absolute()
     if own.exists() or not settings.database_url:  # with a database and a store elsewhere, only workers write there
-        # In a worker's container `run` is the one part of it that is not the container's own.
+        # In a worker's container only `run` lies outside the container.
         folders[_there(own / "run" if (own / "run").is_dir() else own)] = "DEADHEAT_DATA_DIR"
     blobs = blob_folder(settings.blobs)
     if blobs is not None:
@@ -205,7 +205,7 @@ def check_disk(settings: Settings) -> Iterator[Finding]:
 
 
 def _there(folder: Path) -> Path:
-    """It, or the nearest above it that is there."""
+    """Return the folder, or its nearest existing parent."""
     while not folder.exists():
         folder = folder.parent
     return folder
@@ -225,7 +225,7 @@ def _room(folder: Path, cure: str) -> Finding:
 
 
 def check_running(settings: Settings) -> Iterator[Finding]:
-    """Who is there: a scheduler that leads, machines that judge, a queue that moves. Nobody is at first."""
+    """Check for a leading scheduler, machines that judge, and a moving queue. At first there is none."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from league.service.series import hosts as league_hosts
@@ -242,7 +242,7 @@ def check_running(settings: Settings) -> Iterator[Finding]:
                 hosts = league_hosts.hosts(session)
                 waiting = queues(session).queues
     except (SQLAlchemyError, WrongSchema):
-        return  # `check_database` has told
+        return  # `check_database` has reported it
     judging = [host.name for host in hosts if host.judges]
     if judging:
         yield Finding("workers", Verdict.GOOD, f"{len(judging)} of {len(hosts)} machines judge: {', '.join(judging)}.")
@@ -257,7 +257,7 @@ def check_running(settings: Settings) -> Iterator[Finding]:
 
 
 def _scheduler(settings: Settings) -> Finding:
-    """Whether one leads: then nobody else can."""
+    """Check whether a scheduler leads: then no other can."""
     from redis.exceptions import RedisError
 
     from workers.leader import lease_of
@@ -280,7 +280,7 @@ def _scheduler(settings: Settings) -> Finding:
 
 
 def check_engine(settings: Settings) -> Iterator[Finding]:
-    """The engine, the image, and the folder that both must see; as root, which a match needs."""
+    """Check the engine, the image and the folder that both must see; as root, which a match needs."""
     from sandbox.box import SandboxError
     from sandbox.docker import DockerSandbox
 
@@ -307,7 +307,7 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
 
 
 def _shared_folder(settings: Settings, run_dir: Path) -> Finding:
-    """Whether a container sees what we write there: it must be on the engine's own file system, under this path."""
+    """Check that a container sees what we write: the folder must be on the engine's file system, under this path."""
     import docker
     from docker.errors import ContainerError, DockerException
     from docker.types import Mount
@@ -336,7 +336,7 @@ def _shared_folder(settings: Settings, run_dir: Path) -> Finding:
 
 
 def check_fitness(settings: Settings) -> Iterator[Finding]:
-    """The host check, as a worker has it when it starts; its remarks and faults."""
+    """Run the host check that a worker runs when it starts, and yield its remarks and faults."""
     from sandbox.check import QUICK_ROUNDS, check_host
     from sandbox.fitness import Level
     from workers.context import Context
@@ -355,7 +355,7 @@ def check_fitness(settings: Settings) -> Iterator[Finding]:
 
 
 def _image_recipe(variant: str) -> str | None:
-    """The hash that deploy/images/build gives to this variant; None where its sources are not here."""
+    """Return the hash that deploy/images/build gives this variant; None if its sources are not here."""
     folder = ROOT / "deploy" / "images"
     variants = ["core"] if variant == "core" else ["core", variant]
     names = ["build", "play.py", *(f"{name}.packages" for name in variants), *(f"{name}.play" for name in variants)]
@@ -366,7 +366,7 @@ def _image_recipe(variant: str) -> str | None:
 
 
 def _database(settings: Settings) -> Database | None:
-    """None: the embedded default has no file yet, and asking would make it."""
+    """Return None if the embedded database has no file yet, because connecting would create it."""
     from league.database import Database
 
     if not settings.database_url and not (settings.data_dir / "deadheat.sqlite3").exists():
@@ -375,7 +375,7 @@ def _database(settings: Settings) -> Database | None:
 
 
 def _clock_status() -> int | None:
-    """The kernel's word for its clock (adjtimex(2)); None: it says nothing."""
+    """Return the kernel's status of its clock (adjtimex(2)); None: it says nothing."""
     words = (ctypes.c_long * 64)()  # struct timex: a mode, offset, frequency, two errors, then the status
     if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(words)) < 0:
         return None

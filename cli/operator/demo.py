@@ -32,18 +32,18 @@ from league.records.rankings import Leaderboard
 GAME = "yacht-auction"
 PASSWORD = "only a demonstration"  # noqa: S105  of authors that exist nowhere else
 STALL_SECONDS = 180
-"""No match finished for this long: something is broken, and waiting longer would not mend it."""
+"""If no match finishes for this long, something is broken, and waiting longer would not help."""
 
 PATIENCE_SECONDS = 15
-"""After this long without a finished match the demonstration says whether this machine may judge at all; and so often
-what the server does that is not ready yet."""
+"""After this long without a finished match, the demonstration says whether this machine may judge. As often, it reports
+what a server that is not ready yet does."""
 
 LONGEST_SERIES = 10
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """A reference bot and who uploads it."""
+    """A reference bot and its uploader."""
 
     author: str
     bot: str
@@ -52,7 +52,7 @@ class Entrant:
 
 ENTRANTS = (
     Entrant("ada", "expert", ROOT / "bots" / GAME / "expert" / "main.py"),
-    Entrant("barbara", "counter", ROOT / "bots" / GAME / "counter"),  # C, several files: goes up as a zip
+    Entrant("barbara", "counter", ROOT / "bots" / GAME / "counter"),  # C, several files: uploaded as a zip
     Entrant("charles", "greedy", ROOT / "bots" / GAME / "greedy" / "main.py"),
     Entrant("dennis", "random", ROOT / "bots" / GAME / "random" / "main.py"),
     Entrant("dennis", "random-too", ROOT / "bots" / GAME / "random" / "main.py"),
@@ -60,7 +60,7 @@ ENTRANTS = (
 
 
 def main() -> int:
-    """Run the demonstration; the exit code."""
+    """Run the demonstration and return the exit code."""
     parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
     parser.add_argument("--once", action="store_true", help="end after the leaderboard")
     parser.add_argument("--json", action="store_true", help="with --once: end with one JSON object on a line")
@@ -93,7 +93,7 @@ def main() -> int:
 
 
 class Broken(Exception):
-    """The demonstration cannot go on; the text says why."""
+    """The demonstration cannot continue; the text says why."""
 
 
 def log_file(settings: Settings) -> Path:
@@ -117,7 +117,7 @@ def start_server(settings: Settings) -> subprocess.Popen[bytes]:
 
 
 def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settings) -> None:
-    """Wait until /readyz answers, as long as the server lives: a slow machine may take minutes."""
+    """Wait until /readyz answers or the server ends: a slow machine may take minutes."""
     began_at = told_at = time.monotonic()
     with Client(url) as client:
         while True:
@@ -136,12 +136,12 @@ def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settin
 
 
 def last_word(settings: Settings) -> str:
-    """The last line of the server's log."""
+    """Return the last line of the server's log."""
     return " ".join(log_file(settings).read_text(errors="replace").strip().splitlines()[-1:])
 
 
 def play_season(url: str, settings: Settings, matches: int) -> int:
-    """Play a season: authors, uploads, builds, matches. Returns its number."""
+    """Play a season: authors, uploads, builds, matches. Return its number."""
     organiser_token = (settings.data_dir / "organiser.token").read_text().strip()
     with ExitStack() as people:
         organiser = people.enter_context(Client(url, organiser_token))
@@ -161,13 +161,13 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
 
 
 def games_of_a_pair(matches: int, pairs: int) -> int:
-    """Both seats as often, and whole series."""
+    """Round up so that both bots have each seat equally often and series are whole."""
     games = 2 * math.ceil(matches / pairs / 2)
     return games if games <= LONGEST_SERIES else math.ceil(games / LONGEST_SERIES) * LONGEST_SERIES
 
 
 def open_season(organiser: Client, games_per_pair: int) -> int:
-    """Create and open a further season; returns its number."""
+    """Create and open another season, and return its number."""
     season = {
         "game": GAME,
         "name": f"Demo {len(organiser.seasons()) + 1}",
@@ -180,7 +180,7 @@ def open_season(organiser: Client, games_per_pair: int) -> int:
 
 
 def signed_in(url: str, author: str) -> Client:
-    """Return the author's client; the first time, sign the author up."""
+    """Return the author's client; sign the author up the first time."""
     with Client(url) as client:
         try:
             client.sign_up(author, PASSWORD)
@@ -191,7 +191,7 @@ def signed_in(url: str, author: str) -> Client:
 
 
 def ready_bot(client: Client, entrant: Entrant) -> int:
-    """Upload the bot if this server does not have just that one ready; its id."""
+    """Upload the bot unless the server has exactly it ready, and return its id."""
     filename, content = read_bot(entrant.path)
     bot_id = client.own_bot(GAME, entrant.bot).id
     versions = client.versions(bot_id)
@@ -225,7 +225,7 @@ def follow(client: Client, season_id: int, total: int) -> None:
 
 
 def why_not_judged(client: Client) -> str:
-    """Why no machine is given matches; empty where one is."""
+    """Say why no machine gets matches; empty if one does."""
     workers = client.workers().items
     if not workers or any(worker.judges for worker in workers):
         return ""
@@ -237,13 +237,13 @@ def why_not_judged(client: Client) -> str:
 
 
 def ranked(board: Leaderboard, finished: int) -> bool:
-    """Whether the ranking covers every match."""
+    """Say whether the ranking covers every match."""
     totals = board.totals
     return totals is not None and totals.matches + totals.abandoned >= finished
 
 
 def show(url: str, season_id: int) -> Leaderboard:
-    """Print the leaderboard and what was played."""
+    """Print the leaderboard and the matches played."""
     with Client(url) as client:
         board = client.leaderboard(season_id)
     totals = board.totals

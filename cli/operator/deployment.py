@@ -20,7 +20,7 @@ from league import telemetry
 from league.config import Settings
 
 CONTROL = "control"  # see workers.queue
-JOBS = "jobs"  # of the queues: those of all kinds of job but people's matches, which come with the series
+JOBS = "jobs"  # queues of all kinds of job except people's matches, which come with the series
 
 AliveFile = Annotated[
     Path | None, typer.Option(help="Touch this file while all is well, for a container's health check.")
@@ -57,7 +57,7 @@ def api(
 ) -> None:
     """Run the API alone."""
     chosen = {"DEADHEAT_HOST": host, "DEADHEAT_PORT": "" if port is None else str(port)}
-    os.environ.update({name: value for name, value in chosen.items() if value})  # what we start looks there
+    os.environ.update({name: value for name, value in chosen.items() if value})  # whatever we start reads these
     settings = starting.safe_settings()
     if descriptor < 0:
         starting.check_port(settings)
@@ -82,17 +82,17 @@ def api(
         http=guarded(settings),
         lifespan="on",
         ws="none",
-        log_config=None,  # as all our processes
+        log_config=None,  # as in all our processes
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # api.app believes those that the settings name
+        proxy_headers=False,  # api.app trusts those that the settings name
         timeout_graceful_shutdown=5,
     )
     uvicorn.Server(config).run([socket.socket(fileno=descriptor)] if descriptor >= 0 else None)
 
 
 def _share_port(settings: Settings, processes: int) -> None:
-    """Listen, and have that many children answer; what comes while one of them is started again waits for another."""
+    """Listen, and let this many children answer. While one restarts, another takes its connections."""
     starting.tell_metrics(settings.metrics_dir)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.create_server((settings.host, settings.port), family=family, backlog=2048) as listening:
@@ -139,7 +139,7 @@ def worker(
 
 
 def _named(queues: str) -> list[str]:
-    """The names of those queues, each once, with `jobs` spelled out."""
+    """Return the names of those queues, each once, with `jobs` expanded."""
     from league.service.jobs.exhibiting import EXHIBITIONS
     from league.service.jobs.kinds import KINDS
 
@@ -148,7 +148,7 @@ def _named(queues: str) -> list[str]:
 
 
 def _add_exhibitions(tree: Tree, settings: Settings) -> None:
-    """People's matches against bots have processes of their own: each lasts as long as the person likes."""
+    """Give people's matches against bots separate processes: each lasts as long as the person likes."""
     from league.service.jobs.exhibiting import EXHIBITIONS
 
     if settings.exhibitions:
@@ -182,7 +182,7 @@ def keeper() -> None:
     """Keep this machine's fitness to judge known: the part of a worker that looks after its host."""
     settings = Settings()
     starting.set_multiprocess(settings)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # leaves every `with`: no container stays behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # exits every `with`, so no container stays behind
     from workers.context import context
     from workers.keeper import Keeper
 

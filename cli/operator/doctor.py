@@ -1,4 +1,6 @@
-"""`deadheat doctor`, `check-host`: is a deployment well, is a machine fit to judge, and if not, what is to be done?"""
+"""`deadheat doctor`, `check-host`: the state of a deployment, a machine's fitness to judge, and what to do about
+faults.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ COLOURS = {"good": "green", "remark": "magenta", "unfit": "red", "wrong": "red"}
 
 
 def finding_lines(verdict: str, text: str, cure: str) -> Iterator[Text]:
-    """Say how something was found, and how to mend it."""
+    """Yield a finding and how to mend it."""
     yield Text.assemble((f"{verdict:>6}", COLOURS[verdict]), f"  {text}")
     if cure and verdict != Verdict.GOOD:
         yield Text(f"        fix:  {cure}")
@@ -79,7 +81,7 @@ def check_host(
 
 
 def _end_fitness(context: Context, report: Report) -> None:
-    """Tell the league that this machine may not judge, until its keeper's next check says otherwise."""
+    """Tell the league that this machine may not judge until its keeper's next check says otherwise."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from league.service.series.hosts import RECHECK_SECONDS, record_check

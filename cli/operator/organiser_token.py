@@ -1,7 +1,7 @@
-"""The organiser's token that a deployment of one process tree makes for itself, and the file that it is kept in.
+"""The organiser's token that a deployment of one process tree makes for itself, and its file.
 
-What an operator took away stays away: a token that was revoked is not replaced, an account that organises no more is
-not promoted. A token that is missing, unknown or expired was taken away by nobody, so there is a new one.
+What an operator removed stays removed: a revoked token is not replaced, and an account that is no longer an organiser
+is not promoted. A token that is missing, unknown or expired was removed by nobody, so it is replaced.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ NAME = "organiser"
 
 
 def token_file(settings: Settings) -> Path:
-    """Where the token is; it may not be there (yet)."""
+    """Return where the token is kept; the file may not exist yet."""
     return settings.data_dir / "organiser.token"
 
 
 def standing(database: Database, file: Path) -> Standing:
-    """What the token in the file, if there is one, is worth in this league."""
+    """Return the status in this league of the token in the file, if any."""
     from league.service.rulings.operators import token_standing
 
     try:
@@ -37,7 +37,7 @@ def standing(database: Database, file: Path) -> Standing:
 
 
 def keep_token(database: Database, file: Path) -> str:
-    """Make sure that the file holds a token that opens, a new one ends the one before; else why there is no new one."""
+    """Make sure that the file holds a valid token (a new one ends the old), or say why there is no new one."""
     from league.service.rulings.operators import Standing, ensure_organiser
 
     found = standing(database, file)
@@ -46,12 +46,12 @@ def keep_token(database: Database, file: Path) -> str:
         partial.touch(mode=0o600)
         with database.transaction() as session:
             partial.write_text(ensure_organiser(session, NAME) + "\n")
-            partial.replace(file)  # before the commit: should that fail, the file holds one that is unknown
+            partial.replace(file)  # before the commit: if that fails, the file holds an unknown token
     return taken_away(found, file)
 
 
 def taken_away(found: Standing, file: Path) -> str:
-    """In a sentence, what an operator took away and how to get it back; empty: nothing."""
+    """Say in a sentence what an operator removed and how to restore it; empty: nothing."""
     from league.service.rulings.operators import Standing
 
     if found is Standing.REVOKED:

@@ -1,4 +1,4 @@
-"""What a deployment's parts look at and prepare before they start, so that what is wrong is said at once."""
+"""Checks and preparations of a deployment's parts before they start, so that mistakes are reported at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 def arrive(settings: Settings) -> None:
-    """Forget what was known of this machine's fitness, before any of its workers starts."""
+    """Forget this machine's known fitness before any of its workers starts."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from workers import keeper
@@ -33,7 +33,7 @@ def arrive(settings: Settings) -> None:
 
 
 def safe_settings() -> Settings:
-    """The settings, if a deployment may be started with them."""
+    """Return the settings, if a deployment may start with them."""
     settings = Settings()
     if why := refusal(settings):
         fail(why)
@@ -41,7 +41,7 @@ def safe_settings() -> Settings:
 
 
 def check_port(settings: Settings) -> None:
-    """Make sure that the API's port is free."""
+    """Check that the API's port is free."""
     with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -51,7 +51,7 @@ def check_port(settings: Settings) -> None:
 
 
 def check_schema(settings: Settings) -> None:
-    """Refuse a database of another version; one that is away may come back."""
+    """Refuse a database of another version; an unavailable one may come back."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from league.database import Database
@@ -67,8 +67,8 @@ def check_schema(settings: Settings) -> None:
 
 
 def check_sandbox(settings: Settings, waits: bool = False) -> None:
-    """Fail now rather than with the first upload. A caller that `waits` accepts that there is no engine or image
-    yet, but not a runtime that will never work.
+    """Fail now instead of at the first upload. A caller that `waits` accepts that the engine or image is still missing,
+    but not a runtime that will never work.
     """
     from league.causes import Cause
     from sandbox.box import SandboxError
@@ -85,11 +85,11 @@ def check_sandbox(settings: Settings, waits: bool = False) -> None:
 
 
 def prepare(settings: Settings) -> Path:
-    """Migrate the database, make sure that there is an organiser, and say in which file the token is."""
+    """Migrate the database, make sure that there is an organiser, and return the token's file."""
     from league.database import Database
 
     settings.data_dir.mkdir(parents=True, exist_ok=True)
-    settings.data_dir.chmod(0o700)  # password hashes, sources and logs are nobody else's business on this host
+    settings.data_dir.chmod(0o700)  # no other user of this host may read password hashes, sources and logs
     file = organiser_token.token_file(settings)
     with closing(Database(settings)) as database:
         database.migrate()
@@ -99,7 +99,7 @@ def prepare(settings: Settings) -> Path:
 
 
 def metrics_environment(settings: Settings) -> dict[str, str]:
-    """The environment of a tree whose processes add up what they count."""
+    """Return the environment of a tree whose processes add up their counts."""
     from league import measured
 
     directory = settings.metrics_dir or settings.data_dir.absolute() / "metrics"
@@ -108,14 +108,14 @@ def metrics_environment(settings: Settings) -> dict[str, str]:
 
 
 def set_multiprocess(settings: Settings) -> None:
-    """Set the variable at which prometheus_client looks when it is imported; call this before any metric is made."""
+    """Set the variable that prometheus_client reads when it is imported; call this before any metric is made."""
     if settings.metrics_dir is not None:
         settings.metrics_dir.mkdir(parents=True, exist_ok=True)
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(settings.metrics_dir)
 
 
 def tell_metrics(directory: Path | None) -> None:
-    """Prepare to tell what is added up in a folder, and warn if another process does so already."""
+    """Prepare to serve the totals of a folder, and warn if another process already does."""
     from league import measured
 
     if directory is None:
@@ -131,7 +131,7 @@ def tell_metrics(directory: Path | None) -> None:
 
 
 def serve_metrics(settings: Settings, port: int) -> None:
-    """Serve what this machine's processes count on a port."""
+    """Serve the counts of this machine's processes on a port."""
     directory = settings.metrics_dir
     if directory is None:
         fail("--metrics-port needs DEADHEAT_METRICS_DIR: the worker's processes add up their metrics there")
@@ -145,7 +145,7 @@ def serve_metrics(settings: Settings, port: int) -> None:
 
 
 def slot_count(settings: Settings) -> int:
-    """How many matches this machine plays at a time."""
+    """Return how many matches this machine plays at a time."""
     from sandbox.slots import plan
 
     return len(plan(settings.slots, sorted(os.sched_getaffinity(0))))

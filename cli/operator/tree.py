@@ -1,8 +1,8 @@
-"""A tree of processes: children that are started again when they end, and that end with their parent.
+"""A tree of processes: children that are restarted when they end, and that end with their parent.
 
-Told to stop, the tree lets its children finish (SIGTERM), then asks for what they have not finished
-(`workers.stopping.SIGNAL`), and kills whoever does not answer. A parent that was killed can do none of this: its
-children get SIGTERM from the kernel, and those that work for long see to the rest themselves (`end_without_parent`).
+When told to stop, the tree lets its children finish (SIGTERM), then has them hand back unfinished work
+(`workers.stopping.SIGNAL`), and kills any that do not respond. A killed parent can do none of this: its children get
+SIGTERM from the kernel, and those with long work do the rest themselves (`end_without_parent`).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from workers import stopping
 log = logging.getLogger(__name__)
 
 FINISH_SECONDS = 20
-"""How long children may take to finish what they are doing after SIGTERM."""
+"""How long children may continue their current work after SIGTERM."""
 
 HAND_BACK_SECONDS = 25
-"""How long after that they may take to hand back what they have not finished: the longest exchange, ten seconds
-(the heartbeat ends a watch), and the end of the containers. Who takes longer is killed; its lease then runs out."""
+"""How long after that they may take to hand back unfinished work: the longest exchange, ten seconds (the heartbeat ends
+a watch), and the end of the containers. A slower child is killed, and its lease runs out."""
 
 RESTART_SECONDS = 1.0
 PR_SET_PDEATHSIG = 1
@@ -48,22 +48,22 @@ class Child:
 
 @dataclass
 class Tree:
-    """Children that are started again when they end, and that end with us."""
+    """Children that are restarted when they end, and that end with this process."""
 
     environment: dict[str, str]
     finish_seconds: float = FINISH_SECONDS
     alive_file: Path | None = None  # touched while every child runs
-    pass_fds: tuple[int, ...] = ()  # what children are given beside stdin, stdout and stderr
+    pass_fds: tuple[int, ...] = ()  # descriptors passed to children beside stdin, stdout and stderr
     children: list[Child] = field(default_factory=list)
     stopping: bool = False
-    fold_at: float = 0.0  # by the monotonic clock
+    fold_at: float = 0.0  # on the monotonic clock
 
     def add(self, name: str, arguments: Sequence[str]) -> None:
         """Add a child that runs `deadheat` with these arguments."""
         self.children.append(Child(name, [sys.executable, "-m", "cli.main", *arguments]))
 
     def add_jobs(self, name: str, queues: str, concurrency: int) -> None:
-        """Add a child that takes so many jobs at a time from these queues."""
+        """Add a child that takes this many jobs at a time from these queues."""
         self.add(name, ["jobs", queues, str(concurrency)])
 
     def run(self) -> None:
@@ -84,14 +84,14 @@ class Tree:
             self._fold()
 
     def _fold(self) -> None:
-        """Add up what processes counted that are gone, and remove their files."""
-        from league import measured  # late: prometheus_client looks at its environment when it is imported
+        """Add up the counts of ended processes, and remove their files."""
+        from league import measured  # late, because prometheus_client reads its environment when it is imported
 
         self.fold_at = time.monotonic() + measured.FOLD_SECONDS
         if folder := self.environment.get("PROMETHEUS_MULTIPROC_DIR"):
             try:
                 measured.fold(Path(folder))
-            except OSError as error:  # no room, or somebody took the folder away: matches are played all the same
+            except OSError as error:  # no room, or the folder was removed: matches are played anyway
                 log.warning("what was counted by processes that are gone is not added up: %s", error)
 
     def _on_signal(self, *_: object) -> None:
@@ -105,7 +105,7 @@ class Tree:
             child.started_at = time.monotonic()
             try:
                 child.process = self._begin(child)
-            except OSError as error:  # no memory, or too many files: the others go on
+            except OSError as error:  # no memory, or too many files: the others continue
                 log.error("%s cannot be started, trying again: %s", child.name, error)
 
     def _begin(self, child: Child) -> subprocess.Popen[bytes]:
@@ -113,7 +113,7 @@ class Tree:
             child.arguments,
             env=self.environment,
             cwd=ROOT,
-            start_new_session=True,  # a Ctrl-C is for us; we tell them
+            start_new_session=True,  # a Ctrl-C reaches only this process, which stops them
             pass_fds=self.pass_fds,
             preexec_fn=die_with_parent,  # noqa: PLW1509  it makes one system call
         )
@@ -131,7 +131,7 @@ class Tree:
             process.wait()
 
     def _busy_after(self, seconds: float) -> list[subprocess.Popen[bytes]]:
-        """Wait at most so long for the children's end; those that go on."""
+        """Wait at most this long for the children to end, and return those still running."""
         give_up_at = time.monotonic() + seconds
         while time.monotonic() < give_up_at and self._running():
             time.sleep(0.05)
@@ -144,8 +144,8 @@ def die_with_parent() -> None:
 
 
 def end_without_parent() -> None:
-    """Celery waits for what its processes do, which for a person's match may be an hour. It is for the tree to ask for
-    that back (`Tree._stop`); where the tree was killed, whoever is left does so, and ends what does not answer.
+    """Make Celery's processes hand back their work if the tree was killed, and kill those that do not respond. Celery
+    itself would wait for them, up to an hour for a person's match. Otherwise the tree does this (`Tree._stop`).
     """
     from celery.signals import worker_shutting_down
 

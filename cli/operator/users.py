@@ -1,6 +1,6 @@
-"""`deadheat user`: roles, passwords and bans, by the operator's own hand on the machine of the database.
+"""`deadheat user`: roles, passwords and bans, set by the operator on the database's machine.
 
-The database's library is imported late: every other command would wait most of a second for it.
+The database's library is imported late, because every other command would wait most of a second for it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def reopen(name: Name) -> Output:
 
 @contextmanager
 def _league() -> Iterator[Session]:
-    """A transaction on the database that the settings name; what is wrong is said in a sentence."""
+    """Open a transaction on the database that the settings name; report errors in a sentence."""
     from league.database import Database
 
     try:

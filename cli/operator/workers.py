@@ -1,4 +1,4 @@
-"""`deadheat workers`: the machines that play, as an operator wants to see them."""
+"""`deadheat workers`: the machines that play, for operators."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What an organiser does on a server."""
+"""Commands for organisers of a server."""

@@ -1,6 +1,6 @@
 """Run a season from the terminal: `deadheat season ...`, over a server's HTTP API.
 
-Settings are given as NAME=VALUE, with the names of the API; `league.terms` says what they mean.
+Settings have the form NAME=VALUE, with the API's names; `league.terms` explains them.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def edit(
 
 
 def _add_step(state: SeasonState, step: SeasonStep) -> None:
-    """Add the command that brings a season to a state."""
+    """Add the command that moves a season to a state."""
 
     @group.command(name=step.command, help=step.meaning)
     @asks
@@ -144,7 +144,7 @@ def _add_step(state: SeasonState, step: SeasonStep) -> None:
 
 
 for _reached, _by in SEASON_STEPS.items():
-    if _reached is not SeasonState.CLOSED:  # see `close`, which can be forced
+    if _reached is not SeasonState.CLOSED:  # see `close`, which accepts --force
         _add_step(_reached, _by)
 
 
@@ -204,7 +204,7 @@ def _meaning(term: Term) -> str:
 
 
 def given(settings: list[str] | None) -> dict[str, Any]:
-    """NAME=VALUE as the API takes it; ends the command where there is no such setting."""
+    """Parse NAME=VALUE for the API; end the command if there is no such setting."""
     body = {}
     for setting in settings or []:
         name, equals, value = setting.partition("=")
@@ -246,7 +246,7 @@ def _division_line(division: Division) -> str:
 
 
 def _rounded(season: Season) -> list[str]:
-    """What is played otherwise than it is set."""
+    """Say where what is played differs from the settings."""
     return [season.rounded] if season.rounded else []
 
 
@@ -269,7 +269,7 @@ def _changed(changed: Season, body: dict[str, Any]) -> Iterator[str]:
 
 
 def _playing(entry: Entry) -> str:
-    """Its version, and what newer ones do."""
+    """Say which version plays, and what newer ones do."""
     if not entry.follows:
         return f"{entry.version}, no other"
     at_gate = f", {entry.challenger} at the gate" if entry.challenger else ", gate"
@@ -283,7 +283,7 @@ def _out(entry: Entry) -> str:
 
 
 def _state(season: Season) -> str:
-    """In words that tell more than the state."""
+    """Describe the state in more detail than its name."""
     if season.state == "closed":
         return "closed, standings published" if season.published_at else "closed, last matches in progress"
     if season.state == "finals":
@@ -292,7 +292,7 @@ def _state(season: Season) -> str:
 
 
 def _finals(season: SeasonDetail) -> Iterator[str]:
-    """How far the finals are, a line for each division."""
+    """Say how far the finals are, in a line for each division."""
     names = {division.number: division.name for division in season.divisions}
     for part in season.finals_progress:
         where = f"{names[part.division]}: " if len(names) > 1 else ""
@@ -304,8 +304,8 @@ def _finals(season: SeasonDetail) -> Iterator[str]:
 
 
 def _next_date(season: Season) -> str:
-    """What happens next by date."""
-    known = season.state in tuple(SeasonState)  # a newer server may know more of them
+    """Say what happens next by date."""
+    known = season.state in tuple(SeasonState)  # a newer server may know more states
     for _, setting, date in dated_steps(season, season.state if known else SeasonState.SCHEDULED):
         return f"{setting.removesuffix('_at')} {_instant(date)}"
     return ""

@@ -1,4 +1,4 @@
-"""How matches look in a terminal: one module a game, one line a game here. A game without one is shown line by line."""
+"""Views of matches in a terminal: one module and one line here per game. Other games are shown line by line."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ VIEWS: Mapping[str, View] = {
     "liars-dice": liars_dice.VIEW,
     "yacht-auction": yacht_auction.VIEW,
 }
-"""By the game's name."""
+"""Views by the game's name."""

@@ -45,12 +45,12 @@ def _board(state: Mapping[str, Any], seat: Seat, name: str) -> Text:
 
 
 def _marks() -> tuple[str, str, str]:
-    """A cell filled just now, filled before, and empty."""
+    """Return the marks for a cell filled just now, filled before, and empty."""
     return ("▒▒", "██", "· ") if out.encoding.lower().startswith("utf") else ("++", "##", ". ")
 
 
 def _shapes(offered: Sequence[str]) -> Text:
-    """The blocks on offer, drawn in one of their forms."""
+    """Draw the blocks on offer in one of their forms."""
     text = Text("\n")
     for name in offered:
         rows = (row.replace("#", _marks()[1]).replace(".", "  ") for row in SHAPES[name].split("/"))

@@ -1,6 +1,6 @@
-"""Any match in a terminal, whatever its game: every line and every event, exchange by exchange, as they are recorded.
+"""A match of any game in a terminal: every line and event, exchange by exchange, as recorded.
 
-The transcript may be of a game that is not known here, or not be what the rules say: nothing is believed about it.
+The transcript may be of an unknown game, or break the rules: nothing in it is trusted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.verdicts import took
 
 
 def pages(transcript: Transcript) -> Iterator[Page]:
-    """A page an exchange; its number is the exchange's, for there may be no rounds."""
+    """Yield a page per exchange, with the exchange's number, because there may be no rounds."""
     for number, exchange in enumerate(transcript.exchanges):
         yield Page(number, Group(Text(f"Exchange {number}", style="bold"), *_exchange(exchange), Text()))
     result = transcript.result

@@ -1,8 +1,8 @@
-"""A match in a terminal: its scenes (`engine.scenes`) round by round, what each reply took, and pictures of the table.
+"""A match in a terminal: its scenes (`engine.scenes`) by round, the time of each reply, and pictures of the table.
 
-The words are those of the site's viewer. A game adds what words do not show: what stands before a round and after it,
-and a sheet at the end. Transcripts that come here were verified, so their events have the form of their game. What bots
-wrote is still somebody else's text: it goes through `visible` into `rich.text.Text`, which knows no markup.
+The words are those of the site's viewer. A game adds what words do not show: the state before and after a round, and a
+sheet at the end. Transcripts shown here were verified, so their events have their game's form. What bots wrote is still
+untrusted text: it goes through `visible` into `rich.text.Text`, which knows no markup.
 """
 
 from __future__ import annotations
@@ -32,36 +32,36 @@ COLUMN_WIDTH = 20
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a match to be shown at once. `round` 0: before the first; None: the end."""
+    """A part of a match shown at once. `round` 0 is before the first; None is the end."""
 
     round: int | None
     content: RenderableType
 
 
 Picture = Callable[[Mapping[str, Any], Sequence[str]], RenderableType | None]
-"""From a scene's state and the names by seat to what is drawn, if anything is."""
+"""Draws a scene's state, given the names by seat, if there is anything to draw."""
 
 Account = Callable[[Transcript, Seat], RenderableType]
-"""From a verified transcript to where a seat won and lost its points."""
+"""Shows where a seat won and lost its points in a verified transcript."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a game adds to the words of its scenes. `before`, `after`: a round's first and last state, drawn."""
+    """What a game adds to the words of its scenes. `before` and `after` draw a round's first and last state."""
 
     before: Picture = lambda *_: None
     after: Picture = lambda *_: None
     sheet: Callable[[Transcript], RenderableType] | None = None
     account: Account | None = None
     once_a_round: Mapping[str, int] = field(default_factory=dict)
-    """Commands that a seat is asked once in every round, and the first round that has them."""
+    """Commands that a seat gets once in every round, and the first round that has them."""
 
 
 def pages(transcript: Transcript, view: View) -> Iterator[Page]:
-    """A page a round, then the end of a verified transcript."""
+    """Yield a page per round of a verified transcript, then its end."""
     names = [named(transcript, seat, NAME_WIDTH) for seat in range(transcript.seats)]
     *played, last = scenes(transcript, names)
-    told: set[tuple[int, Seat]] = set()  # whose answers of an exchange were shown: they stand with all that they led to
+    told: set[tuple[int, Seat]] = set()  # seats whose answers of an exchange were shown, with all their consequences
     for number, found in groupby(played, key=lambda scene: scene.round or 0):
         yield Page(number, Group(*_round(number, list(found), view, names, told), Text()))
     sheet = [] if view.sheet is None else [view.sheet(transcript)]
@@ -84,7 +84,7 @@ def _round(
 
 
 def _took(answers: Sequence[Answer]) -> str:
-    """How long each answer took, and behind a plus what its host took beside that."""
+    """Say how long each answer took, and after a plus what its host took."""
     shown = []
     for answer in answers:
         own_ns, stolen_ns = ((answer.elapsed_ms - answer.stolen_ms) * NS_PER_MS, answer.stolen_ms * NS_PER_MS)
@@ -95,22 +95,22 @@ def _took(answers: Sequence[Answer]) -> str:
 
 
 def named(transcript: Transcript, seat: Seat, width: int = COLUMN_WIDTH) -> str:
-    """A seat's number with its bot's name."""
+    """Return a seat's number with its bot's name."""
     return f"{seat_number(seat)} {short(players(transcript)[seat], width)}"
 
 
 def final_event(transcript: Transcript) -> Mapping[str, Any]:
-    """What a game tells at the end."""
+    """Return the game's last event."""
     *_, last = transcript.events()
     return last
 
 
 Row = tuple[str, Sequence[str], Sequence[float] | None]
-"""A label, and by seat what is shown and what it is worth (None: nothing)."""
+"""A label, and by seat the text shown and its value (None: nothing)."""
 
 
 def sheet(transcript: Transcript, label: str, rows: Iterable[Row], own: Seat | None = None) -> Table:
-    """What the points of both seats are made of; with `own` that seat comes first, and the difference last."""
+    """Make a table of both seats' points; with `own`, that seat comes first and the difference last."""
     order = (0, 1) if own is None else (own, 1 - own)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column(label)

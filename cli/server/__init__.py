@@ -1,1 +1,1 @@
-"""How commands speak to a server."""
+"""Communication of commands with a server."""

@@ -1,17 +1,17 @@
-"""A server's HTTP API as a Python class: what the command itself uses, and what a program of yours may.
+"""A server's HTTP API as a Python class, for the command itself and for your own programs.
 
     with Client("http://127.0.0.1:8080", token) as league:
         for match in league.matches(bot=7, limit=20):
             print(match.id, match.state)
 
-Every method is one request (an iterator: one a page) and raises `Refused` with the server's own sentence. Nothing here
-prints, asks or reads the environment.
+Every method makes one request (an iterator: one per page) and raises `Refused` with the server's own sentence. Nothing
+here prints, prompts or reads the environment.
 
-What is asked again. A request that changes nothing when it is made twice (GET, PUT) is made up to four times while the
-connection breaks or a proxy says that nobody is there; any other only where the connection could not even be made, for
-then it was not heard. The waits between add up to some four seconds. What timed out once is not waited for again.
+Retries: an idempotent request (GET, PUT) is sent up to four times while the connection breaks or a proxy reports that
+the server is unavailable. Any other is retried only if no connection could be made, because then the server did not
+receive it. The waits add up to some four seconds. A request that timed out is not retried.
 
-What is believed. The server is not: an answer must have the form that the client knows, and at most so many bytes.
+Trust: the server is not trusted. An answer must have the form that the client knows, and a limited size.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, 
 from league.records.seasons import Season, SeasonDetail
 
 API = "1.0"
-"""The API that this client was written for. The server names its own in the header `Deadheat-API`; another first number
-is another language, a higher second one has additions only."""
+"""The API version that this client was written for. The server states its own in the header `Deadheat-API`; another
+first number is incompatible, a higher second one has only additions."""
 
 CONNECT_TIMEOUT_S = 10
-TIMEOUT_S = 60  # of a write, and between two pieces of an answer
+TIMEOUT_S = 60  # for a write, and between two pieces of an answer
 RETRY_WAITS_S = (0.25, 1.0, 3.0)
 RETRIED_STATUS = frozenset({502, 503, 504})
-MAX_ANSWER_BYTES = 64 * 1024 * 1024  # the largest are transcripts, of at most that size; a page is a hundredth
+MAX_ANSWER_BYTES = 64 * 1024 * 1024  # the largest answers are transcripts, at most this size; a page is a hundredth
 PIECE_BYTES = 64 * 1024
 PAGE = 100
 BOUNDS = frozenset({"ge", "le", "min_length", "max_length"})
@@ -54,7 +54,7 @@ Body = Mapping[str, Any]
 
 
 class Refused(Exception):
-    """The server said no, or did not answer; the text is its sentence, `status` 0 without an answer."""
+    """The server refused or did not answer; the text is its sentence, and `status` is 0 without an answer."""
 
     def __init__(self, status: int, code: str, detail: str, retry_after_seconds: int = 0) -> None:
         super().__init__(detail)
@@ -64,7 +64,7 @@ class Refused(Exception):
 
     @property
     def passing(self) -> bool:
-        """Whether the same may well succeed later: nobody answered, or the server failed or is over a quota."""
+        """Whether the same request may succeed later: nobody answered, or the server failed or a quota is used up."""
         return self.code == "no-answer" or self.status == 429 or self.status >= 500
 
 
@@ -86,108 +86,108 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    # --- Oneself.
+    # --- Your account.
 
     def sign_up(self, name: str, password: str, code: str = "") -> User:
-        """A new author; `code`: the invitation, where one is needed."""
+        """Create an author; `code` is the invitation, if one is needed."""
         return self._ask(User, "POST", "/v1/users", json={"name": name, "password": password, "code": code})
 
     def issue_token(self, name: str, password: str, label: str = "token") -> NewToken:
-        """A new access token."""
+        """Issue a new access token."""
         body = {"name": name, "password": password, "label": label}
         return self._ask(NewToken, "POST", "/v1/tokens", json=body)
 
     def revoke_token(self, token_id: int) -> None:
-        """End one of one's own tokens."""
+        """Revoke one of your tokens."""
         self.call("DELETE", f"/v1/tokens/{token_id}")
 
     def me(self) -> User:
-        """Whose token this is."""
+        """Return the token's owner."""
         return self._ask(User, "GET", "/v1/users/me")
 
     # --- Bots and their versions.
 
     def bots(self) -> list[Bot]:
-        """One's own bots and those of one's teams."""
+        """Return your bots and those of your teams."""
         return self._items(Bot, "/v1/bots")
 
     def own_bot(self, game: str, name: str) -> Bot:
-        """One's bot of that name, made if it is new."""
+        """Return your bot of that name, created if it is new."""
         for bot in self.bots():
             if bot.game == game and bot.name.lower() == name.lower():
                 return bot
         return self._ask(Bot, "POST", "/v1/bots", json={"game": game, "name": name})
 
     def change_bot(self, bot_id: int, **change: Any) -> Bot:
-        """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: its maker's)."""
+        """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: no team, only its maker)."""
         return self._ask(Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
 
     def upload(self, bot_id: int, filename: str, content: bytes) -> Version:
-        """A new version, to be built."""
+        """Upload a new version, which will be built."""
         return self._ask(Version, "POST", f"/v1/bots/{bot_id}/versions", files={"file": (filename, content)})
 
     def versions(self, bot_id: int) -> list[Version]:
-        """The newest hundred, the newest first."""
+        """Return the newest hundred versions, newest first."""
         return self._items(Version, f"/v1/bots/{bot_id}/versions")
 
     def version(self, bot_id: int, number: int) -> Version:
-        """One version as it is now."""
+        """Return one version as it is now."""
         return self._ask(Version, "GET", f"/v1/bots/{bot_id}/versions/{number}")
 
     def build_log(self, bot_id: int, number: int) -> BuildLog:
-        """What the build and the trial match printed."""
+        """Return what the build and the trial match printed."""
         return self._ask(BuildLog, "GET", f"/v1/bots/{bot_id}/versions/{number}/log")
 
     def source(self, bot_id: int, number: int) -> bytes:
-        """What was uploaded, byte for byte."""
+        """Return the uploaded file, byte for byte."""
         return self.download(f"/v1/bots/{bot_id}/versions/{number}/source")
 
     def trial(self, bot_id: int, number: int) -> bytes:
-        """The transcript of the match by which a version qualified, or did not; JSON Lines."""
+        """Return the transcript of a version's qualifying match, passed or failed, as JSON Lines."""
         return self.download(f"/v1/bots/{bot_id}/versions/{number}/trial")
 
     # --- Seasons and entries.
 
     def seasons(self, author: str = "", results: bool = False) -> list[Season]:
-        """The newest first: all, those that an author has entered, those in which a match has ended."""
+        """Return seasons, newest first: all, those an author has entered, or those in which a match has ended."""
         chosen = {"author": author, "results": "true" if results else ""}
         query = str(httpx.QueryParams({name: value for name, value in chosen.items() if value}))
         return self._items(Season, f"/v1/seasons?{query}" if query else "/v1/seasons")
 
     def season(self, season_id: int) -> SeasonDetail:
-        """One season with its progress."""
+        """Return one season with its progress."""
         return self._ask(SeasonDetail, "GET", f"/v1/seasons/{season_id}")
 
     def create_season(self, body: Body) -> Season:
-        """A scheduled season; organisers only."""
+        """Create a scheduled season; organisers only."""
         return self._ask(Season, "POST", "/v1/seasons", json=body)
 
     def change_season(self, season_id: int, body: Body) -> Season:
-        """Settings, state or both; organisers only."""
+        """Change a season's settings, state or both; organisers only."""
         return self._ask(Season, "PATCH", f"/v1/seasons/{season_id}", json=body)
 
     def invited(self, season_id: int) -> list[str]:
-        """Who may enter a season that is for invited authors; organisers only."""
+        """List who may enter a season for invited authors; organisers only."""
         return self._items(str, f"/v1/seasons/{season_id}/invitations")
 
     def invite_to_season(self, season_id: int, author: str) -> None:
-        """Put an author on that list."""
+        """Add an author to that list."""
         self.call("PUT", f"/v1/seasons/{season_id}/invitations/{author}")
 
     def uninvite_from_season(self, season_id: int, author: str) -> None:
-        """Take an author off it."""
+        """Remove an author from that list."""
         self.call("DELETE", f"/v1/seasons/{season_id}/invitations/{author}")
 
     def leaderboard(self, season_id: int) -> Leaderboard:
-        """The newest ranking of a season."""
+        """Return the newest ranking of a season."""
         return self._ask(Leaderboard, "GET", f"/v1/seasons/{season_id}/leaderboard")
 
     def enter(self, season_id: int, bot_id: int, body: Body | None = None) -> Entry:
-        """Let a bot take part, or say which version plays and behind which gate."""
+        """Enter a bot, or choose which version plays and behind which gate."""
         return self._ask(Entry, "PUT", f"/v1/seasons/{season_id}/entries/{bot_id}", json=body or {})
 
     def entries(self, season_id: int) -> Iterator[Entry]:
-        """Who takes part, and who is out, by bot."""
+        """Yield the entries of a season by bot, including those taken out."""
         yield from self._pages(Entry, f"/v1/seasons/{season_id}/entries", {"limit": PAGE}, None)
 
     def assign_division(self, season_id: int, bot_id: int, division: int) -> Entry:
@@ -196,20 +196,20 @@ class Client:
         return self._ask(Entry, "PATCH", f"/v1/seasons/{season_id}/entries/{bot_id}", json=body)
 
     def challenges(self, season_id: int, bot_id: int) -> list[Challenge]:
-        """Versions at the entry's gate, the newest first."""
+        """Return versions at the entry's gate, newest first."""
         return self._items(Challenge, f"/v1/seasons/{season_id}/entries/{bot_id}/challenges")
 
     def waiting(self, season_id: int, bot_id: int, version: int) -> Waiting:
-        """How long a version waits for its next result in a season, and why nothing more comes where it does not."""
+        """Return how long a version waits for its next result in a season, or why no further one comes."""
         path = f"/v1/seasons/{season_id}/entries/{bot_id}/waiting"
         return self._ask(Waiting, "GET", path, params={"version": version})
 
     def change_entry(self, season_id: int, bot_id: int, verb: str, body: Body | None = None) -> None:
-        """`verb`: withdraw, rejoin; for organisers, with a reason, disqualify, withdraw, reinstate."""
+        """Apply `verb`: withdraw, rejoin; for organisers, with a reason: disqualify, withdraw, reinstate."""
         self.call("POST", f"/v1/seasons/{season_id}/entries/{bot_id}/{verb}", **({"json": body} if body else {}))
 
     def export(self, season_id: int, table: str, form: str) -> Iterator[bytes]:
-        """A season's table as a file, in pieces. `form`: jsonl or csv."""
+        """Yield a season's table as a file, in pieces. `form` is jsonl or csv."""
         yield from self._pieces("GET", f"/v1/seasons/{season_id}/export/{table}.{form}")
 
     # --- Matches.
@@ -223,51 +223,53 @@ class Client:
         finished_since: datetime | None = None,
         limit: int | None = None,
     ) -> Iterator[Match]:
-        """The newest first; 0 and "": any. `finished_since`: what ended then or later, the last that ended first."""
+        """Yield matches, newest first; 0 and "" match any. `finished_since` selects those that ended then or later,
+        latest end first.
+        """
         chosen: dict[str, Any] = {"season": season, "bot": bot, "state": state, "limit": min(limit or PAGE, PAGE)}
         chosen |= {"finished_since": finished_since and finished_since.isoformat()}
         yield from self._pages(Match, "/v1/matches", chosen, limit)
 
     def match(self, match_id: int) -> MatchDetail:
-        """One match with its attempts and response times."""
+        """Return one match with its attempts and response times."""
         return self._ask(MatchDetail, "GET", f"/v1/matches/{match_id}")
 
     def transcript(self, match_id: int) -> bytes:
-        """The record of a match that is done, JSON Lines."""
+        """Return the transcript of a finished match as JSON Lines."""
         return self.download(f"/v1/matches/{match_id}/transcript")
 
     def endings(self, match_id: int) -> list[EndingView]:
-        """How one's own bots ended in a match, with their stderr."""
+        """Return how your bots ended in a match, with their stderr."""
         return self._items(EndingView, f"/v1/matches/{match_id}/logs")
 
     def rule_on_match(self, match_id: int, verb: str, reason: str) -> RuledOn:
-        """`verb`: void or restore; organisers only."""
+        """Apply `verb` to a match: void or restore; organisers only."""
         return self._ask(RuledOn, "POST", f"/v1/matches/{match_id}/{verb}", json={"reason": reason})
 
     def rejudge(self, match_id: int, reason: str) -> Rejudged:
-        """Void a match and have it played again; organisers only."""
+        """Void a match and replay it; organisers only."""
         return self._ask(Rejudged, "POST", f"/v1/matches/{match_id}/rejudge", json={"reason": reason})
 
     def held(self) -> list[MatchDetail]:
-        """Matches that wait for an organiser; organisers only."""
+        """Return matches that wait for an organiser; organisers only."""
         return self._items(MatchDetail, "/v1/held-matches")
 
     def decide(self, match_id: int, seat: int, reason: str) -> None:
-        """A held match is lost by a seat; organisers only."""
+        """Decide that a seat loses a held match; organisers only."""
         self._send("POST", f"/v1/matches/{match_id}/decide", json={"seat": seat, "reason": reason})
 
     def leave(self, match_id: int, reason: str) -> None:
-        """A held match is not played; organisers only."""
+        """Leave a held match unplayed; organisers only."""
         self._send("POST", f"/v1/matches/{match_id}/leave", json={"reason": reason})
 
     # --- Appeals, announcements, the audit log.
 
     def appeal(self, match_id: int, text: str) -> Appeal:
-        """Doubt a match of one's own bot."""
+        """Appeal a match of your bot."""
         return self._ask(Appeal, "POST", f"/v1/matches/{match_id}/appeals", json={"text": text})
 
     def appeals(self, *, season: int = 0, state: str = "") -> Iterator[Appeal]:
-        """The newest first; an author's own, an organiser's all."""
+        """Yield appeals, newest first: your own, or all for organisers."""
         yield from self._pages(Appeal, "/v1/appeals", {"season": season, "state": state, "limit": PAGE}, None)
 
     def rule(self, appeal_id: int, body: Body) -> Appeal:
@@ -275,7 +277,7 @@ class Client:
         return self._ask(Appeal, "POST", f"/v1/appeals/{appeal_id}/ruling", json=body)
 
     def announce(self, body: Body) -> Announcement:
-        """Tell everyone; organisers only."""
+        """Publish an announcement to everyone; organisers only."""
         return self._ask(Announcement, "POST", "/v1/announcements", json=body)
 
     def take_down(self, announcement_id: int) -> None:
@@ -285,22 +287,22 @@ class Client:
     def audit(
         self, subject: str = "", *, oldest_first: bool = False, limit: int | None = None
     ) -> Iterator[AuditRecord]:
-        """Who decided what and why."""
+        """Yield the audit log: who decided what, and why."""
         chosen = {"subject": subject, "oldest_first": "true" if oldest_first else "", "limit": min(limit or PAGE, PAGE)}
         yield from self._pages(AuditRecord, "/v1/audit", chosen, limit)
 
     # --- Teams, and the machines that play.
 
     def teams(self) -> list[Team]:
-        """Those that one is in or invited to."""
+        """Return the teams that you are in or invited to."""
         return self._items(Team, "/v1/teams")
 
     def create_team(self, name: str) -> Team:
-        """A team with oneself as captain."""
+        """Create a team with you as captain."""
         return self._ask(Team, "POST", "/v1/teams", json={"name": name})
 
     def invite_to_team(self, team_id: int, name: str) -> Team:
-        """Ask somebody to join; captains only."""
+        """Invite somebody to a team; captains only."""
         return self._ask(Team, "POST", f"/v1/teams/{team_id}/invitations", json={"name": name})
 
     def join_team(self, team_id: int) -> Team:
@@ -308,7 +310,7 @@ class Client:
         return self._ask(Team, "POST", f"/v1/teams/{team_id}/join")
 
     def leave_team(self, team_id: int, name: str) -> Team:
-        """Leave, decline, or as captain remove somebody."""
+        """Leave a team, decline an invitation, or as captain remove a member."""
         return self._ask(Team, "DELETE", f"/v1/teams/{team_id}/members/{name}")
 
     def hand_over_team(self, team_id: int, captain: str) -> Team:
@@ -316,18 +318,18 @@ class Client:
         return self._ask(Team, "PATCH", f"/v1/teams/{team_id}", json={"captain": captain})
 
     def workers(self) -> Workers:
-        """The machines that play; organisers only."""
+        """Return the machines that play; organisers only."""
         return self._ask(Workers, "GET", "/v1/workers")
 
-    # --- How it is asked.
+    # --- Requests.
 
     def call(self, method: str, path: str, **arguments: Any) -> Any:
-        """One request of any kind; the JSON of the answer, None where it has no body."""
+        """Make one request of any kind and return the JSON of the answer, or None if it has no body."""
         content = self.download(path, method, **arguments)
         return _json(content) if content else None
 
     def download(self, path: str, method: str = "GET", **arguments: Any) -> bytes:
-        """The body of an answer, at most `MAX_ANSWER_BYTES`."""
+        """Return the body of an answer, at most `MAX_ANSWER_BYTES`."""
         found = bytearray()
         for piece in self._pieces(method, path, **arguments):
             found += piece
@@ -342,7 +344,7 @@ class Client:
         return [_read(shape, item) for item in _items(self.call("GET", path))]
 
     def _pages(self, shape: type[Shape], path: str, chosen: Mapping[str, Any], limit: int | None) -> Iterator[Shape]:
-        """Items of page after page, at most `limit`."""
+        """Yield the items of all pages, at most `limit`."""
         query = {name: value for name, value in chosen.items() if value}
         given = 0
         while True:
@@ -367,7 +369,7 @@ class Client:
             response.close()
 
     def _send(self, method: str, path: str, **arguments: Any) -> httpx.Response:
-        """An answer that is no refusal, its body still to be read; the caller closes it."""
+        """Return a successful answer with its body unread; the caller closes it."""
         waits = iter(RETRY_WAITS_S)
         while True:
             try:
@@ -403,7 +405,7 @@ def _may_ask_again(method: str, error: Exception) -> bool:
 
 
 def _same_language(response: httpx.Response) -> None:
-    """Raises Refused where the server says that its API is another than ours."""
+    """Raise Refused if the server states an incompatible API version."""
     theirs = response.headers.get("Deadheat-API", "")
     if theirs and theirs.partition(".")[0] != API.partition(".")[0]:
         raise Refused(
@@ -414,7 +416,7 @@ def _same_language(response: httpx.Response) -> None:
 
 
 def _refusal(response: httpx.Response) -> Refused:
-    """The server's sentence, or what can be said without one."""
+    """Make a `Refused` of the server's sentence, or a default without one."""
     status = response.status_code
     retry_after = response.headers.get("Retry-After", "")
     seconds = int(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0
@@ -429,7 +431,7 @@ def _refusal(response: httpx.Response) -> Refused:
 
 
 def _beginning(response: httpx.Response) -> bytes:
-    """As much of a refusal as can be meant to be read."""
+    """Return as much of a refusal as a person may want to read."""
     content = b""
     for piece in response.iter_bytes(PIECE_BYTES):
         content += piece
@@ -472,8 +474,8 @@ def _reader(shape: Any) -> SchemaValidator:
 
 
 def _open(schema: Any) -> Any:
-    """The same schema for servers of other ages: a word that no enumeration of ours has stays text, what may be null is
-    null where it is left out, and bounds are the server's affair.
+    """Loosen a schema for servers of other versions: an unknown enumeration word stays text, a missing nullable field
+    is null, and bounds are left to the server.
     """
     if isinstance(schema, list):
         return [_open(part) for part in schema]
@@ -488,7 +490,7 @@ def _open(schema: Any) -> Any:
             )
         case "nullable":
             return core_schema.with_default_schema(opened, default=None)
-        case "model":  # the class itself would read it by its own schema, whatever is opened here
+        case "model":  # the class itself would be read by its own schema, whatever is loosened here
             made = opened["cls"].model_construct
             return core_schema.no_info_after_validator_function(lambda read: made(**read[0]), opened["schema"])
     return opened

@@ -1,10 +1,10 @@
-"""What all verbs share that talk to a server: whom they ask and as whom, how a refusal ends them, how they write JSON.
+"""What all commands that talk to a server share: server and token, how a refusal ends them, how they write JSON.
 
-Where server and token come from: the option, else the environment (DEADHEAT_SERVER, DEADHEAT_TOKEN), else the login of
-the profile in use, else this machine's own server without a token. A login's token goes to that login's server only.
+Server and token come from the option, else the environment (DEADHEAT_SERVER, DEADHEAT_TOKEN), else the login of the
+profile in use, else this machine's own server without a token. A login's token goes only to that login's server.
 
-How a verb ends (docs/client.md): 0 well; 1 the server or the match said no; 2 wrong usage; 3 nobody answered, or not
-now, so that the same may succeed later; 130 Ctrl-C.
+Exit codes (docs/client.md): 0 success; 1 the server or the match said no; 2 wrong usage; 3 no answer, or not now, so
+the same command may succeed later; 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def profile_name() -> str:
 
 
 def logins() -> Mapping[str, profiles.Profile]:
-    """Return the logins by profile; ends the command where they cannot be read."""
+    """Return the logins by profile; end the command if they cannot be read."""
     try:
         return profiles.load()
     except profiles.BadProfiles as error:
@@ -70,7 +70,7 @@ def logins() -> Mapping[str, profiles.Profile]:
 
 
 def logged_in() -> bool:
-    """Whether the profile in use has a login, as far as can be told."""
+    """Say whether the profile in use has a login, as far as can be told."""
     try:
         return profile_name() in profiles.load()
     except profiles.BadProfiles:
@@ -78,7 +78,7 @@ def logged_in() -> bool:
 
 
 def resolved(server: str, token: str) -> tuple[str, str]:
-    """Return which server to ask, and with which token ("": none)."""
+    """Return the server to ask and the token to use ("": none)."""
     login = None if server and token else logins().get(profile_name())
     server = normal(server or (login.server if login else LOCAL_SERVER))
     if not token and login and login.server == server:
@@ -89,7 +89,7 @@ def resolved(server: str, token: str) -> tuple[str, str]:
 
 
 def normal(server: str) -> str:
-    """An address without what makes no difference; ends the command where it is none."""
+    """Return a server's address in normal form; end the command if it is not one."""
     try:
         url = httpx.URL(server)
     except httpx.InvalidURL:
@@ -100,7 +100,7 @@ def normal(server: str) -> str:
 
 
 def private(server: str) -> bool:
-    """Whether nobody on the way can read what is sent to that address: it is encrypted, or stays on this machine."""
+    """Say whether nobody in between can read what is sent to an address: it is encrypted, or stays on this machine."""
     url = httpx.URL(server)
     if url.scheme == "https" or url.host == "localhost" or url.host.endswith(".localhost"):
         return True
@@ -112,7 +112,7 @@ def private(server: str) -> bool:
 
 @contextmanager
 def connect(server: str, token: str = "") -> Iterator[Client]:
-    """A client for one command; what it is refused ends the command with the server's sentence."""
+    """Open a client for one command; a refusal ends the command with the server's sentence."""
     try:
         with Client(*resolved(server, token)) as client:
             yield client
@@ -132,17 +132,17 @@ def visit(server: str) -> Iterator[Client]:
 
 
 def asks(verb: Verb) -> Command:
-    """Make a function of a client a command with --server, --token and --json."""
+    """Turn a function of a client into a command with --server, --token and --json."""
     return says(verb, {"server": (Server, ""), "token": (Token, "")}, connect)
 
 
 def visits(verb: Verb) -> Command:
-    """Make a function of a client a command with --server and --json, for what everyone may see."""
+    """Turn a function of a client into a command with --server and --json, for public data."""
     return says(verb, {"server": (Server, "")}, visit)
 
 
 def own_name(server: str, token: str) -> str:
-    """The name of whoever asks; "" without a token, or with one that is good no more."""
+    """Return the name of the user; "" without a token, or with an invalid one."""
     server, token = resolved(server, token)
     if not token:
         return ""
@@ -156,7 +156,7 @@ def own_name(server: str, token: str) -> str:
 
 
 def refuse(error: Refused) -> NoReturn:
-    """End the command with the server's sentence, and what may help."""
+    """End the command with the server's sentence and a suggestion."""
     message = str(error)
     if error.code == "bad-token":
         message += " `deadheat login` gets you a token." if message.endswith(".") else "; `deadheat login` gets a token"

@@ -1,11 +1,11 @@
-"""Waiting for what a server does: a build and its log, a bot's matches. `deadheat watch`.
+"""Wait for what a server does: a build and its log, a bot's matches. `deadheat watch`.
 
-The API is polled, and every wait is bounded by a time that the caller names. Series end in any order, and hundreds of
-matches at once, so each look goes over all that ended since the newest end that was seen, page by page. A result is
-written a moment before others can see it, and another that was written later may be seen first: so a look goes back a
-minute further, and what was told is remembered by number. A look thus costs a page for each hundred matches of the last
-minute, and the wait for the next is as many times the shortest: a server is asked twice a second, whatever it plays.
-Of a log each look gets all that is kept, which is bounded; what is new in it is found here.
+The API is polled, and the caller names a bound for every wait. Series end in any order, and hundreds of matches at
+once, so each look pages through all that ended since the newest end seen. A result is written a moment before others
+can see it, and one written later may be seen first. So a look goes back a minute further, and reported matches are
+remembered by number. A look thus costs a page for each hundred matches of the last minute, and the wait for the next
+grows with the pages: a server is asked twice a second, whatever it plays. Each look at a log gets all that is kept,
+which is bounded, and what is new is found here.
 """
 
 from __future__ import annotations
@@ -31,14 +31,13 @@ from league.records.bots import Version
 from league.records.matches import Match, SeatView
 
 POLL_SECONDS = 0.5
-"""Between two looks, for each page that the first of them read."""
+"""The pause between two looks, for each page that the first one read."""
 
 LONGEST_AGO = datetime(2001, 1, 1, tzinfo=UTC)
 """A time before any match."""
 
 OVERLAP = timedelta(seconds=60)
-"""So long may a result take from being written to being seen; a transaction that took longer would be a server's fault.
-"""
+"""The longest time from writing a result to its being visible; a longer transaction would be the server's fault."""
 
 DEFAULT_TIMEOUT_S = 1800
 
@@ -46,7 +45,7 @@ Timeout = Annotated[int, typer.Option("--timeout", min=1, max=30 * 86_400, help=
 
 
 class Patience:
-    """A bound on waiting; ends the command with exit code 3 when it is used up. `standing`: how things stood last."""
+    """A bound on waiting; ends the command with exit code 3 when used up. `standing` is the last known state."""
 
     def __init__(self, timeout_s: float, what: str) -> None:
         self._until = time.monotonic() + timeout_s
@@ -73,7 +72,7 @@ def watch(
     patience = Patience(timeout, "not all matches have ended" if matches else "nobody pressed Ctrl-C")
     bot_id = find_bot(client, bot)
     news = News(client, bot_id, season, newest_end(client))
-    news.look()  # what ended before is no news
+    news.look()  # matches that ended before are not news
     newest = client.versions(bot_id)[:1] if bot and number_in(bot) is None else []
     for version in newest if newest and not newest[0].ended else ():
         for seen in states(client, version, patience):
@@ -114,7 +113,7 @@ def wait_for_build(client: Client, version: Version) -> Version:
 
 
 class LogReader:
-    """What a build's log has got since the last look, in whole lines."""
+    """Reads what a build's log gained since the last look, in whole lines."""
 
     def __init__(self, client: Client, bot_id: int, number: int) -> None:
         self._client, self._bot_id, self._number = client, bot_id, number
@@ -122,7 +121,7 @@ class LogReader:
         self.text = ""
 
     def look(self, last: bool) -> list[str]:
-        """The new lines; the `last` look brings the beginning of a line, too."""
+        """Return the new lines; the `last` look also returns an incomplete line."""
         before, self.text = self.text, self._client.build_log(self._bot_id, self._number).log
         lines = (self._rest + grown(before, self.text)).split("\n")
         self._rest = "" if last else lines.pop()
@@ -130,11 +129,11 @@ class LogReader:
 
 
 RECOGNISED = 200
-"""So many characters at the end of what was seen are found again in a log whose middle was left out since."""
+"""How many of the last characters seen identify the place to continue in a log whose middle was cut since."""
 
 
 def grown(before: str, now: str) -> str:
-    """Return what was added to a text whose beginning or middle may have been left out meanwhile."""
+    """Return what was added to a text whose beginning or middle may have been cut meanwhile."""
     if now.startswith(before):
         return now[len(before) :]
     end = before[-RECOGNISED:]
@@ -145,7 +144,7 @@ def grown(before: str, now: str) -> str:
 
 
 def state_line(version: Version) -> str:
-    """Say in a line what becomes of a version."""
+    """Describe a version's progress in one line."""
     words = {"uploaded": "is waiting to be built", "building": "is being built and tried", "ready": "is ready"}
     again = f", attempt {version.attempt}" if version.attempt > 1 and not version.ended else ""
     reason = f": {version.reason}" if version.reason else ""
@@ -153,7 +152,7 @@ def state_line(version: Version) -> str:
 
 
 def newest_end(client: Client) -> datetime:
-    """When the last match of the whole league ended, by the server's clock."""
+    """Return when the last match of the whole league ended, by the server's clock."""
     newest = client.matches(finished_since=LONGEST_AGO, limit=1)
     return next((match.finished_at for match in newest if match.finished_at), LONGEST_AGO)
 
@@ -162,7 +161,7 @@ def newest_end(client: Client) -> datetime:
 class News:
     """Matches that ended since the last look.
 
-    `since`: the end of the newest of them, or from when on they are news. `pages`: how many the last look read.
+    `since` is the newest end seen, or the time from which matches are news. `pages` is how many the last look read.
     """
 
     client: Client
@@ -186,19 +185,19 @@ class News:
 
 
 def ending_line(match: Match, bot_id: int, version: int | None = None) -> Text:
-    """One match that ended, as it was for that bot (or that version of it)."""
+    """Describe a finished match from the view of a bot (or one version of it)."""
     word = verdict(match, bot_id, version)
     shown = harmless(word, {"won": "green", "lost": "red"}.get(word, "magenta"))
     return Text.assemble(f"Match {match.id} ", shown, ": ", harmless(result(match)))
 
 
 def own_seats(match: Match, bot_id: int, version: int | None = None) -> list[SeatView]:
-    """Where that bot (or that version of it) sat: at a promotion gate two versions of one bot play each other."""
+    """Return the seats of a bot (or one version of it): at a promotion gate two versions of one bot meet."""
     return [seat for seat in match.seats if seat.bot_id == bot_id and version in {None, seat.version}]
 
 
 def verdict(match: Match, bot_id: int, version: int | None = None) -> str:
-    """A word on how a match ended, for that bot (or that version of it); where it met itself, which version won."""
+    """Say in a word how a match ended for a bot (or one version of it), or which version won against another."""
     own = sorted((seat.rank, seat.version) for seat in own_seats(match, bot_id, version) if seat.rank is not None)
     if match.state != "done" or not own:
         return match.state
@@ -211,7 +210,7 @@ def verdict(match: Match, bot_id: int, version: int | None = None) -> str:
 
 
 def result(match: Match) -> str:
-    """Everybody with place, points and fault, the best first; and whether it does not count."""
+    """List all seats with place, points and fault, best first, and say if the match does not count."""
     seats = sorted(match.seats, key=lambda seat: (seat.rank is None, seat.rank, seat.seat))
     uncounted = f" - does not count: {match.uncounted.cause}" if match.uncounted else ""
     return ", ".join(_seat(seat) for seat in seats) + uncounted

@@ -1,4 +1,4 @@
-"""`deadheat login`, `logout`, `whoami`: a token of one's own, kept for the other verbs."""
+"""`deadheat login`, `logout`, `whoami`: your own token, kept for the other commands."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _keep(login: profiles.Profile | None) -> None:
 
 
 def _revoke(login: profiles.Profile) -> bool:
-    """Whether the token is surely no good any more. One that was made elsewhere is left to whoever made it."""
+    """Say whether the token is certainly invalid now. A token made elsewhere is left to its maker."""
     if login.token_id is None:
         return True
     try:

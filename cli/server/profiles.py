@@ -1,7 +1,7 @@
-"""What `deadheat login` remembers: a server and a token under a name, in the platform's usual place for settings.
+"""The logins that `deadheat login` remembers: server and token by name, in the platform's usual place for settings.
 
-The file is the owner's alone (mode 0600) and is replaced as a whole, so that no reader sees half of it. A token belongs
-to the server that issued it: `cli.server.client` sends it nowhere else, whatever --server says.
+Only the owner can read the file (mode 0600), and it is replaced as a whole, so no reader sees half of it. A token
+belongs to the server that issued it: `cli.server.client` sends it nowhere else, whatever --server says.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Profile(BaseModel):
     name: str
     token: str
     token_id: int | None = None
-    """To revoke it by; None: it was made elsewhere."""
+    """The id by which to revoke the token; None: it was made elsewhere."""
 
 
 class _File(BaseModel):
@@ -39,12 +39,12 @@ class BadProfiles(Exception):
 
 
 def path() -> Path:
-    """Where the file is, or would be: on Linux below $XDG_CONFIG_HOME, else ~/.config."""
+    """Return where the file is or would be: on Linux below $XDG_CONFIG_HOME, else ~/.config."""
     return user_config_path("deadheat", appauthor=False) / "profiles.json"
 
 
 def load() -> Mapping[str, Profile]:
-    """All logins by name, none where there is no file.
+    """Return all logins by name; none if there is no file.
 
     Raises:
         BadProfiles.
@@ -63,7 +63,7 @@ def load() -> Mapping[str, Profile]:
 
 
 def save(name: str, profile: Profile | None) -> None:
-    """Keep a login under a name, or with None forget it.
+    """Save a login under a name, or with None delete it.
 
     Raises:
         BadProfiles.

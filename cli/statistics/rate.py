@@ -1,4 +1,4 @@
-"""Rate a log of results: a file's, or a season's of this deployment, whose ranking can be recomputed and compared."""
+"""Rate a log of results from a file or a season of this deployment, whose ranking can be recomputed and compared."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _rated(log: Log, config: RatingConfig) -> RatingTable:
 
 
 def report(table: RatingTable) -> dict[str, Any]:
-    """Return a table of ratings as JSON has it."""
+    """Return a table of ratings as JSON."""
     from league.ratings.quality import PAIR_TABLE_PLAYERS
 
     first = [entry.player for entry in table.entries[:PAIR_TABLE_PLAYERS]]
@@ -170,7 +170,7 @@ def _places(row: dict[str, Any]) -> str:
 
 
 def _season(season_id: int) -> Output:
-    """What the season's log gives now, computed here and not stored."""
+    """Rate the season's log as it is now, without storing the result."""
     from league.service.rankings.ranking import ranking
 
     with _reading(season_id) as session:
@@ -183,8 +183,8 @@ def _season(season_id: int) -> Output:
 
 
 def _checked(season_id: int, server: str | None) -> Output:
-    """Whether the stored ranking is what its configuration makes of the log, and the dice are what the season had
-    committed to; ends with 1 if anything is not.
+    """Check that the stored ranking follows from its configuration and the log, and that the dice are those that the
+    season had committed to; end with 1 if not.
     """
     if server is None:
         from league.service.rankings.recount import dice_check, recount
@@ -209,7 +209,7 @@ def _checked(season_id: int, server: str | None) -> Output:
 
 @contextmanager
 def _reading(season_id: int) -> Iterator[Session]:
-    """A session on the deployment's database in which there is that season."""
+    """Open a session on the deployment's database, which must contain that season."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import DBAPIError
 

@@ -1,4 +1,4 @@
-"""A server's ranking made again from what it exports: anybody can, without its database."""
+"""Recompute a server's ranking from its exports: anybody can, without its database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PASSED = "passed"
 
 
 def recount_of(client: Client, season_id: int) -> Recount:
-    """Compare the newest ranking with what its configuration makes of the exported results. Raises Refused."""
+    """Compare the newest ranking with one recomputed by its configuration from exported results. Raises Refused."""
     from league.verification.comparison import Recount, differences, model_of, remade
 
     board = client.call("GET", f"/v1/seasons/{season_id}/leaderboard")
@@ -41,7 +41,7 @@ def recount_of(client: Client, season_id: int) -> Recount:
 
 
 def dice_of(client: Client, season_id: int) -> DiceCheck:
-    """Whether the dice of the exported matches are those that the season had committed to. Raises Refused."""
+    """Check that the dice of the exported matches are those that the season had committed to. Raises Refused."""
     from league.verification.fairness import Dealt, check_dice, told
 
     season = client.season(season_id)
@@ -59,7 +59,7 @@ def dice_of(client: Client, season_id: int) -> DiceCheck:
 
 
 def exported_log(client: Client, season_id: int) -> Log:
-    """A season's log as `league.service.rankings.results` reads it, from the public exports."""
+    """Build a season's log, like `league.service.rankings.results`, from the public exports."""
     from league.ratings.jsonl import read
     from league.states import WITH_RESULT
 
@@ -85,7 +85,7 @@ def exported_log(client: Client, season_id: int) -> Log:
 
 
 def _passed(client: Client, season_id: int, ranked_at: str) -> set[int]:
-    """The versions that had passed a promotion gate when the ranking was made."""
+    """Return the versions that had passed a promotion gate when the ranking was made."""
     return {
         row["candidate_id"]
         for row in _rows(client, season_id, "gates")
@@ -94,7 +94,7 @@ def _passed(client: Client, season_id: int, ranked_at: str) -> set[int]:
 
 
 def _rows(client: Client, season_id: int, table: str) -> Iterator[dict[str, Any]]:
-    """The rows of an export as they come."""
+    """Yield the rows of an export as they arrive."""
     rest = b""
     for piece in client.export(season_id, table, "jsonl"):
         *whole, rest = (rest + piece).split(b"\n")

@@ -20,6 +20,5 @@ GAMES: Mapping[str, Game] = {
 """Every game that can be played, by the name used in URLs, folders and transcripts."""
 
 SAME_DEALS = frozenset({LiarsDice.name})
-"""Games whose hands are private: a league plays each deal once with every bot in every seat, so that luck with the dice
-cancels out. In the other games everybody sees the same dice, and playing them again would only repeat the match.
-"""
+"""Games with private hands: a league plays each deal once with every bot in every seat, so that luck with the dice
+cancels out. In other games everybody sees the same dice, so playing them again would only repeat the match."""

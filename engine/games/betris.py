@@ -1,15 +1,15 @@
 """Betris (Large): two players, twelve rounds of betting chips on blocks and placing them on boards of 7 x 7.
 
-The source is the platform's page "Betris (Large)" and the house's rulings on it, cited as C-* and B-*;
-docs/protocols/betris-large.md explains both to bot authors. The headings of the page are named where they are
-implemented, the blocks are in `polyominoes`, what every duel has in common is in `duel`.
+The sources are the platform's page "Betris (Large)" and our rulings on it, cited as C-* and B-*;
+docs/protocols/betris-large.md explains both to bot authors. Comments name the page's headings where they are
+implemented. The blocks are in `polyominoes`, the parts common to all duels in `duel`.
 
 A match is 26 exchanges, 25 of them prompts to both seats at once: READY, twelve times PHASE1, twelve times PHASE2. The
-OPPs of a round travel in front of the PHASE1 or FINISH that follows it.
+OPPs of a round are sent in front of the next PHASE1 or FINISH.
 
-Time is a bank: each seat has 10 seconds for all its PHASE1 and PHASE2 together, so a prompt's limit is the rest of the
-bank, and its reply's measured time is paid out of it (B-11). A bank of 0 ns is a limit like any other, which
-only a reply that took no time at all would meet.
+Time is a bank: each seat has 10 seconds for all its PHASE1 and PHASE2 together. A prompt's limit is the rest of the
+bank, and the reply's measured time is deducted from it (B-11). A bank of 0 ns is a limit like any other, which only a
+reply that took no time would meet.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Player:
 
     @property
     def square(self) -> int:
-        """Side of the largest square of filled cells (B-13)."""
+        """The side of the largest square of filled cells (B-13)."""
         return largest_square(self.board)
 
     @property
@@ -59,12 +59,12 @@ class Player:
 
     @property
     def total(self) -> str:
-        """The points as people read them, with one decimal (B-12)."""
+        """The points for people, with one decimal (B-12)."""
         return f"{self.half_points // 2}.{5 * (self.half_points % 2)}"
 
     @property
     def time_ms(self) -> int:
-        """The bank as protocol lines show it: never more than there is (B-11)."""
+        """The bank as protocol lines show it, rounded down (B-11)."""
         return self.bank_ns // NS_PER_MS
 
 
@@ -73,21 +73,21 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class Bet:
-    """A reply to PHASE1: the block wanted, and the chips bet on it."""
+    """A reply to PHASE1: the wanted block and the chips bet on it."""
 
     block: str
     chips: int
 
 
 def offer(chance: Chance) -> tuple[str, str]:
-    """Block A out of all, then block B out of the others."""
+    """Draw block A from all blocks, then block B from the others."""
     a = chance.pick(NAMES)
     b = chance.pick([name for name in NAMES if name != a])
     return a, b
 
 
 def acquire(bets: tuple[Bet, Bet], offered: tuple[str, str], coin: Seat) -> tuple[str, str]:
-    """The block that each seat acquires; `coin` is the seat that a tie favours, at 0 against 0 too (B-04)."""
+    """Return the block that each seat acquires; `coin` is the seat that a tie favours, even at 0 against 0 (B-04)."""
     first, second = bets
     if first.block != second.block:
         return first.block, second.block  # both succeed (B-02)
@@ -97,8 +97,8 @@ def acquire(bets: tuple[Bet, Bet], offered: tuple[str, str], coin: Seat) -> tupl
 
 
 def payment(bet: Bet, acquired: str) -> int:
-    """The chips that a bet costs: a player who gets the named block pays the bet, contested or not (B-02), others
-    nothing (B-03).
+    """Return the chips that a bet costs: a player who gets the named block pays the bet, contested or not (B-02);
+    others pay nothing (B-03).
     """
     return bet.chips if acquired == bet.block else 0
 
@@ -114,11 +114,11 @@ class Place:
 
     @property
     def mask(self) -> int:
-        """The cells as a set of bits."""
+        """Return the cells as a set of bits."""
         return sum(map(bit, self.cells))
 
     def __str__(self) -> str:
-        """As in PLACE and OPP, without the command."""
+        """Return the arguments of PLACE and OPP."""
         return " ".join(map(str, [len(self.cells), *chain.from_iterable(self.cells)]))
 
 
@@ -126,7 +126,7 @@ class Place:
 
 
 def read_bet(line: str, offered: tuple[str, str], player: Player) -> Bet:
-    """The block and the bet of a line ``BET C x``."""
+    """Read the block and the bet of a line ``BET C x``."""
     block, amount = expect(line, "BET", 2)
     if block not in SIZES:
         raise malformed(f"no block is called {block[:20]!r}")  # B-14
@@ -141,7 +141,7 @@ def read_bet(line: str, offered: tuple[str, str], player: Player) -> Bet:
 
 
 def read_place(line: str, block: str, player: Player) -> Place:
-    """``PLACE k x1 y1 ... xk yk``, or ``PLACE 0`` to PASS (B-05)."""
+    """Read ``PLACE k x1 y1 ... xk yk``, or ``PLACE 0`` to PASS (B-05)."""
     command, *arguments = words(line)
     if command != "PLACE":
         raise malformed(f"expected PLACE, got {command[:20]!r}")
@@ -183,7 +183,7 @@ class Betris:
 
 
 class _Match(Duel):
-    """One match: chance, the players, and what `Duel` has still to send."""
+    """One match: chance, the players, and what `Duel` has yet to send."""
 
     def __init__(self, chance: Chance) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ class _Match(Duel):
             yield from self.placement(round_number, acquired)
 
     def betting(self, round_number: int) -> Generator[Step, Mapping[Seat, Reply], tuple[str, str]]:
-        """Phase 1; the coin is always drawn, so that no bet changes the blocks of a seed (B-04)."""
+        """Run phase 1; the coin is always drawn, so that no bet changes the blocks of a seed (B-04)."""
         a, b = offered = offer(self.chance)
         coin: Seat = self.chance.below(2)
         self.events.append({"type": "offer", "round": round_number, "a": a, "b": b})
@@ -224,7 +224,7 @@ class _Match(Duel):
         return acquired
 
     def placement(self, round_number: int, acquired: tuple[str, str]) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """Phase 2."""
+        """Run phase 2, placement."""
         first, second = self.players
         told = f"{acquired[0]} {first.chips} {second.chips}", f"{acquired[1]} {second.chips} {first.chips}"
         places = yield from self.ask(
@@ -250,7 +250,7 @@ class _Match(Duel):
     def ask(
         self, command: str, told: tuple[str, str], read: Callable[[Seat, str], T]
     ) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
-        """Ask both seats at once; each pays own time (B-11, C-15), also where its reply is refused."""
+        """Ask both seats at once; each pays its own time (B-11, C-15), even if its reply is refused."""
         banks_ns = [player.bank_ns for player in self.players]
         prompts = []
         for seat in SEATS:
@@ -264,11 +264,11 @@ class _Match(Duel):
         return self.answers(command, replies, read)
 
     def points(self) -> tuple[Points, Points]:
-        """Section "3. Scoring"; compared exactly, equal is a draw (B-12)."""
+        """Section "3. Scoring"; compared exactly, so equal points are a draw (B-12)."""
         first, second = self.players
         return Fraction(first.half_points, 2), Fraction(second.half_points, 2)
 
     def final(self) -> Event:
-        """The sheets of both players."""
+        """Return the sheets of both players."""
         sheet = ("cells", "square", "chips", "total", "bank_ns")
         return {"type": "final", **{name: [getattr(player, name) for player in self.players] for name in sheet}}

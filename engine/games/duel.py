@@ -1,12 +1,12 @@
-"""The frame of a match between two seats that are always asked together and lose by any fault.
+"""The frame of a match between two seats that are always asked together and lose by any fault of their own.
 
 Theory of operation
 -------------------
-A subclass writes its rounds as a generator and knows nothing of faults: it yields `tell` with two prompts, hands the
-replies to `answers`, and gets two values back. If either reply is refused `answers` raises `Forfeited`, which ends
-the match here: both seats have been checked by then (C-01), and the other seat is sent only FINISH (C-14).
+A subclass writes its rounds as a generator and need not handle faults: it yields `tell` with two prompts, passes the
+replies to `answers`, and gets two values back. If either reply is refused, `answers` raises `Forfeited`, which ends the
+match here: both seats have been checked by then (C-01), and the other seat is sent only FINISH (C-14).
 
-A step is a barrier, and what was decided at one is sent at the next: `notices` and `events` wait for the next step.
+A step is a barrier, and decisions at one are sent at the next: `notices` and `events` wait for the next step.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class Duel(ABC):
 
     @abstractmethod
     def rounds(self) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """The part of a match between READY and FINISH."""
+        """Play the part of a match between READY and FINISH."""
 
     @abstractmethod
     def points(self) -> tuple[Points, Points]:
-        """The score, as it stands."""
+        """Return the current score of both seats."""
 
     @abstractmethod
     def final(self) -> Event:
-        """The last event for viewers: the score and its parts."""
+        """Return the last event for viewers: the score and its parts."""
 
     def play(self) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """The match from READY to FINISH, or to the first barrier with a fault."""
+        """Play from READY to FINISH, or to the first barrier with a fault."""
         try:
             replies = yield self.tell([Message(seat, "READY", READY_LIMIT_NS) for seat in SEATS])
             self.answers("READY", replies, lambda _seat, line: expect(line, "OK", 0))
@@ -64,17 +64,17 @@ class Duel(ABC):
         return Result((1 if first >= second else 2, 1 if second >= first else 2), points)
 
     def tell(self, messages: list[Message]) -> Step:
-        """A step of the notices and events that wait, and then `messages`."""
+        """Make a step of the waiting notices and events, then `messages`."""
         step = Step((*self.notices, *messages), tuple(self.events))
         self.notices.clear()
         self.events.clear()
         return step
 
     def answers(self, command: str, replies: Mapping[Seat, Reply], read: Callable[[Seat, str], T]) -> tuple[T, T]:
-        """Both seats' answers to `command`, as `read` understands them by the rules.
+        """Return both seats' answers to `command`, as `read` interprets them by the rules.
 
         Raises:
-            Forfeited: one of the replies, or both, is a fault or is refused.
+            Forfeited: at least one of the replies is a fault or is refused.
         """
         found: list[T] = []
         refusals: dict[Seat, Refused] = {}
@@ -88,12 +88,12 @@ class Duel(ABC):
         return found[0], found[1]
 
     def finish(self, seats: tuple[Seat, ...]) -> Step:
-        """The last step: FINISH to these seats."""
+        """Make the last step: FINISH to these seats."""
         self.events.append(self.final())
         return self.tell([Message(seat, "FINISH") for seat in seats])
 
     def forfeit(self, forfeited: Forfeited) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """The end by a fault: whoever committed none wins, whatever the score (C-13); after two nobody does (C-01)."""
+        """End by a fault: the seat without one wins, whatever the score (C-13); after two, nobody wins (C-01)."""
         refusals = forfeited.refusals
         self.events += [
             {

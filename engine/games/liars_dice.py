@@ -1,15 +1,15 @@
 """Liar's Dice: two to six players bid on the dice under all cups until somebody is called a liar.
 
-The source is the rules text "Liar's Dice" (id ``liars-dice``) and the house's rulings on it, cited as C-* and L-*;
-docs/protocols/liars-dice.md explains both to authors. The headings of the text are named where they are implemented.
+The sources are the rules text "Liar's Dice" (id ``liars-dice``) and our rulings on it, cited as C-* and L-*;
+docs/protocols/liars-dice.md explains both to authors. Comments name the text's headings where they are implemented.
 
-The text has actions and a view, but no lines: those are the house's. Everybody is asked READY at once, then one seat
-at a time is sent its view. Public events (a challenge, an elimination, a
-resignation) are sent to all, in front of the next view. A fault is sent as a resignation (C-14, L-15). Players who are
-out keep receiving lines until FINISH, except after a fault: that program may be dead.
+The text has actions and a view, but no lines: those are ours. Everybody is asked READY at once, then one seat at a time
+is sent its view. Public events (a challenge, an elimination, a resignation) are sent to all, in front of the next view.
+A fault is sent as a resignation (C-14, L-15). Players who are out keep receiving lines until FINISH, except after a
+fault, because that program may be dead.
 
 Lines are written here and not by a JSON encoder, because they are most of a match's work: an encoder would take 4.6 us
-a turn, and the rules now take 6 in all. The tests compare them to an encoder's.
+a turn, and the rules now take 6 in all. The tests compare the lines with an encoder's.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ QUANTITIES = range(1, 31)  # "Action Format"; a quantity above the dice in play 
 TURN_LIMIT_NS = 500 * NS_PER_MS
 
 IDS = ("P1", "P2", "P3", "P4", "P5", "P6")
-"""What the text calls agent IDs, by seat."""
+"""The text's agent IDs, by seat."""
 
 
 # Bids -----------------------------------------------------------------------------------------------------------
 
 
 class Bid(NamedTuple):
-    """The claim that among all dice at least `quantity` count as `face`."""
+    """The claim that at least `quantity` of all dice count as `face`."""
 
     quantity: int
     face: int
@@ -54,13 +54,13 @@ def _height(bid: Bid) -> tuple[int, int]:
 
 
 BIDS = sorted((Bid(quantity, face) for quantity in QUANTITIES for face in FACES), key=_height)
-"""All bids that there are, each higher than the ones before it."""
+"""All bids, each higher than the ones before it."""
 
 HEIGHT: Mapping[Bid, int] = {bid: height for height, bid in enumerate(BIDS)}
 
 
 def count(hands: Iterable[Sequence[int]], face: int) -> int:
-    """Section "Wild 1s": how many dice count as `face`; for a bid on ones only the ones do."""
+    """Section "Wild 1s": count the dice that count as `face`; for a bid on ones only the ones do."""
     if face == WILD:
         return sum(hand.count(WILD) for hand in hands)
     return sum(hand.count(face) + hand.count(WILD) for hand in hands)
@@ -78,7 +78,7 @@ class Move(Enum):
 
 @lru_cache(maxsize=1024)  # the same few lines come again and again: 180 bids and two moves, as a bot spells them
 def read_action(line: str) -> Bid | Move:
-    """The action of a reply, by its format alone. Unknown fields are ignored (L-11).
+    """Read the action of a reply by its format alone. Unknown fields are ignored (L-11).
 
     Raises:
         Refused: malformed.
@@ -95,7 +95,8 @@ def read_action(line: str) -> Bid | Move:
 
 
 def check_action(action: Bid | Move, current: Bid | None) -> None:
-    """Section "How to Play": may this be done, `current` being the bid to beat? Without one any bid opens (L-02).
+    """Section "How to Play": check that the action is legal; `current` is the bid to beat. Without one any bid opens
+    (L-02).
 
     Raises:
         Refused: illegal.
@@ -132,7 +133,7 @@ class LiarsDice:
 
 
 class _Match:
-    """One match: who is in, the round that is being played, and what was decided but not yet sent."""
+    """One match: the active seats, the current round, and decisions that are not yet sent."""
 
     def __init__(self, seats: int, chance: Chance) -> None:
         self.chance = chance
@@ -147,13 +148,13 @@ class _Match:
         self.bidder: Seat = 0
         self.current: Bid | None = None
         self.bids: list[str] = []  # of this round, in JSON
-        self.known: dict[Seat, int] = {}  # how many of them there were after a seat's own last bid
+        self.known: dict[Seat, int] = {}  # how many bids there were after a seat's own last one
         self.frames: dict[Seat, tuple[str, str]] = {}  # a seat's view before and after the bids
         self.notices: list[Message] = []
         self.events: list[Event] = []
 
     def play(self) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """Section "How to Play": rounds until one player is left."""
+        """Section "How to Play": play rounds until one player is left."""
         yield from self.ready()
         if len(self.faults) == len(self.seats):
             return (yield from self.finish((1,) * len(self.seats)))  # nobody was ready: nobody wins (C-01)
@@ -166,7 +167,7 @@ class _Match:
         return (yield from self.finish(tuple(places.index(seat) + 1 for seat in self.seats)))  # L-08
 
     def ready(self) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """Ask all players for READY, and decide only after looking at all replies (C-01)."""
+        """Ask all players for READY, and decide only after reading all replies (C-01)."""
         replies = yield Step(tuple(Message(seat, "READY", READY_LIMIT_NS) for seat in self.seats))
         for seat in self.seats:
             try:
@@ -175,13 +176,15 @@ class _Match:
                 self.fail(seat, "READY", refused)
 
     def finish(self, ranks: tuple[int, ...]) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """Points are the dice left, all of them the winner's; after a fault they would say little."""
+        """Finish the match. Points are the remaining dice, all of them the winner's; after a fault they would mean
+        little.
+        """
         self.events.append({"type": "final", "ranks": list(ranks), "counts": list(self.counts)})
         yield self.tell(Message(seat, "FINISH") for seat in self.seats if seat not in self.faults)
         return Result(ranks, None if self.faults else tuple(self.counts), self.faults)
 
     def round(self, opener: Seat) -> Generator[Step, Mapping[Seat, Reply], Seat]:
-        """Section "Rounds"; returns the seat that opens the next one, if it is still in then (L-07)."""
+        """Section "Rounds"; return the seat that opens the next one if it is still active then (L-07)."""
         self.deal(opener)
         turn = opener
         while len(self.active) > 1:
@@ -211,7 +214,7 @@ class _Match:
             self.events.append({"type": "hand", "private": True, "round": number, "seat": seat, "dice": list(hand)})
 
     def decide(self, seat: Seat, reply: Reply) -> Bid | Move:
-        """The meaning of a reply. A refused reply counts as a resignation and keeps its fault (L-15)."""
+        """Interpret a reply. A refused one counts as a resignation and keeps its fault (L-15)."""
         try:
             action = read_action(line_of(reply))
             check_action(action, self.current)
@@ -231,7 +234,7 @@ class _Match:
         )
 
     def challenge(self, challenger: Seat) -> Seat:
-        """Show and count all dice; an exactly equal count meets the bid (L-17). Returns the loser."""
+        """Show and count all dice; an exactly equal count meets the bid (L-17). Return the loser."""
         assert self.current is not None
         quantity, face = self.current
         found = count(self.hands.values(), face)
@@ -261,7 +264,9 @@ class _Match:
         return loser
 
     def leave(self, seat: Seat) -> None:
-        """A resignation, or a fault: that hand leaves the count, the bid and the round go on (L-05)."""
+        """Remove a seat after a resignation or a fault: its hand leaves the count, the bid and the round continue
+        (L-05).
+        """
         self.tell_all(f'{{"event":"resignation","round":{self.round_number},"playerId":"{IDS[seat]}"}}')
         if seat not in self.faults:
             self.events.append({"type": "resignation", "round": self.round_number, "seat": seat})
@@ -271,27 +276,27 @@ class _Match:
         self.eliminate(seat)
 
     def eliminate(self, seat: Seat) -> None:
-        """The seat's place is behind all who are still in (L-08)."""
+        """Place the seat behind all that are still active (L-08)."""
         self.events.append({"type": "elimination", "seat": seat, "place": len(self.active)})
         self.active.remove(seat)
         self.out.append(seat)
 
     def fail(self, seat: Seat, command: str, refused: Refused) -> None:
-        """Keep a fault. From now on nothing is sent to this seat."""
+        """Record a fault. From now on nothing is sent to this seat."""
         self.faults[seat] = refused.fault
         self.events.append(
             {"type": "fault", "seat": seat, "fault": refused.fault.value, "command": command, "why": refused.why}
         )
 
     def at_or_after(self, seat: Seat) -> Seat:
-        """The first active seat from this one on; the lowest follows the highest."""
+        """Return the first active seat from this one on; the lowest follows the highest."""
         for other in self.active:
             if other >= seat:
                 return other
         return self.active[0]
 
     def view(self, seat: Seat) -> str:
-        """Section "Agent View": exactly its fields. `recentBids` are those of others since the seat's own (L-06)."""
+        """Section "Agent View": exactly its fields. `recentBids` are others' bids since the seat's own (L-06)."""
         if seat not in self.frames:
             self.frames[seat] = self.frame(seat)
         before, after = self.frames[seat]
@@ -301,7 +306,7 @@ class _Match:
         return f'{before}"currentBid":{bids[-1]},"recentBids":[{",".join(bids[self.known.get(seat, 0) :])}],{after}'
 
     def frame(self, seat: Seat) -> tuple[str, str]:
-        """The constant part of the views of a round while nobody leaves it; opponents are the active ones (L-19)."""
+        """Return the constant part of a round's views while nobody leaves it; opponents are the active ones (L-19)."""
         opponents = [f'{{"id":"{IDS[x]}","diceCount":{self.counts[x]}}}' for x in self.active if x != seat]
         you, dice, total = IDS[seat], self.shown[seat], sum(self.counts)
         return (
@@ -310,11 +315,11 @@ class _Match:
         )
 
     def tell_all(self, line: str) -> None:
-        """A notice to everybody who can hear."""
+        """Add a notice to every seat without a fault."""
         self.notices += [Message(seat, line) for seat in self.seats if seat not in self.faults]
 
     def tell(self, messages: Iterable[Message]) -> Step:
-        """Make a step of the notices and events that wait, then `messages`."""
+        """Make a step of the waiting notices and events, then `messages`."""
         step = Step((*self.notices, *messages), tuple(self.events))
         self.notices.clear()
         self.events.clear()

@@ -1,11 +1,10 @@
-"""The one strict reader of replies, shared by all games: lines of words, and lines of JSON (rulings C-06 to C-09).
+"""The strict reader of replies, shared by all games: lines of words, and lines of JSON (rulings C-06 to C-09).
 
-A game module parses inside ``try``/``except Refused`` and turns it into a fault: a bot's line is never an
-exception outside a game.
+A game module parses inside ``try``/``except Refused`` and turns the exception into a fault: a bot's line never raises
+outside a game.
 
-Whether a line of JSON is malformed must not depend on the machine: the interpreter's own limits (on recursion, on
-the digits of a number) vary with its version, its settings and the depth of the call, so the limits here are ours and
-narrower.
+Whether a line of JSON is malformed must not depend on the machine. The interpreter's own limits (on recursion, on the
+digits of a number) vary with its version, its settings and the depth of the call, so ours are narrower.
 """
 
 from __future__ import annotations
@@ -23,17 +22,18 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 _DIGITS = 9  # of a number, however it is spelled
 
 MAX_NESTING = 64
-"""Arrays and objects inside each other in a line of JSON; a reply needs one, and most are not even that long."""
+"""The deepest nesting of arrays and objects in a line of JSON; a reply needs one level, and most lines are not even
+this long."""
 
 MAX_NUMBER_CHARACTERS = 1000
-"""The longest number in a line of JSON. Only integral values are ever used, and ``5.000`` is one however long."""
+"""The longest number in a line of JSON. Only integral values are used, and ``5.000`` is one, however long."""
 
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|$)|[\[{]|[\]}]')  # an open string is one too: linear time
 _FAR_EXPONENT = re.compile(r"[eE][+-]?0*[1-9][0-9]{4}")  # past the range of Decimal on some machine
 
 
 class Refused(Exception):
-    """A reply that the game refuses; `fault` is MALFORMED (grammar) or ILLEGAL (rules), the text says why."""
+    """The game refuses a reply; `fault` is MALFORMED (grammar) or ILLEGAL (rules), and the text says why."""
 
     def __init__(self, fault: Fault, why: str) -> None:
         super().__init__(why)
@@ -42,20 +42,20 @@ class Refused(Exception):
 
 
 def malformed(why: str) -> Refused:
-    """The line is not in the protocol's grammar."""
+    """Refuse a line that is not in the protocol's grammar."""
     return Refused(Fault.MALFORMED, why)
 
 
 def illegal(why: str) -> Refused:
-    """The line is grammatical, the rules forbid it."""
+    """Refuse a grammatical line that the rules forbid."""
     return Refused(Fault.ILLEGAL, why)
 
 
 def words(line: str) -> list[str]:
-    """The words of a reply: blanks trimmed at both ends, parted by runs of spaces or tabs (C-06).
+    """Split a reply into words: blanks are trimmed at both ends, and runs of spaces or tabs separate (C-06).
 
     Raises:
-        Refused: malformed: empty, or with a byte that is not printable ASCII (C-09).
+        Refused: malformed: the line is empty, or has a byte that is not printable ASCII (C-09).
     """
     trimmed = line.strip(_BLANKS)
     if not trimmed:
@@ -68,7 +68,7 @@ def words(line: str) -> list[str]:
 
 
 def number(word: str) -> int:
-    """A non-negative integer of 1 to 9 ASCII digits, leading zeros allowed (C-07).
+    """Read a non-negative integer of 1 to 9 ASCII digits, leading zeros allowed (C-07).
 
     Raises:
         Refused: malformed.
@@ -79,7 +79,7 @@ def number(word: str) -> int:
 
 
 def expect(line: str, command: str, arguments: int) -> list[str]:
-    """The arguments of a reply that must be `command` followed by exactly `arguments` words.
+    """Return the arguments of a reply that must be `command` followed by exactly `arguments` words.
 
     Raises:
         Refused: malformed.
@@ -99,14 +99,14 @@ NO_LINE = {
     Fault.UNEXPECTED: "output that nobody had asked for",
     Fault.MEMORY: "the memory limit was exceeded",
 }
-"""Why, for every fault that a transport finds before the rules see a line."""
+"""The reason for each fault that a transport finds before the rules see a line."""
 
 
 def line_of(reply: Reply) -> str:
-    """The line of a reply.
+    """Return the line of a reply.
 
     Raises:
-        Refused: there is none, with the fault that the transport found.
+        Refused: there is no line; with the transport's fault.
     """
     if reply.line is None:
         assert reply.fault is not None
@@ -118,7 +118,7 @@ def line_of(reply: Reply) -> str:
 
 
 class _Spelled(str):
-    """A JSON number that is kept as it was written until somebody wants its value."""
+    """A JSON number, kept as written until its value is needed."""
 
     __slots__ = ()
 
@@ -141,12 +141,13 @@ _DECODER = json.JSONDecoder(parse_int=_short_or_spelled, parse_float=_spelled, p
 
 
 def json_object(line: str) -> dict[str, object]:
-    """The fields of a reply that is one JSON object, in ASCII (C-09); other characters can be spelled as escapes.
+    """Return the fields of a reply that is one JSON object, in ASCII (C-09); other characters can be escaped.
 
-    Of duplicate keys the last counts (L-12). Its numbers are for `integer` to read.
+    The last of duplicate keys counts (L-12). `integer` reads its numbers.
 
     Raises:
-        Refused: malformed: no JSON, no object, a lone surrogate, too deep, or a number that is too long (L-10, L-13).
+        Refused: malformed: not JSON, not an object, a lone surrogate, too deep, or a number that is too long (L-10,
+        L-13).
     """
     if not line.isascii():
         raise malformed("a character that is not ASCII")
@@ -158,7 +159,7 @@ def json_object(line: str) -> dict[str, object]:
             json.dumps(value, ensure_ascii=False).encode()  # fails on half a character
     except UnicodeEncodeError:
         raise malformed("a lone surrogate") from None
-    except ValueError:  # its text is not repeated: it is another in every version of Python, transcripts are not
+    except ValueError:  # its text is not repeated: it varies with Python's version, and transcripts must not
         raise malformed("not JSON") from None
     if not isinstance(value, dict):
         raise malformed("not a JSON object")
@@ -166,13 +167,13 @@ def json_object(line: str) -> dict[str, object]:
 
 
 def integer(fields: Mapping[str, object], name: str) -> int:
-    """The field of that name: a number with an integral value of at most nine digits, as 5, 5.0 or 50e-1 (L-10).
+    """Read the field of that name: an integral number of at most nine digits, such as 5, 5.0 or 50e-1 (L-10).
 
     Raises:
-        Refused: malformed: another number, no number at all, or no such field.
+        Refused: malformed: another number, not a number, or no such field.
     """
     value = fields.get(name)
-    if type(value) is int:  # True is an int as well
+    if type(value) is int:  # True is also an int
         return value
     if not isinstance(value, _Spelled):
         raise malformed(f"{name} is not a number" if name in fields else f"there is no {name}")

@@ -1,11 +1,11 @@
 """The 21 blocks of Betris, and the cells of its board as bits.
 
-A set of cells is one integer: row x and column y (both from 1, x downwards) are bit ``8 (x - 1) + (y - 1)``. The eighth
-column does not exist, its bits are never set; so a shift by 1 or 8 moves a set by a column or a row, and nothing
-that leaves the right edge comes back on the left.
+A set of cells is one integer: row x and column y (both from 1, x downwards) are bit ``8 (x - 1) + (y - 1)``. The bits
+of the eighth column, which does not exist, are never set. So a shift by 1 or 8 moves a set by a column or a row, and
+nothing that leaves the right edge reappears on the left.
 
-The names stand for all free polyominoes of one to five cells (B-16). A block has up to eight *forms*, its turned and
-flipped shapes, 91 over all blocks; a *placement* is a form at some place of the board.
+The names stand for all free polyominoes of one to five cells (B-16). A block has up to eight *forms*, its rotated and
+flipped shapes; all blocks together have 91. A *placement* is a form at some place on the board.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ SHAPES: Mapping[str, str] = {
     "Y5": ".#../####",
     "Z5": "##./.#./.##",
 }
-"""One form of each block, rows from the top parted by slashes, in the order of the source text."""
+"""One form of each block, rows from the top separated by slashes, in the order of the source text."""
 
 NAMES = tuple(SHAPES)
 
 
 def bit(cell: Cell) -> int:
-    """The set of just this cell."""
+    """Return the set of only this cell."""
     row, column = cell
     return 1 << (STRIDE * (row - 1) + column - 1)
 
 
 def cells_of(shape: str) -> frozenset[Cell]:
-    """The cells of a shape drawn as in `SHAPES`, at the board's top left."""
+    """Return the cells of a shape drawn as in `SHAPES`, at the board's top left."""
     rows = enumerate(shape.split("/"), 1)
     return frozenset((x, y) for x, row in rows for y, mark in enumerate(row, 1) if mark == "#")
 
@@ -65,7 +65,7 @@ def _at_top_left(cells: Iterable[Cell]) -> frozenset[Cell]:
 
 
 def forms(shape: str) -> frozenset[frozenset[Cell]]:
-    """The different shapes that quarter turns and flips make of one, each at the board's top left."""
+    """Return the distinct shapes that quarter turns and flips make of one, each at the board's top left."""
     turned = cells_of(shape)
     found = set()
     for _ in range(4):
@@ -90,7 +90,7 @@ PLACEMENTS: Mapping[str, frozenset[int]] = {name: frozenset(_placements(shape)) 
 
 
 def largest_square(cells: int) -> int:
-    """Side of the largest square, parallel to the edges, whose every cell is in the set; 0 for none (B-13)."""
+    """Return the side of the largest square, parallel to the edges, with all cells in the set; 0 for none (B-13)."""
     side = 0
     while cells:
         # A square of side n + 1 has its corner where four neighbouring cells are corners of squares of side n.

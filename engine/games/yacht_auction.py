@@ -1,14 +1,14 @@
 """Yacht Auction: two players, thirteen rounds of bidding for dice and scoring them.
 
-The source is the rules text "Game Rules (Concise, Model-Ready)" and the house's rulings on it, cited as C-* and
-Y-*; docs/protocols/yacht-auction.md explains both to bot authors. The headings of the text are named where they
-are implemented.
+The sources are the rules text "Game Rules (Concise, Model-Ready)" and our rulings on it, cited as C-* and Y-*;
+docs/protocols/yacht-auction.md explains both to bot authors. Comments name the text's headings where they are
+implemented.
 
-A step is a barrier, and notices wait for the next prompt: the GETs of an auction travel in front of the SCORE or
-ROLL that follows it, the SETs of a scoring in front of the next ROLL, SCORE or FINISH. So a match is 26 exchanges,
-25 of them prompts to both seats at once: READY, twelve times ROLL, twelve times SCORE.
+A step is a barrier, and notices wait for the next prompt: the GETs of an auction are sent in front of the next SCORE or
+ROLL, the SETs of a scoring in front of the next ROLL, SCORE or FINISH. So a match is 26 exchanges, 25 of them prompts
+to both seats at once: READY, twelve times ROLL, twelve times SCORE.
 
-Dice are strings of the characters 1 to 6, as in the protocol; nothing is gained by turning them into numbers.
+Dice are strings of the characters 1 to 6, as in the protocol; converting them to numbers would gain nothing.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _four_of_a_kind(dice: str) -> int:
 
 
 def _full_house(dice: str) -> int:
-    """Three of one face and two of a face; five of one face are both (Y-01)."""
+    """Score three of one face and two of a face; five of one face are both (Y-01)."""
     return _sum(dice) if {dice.count(face) for face in dice} in ({2, 3}, {5}) else 0
 
 
@@ -83,7 +83,7 @@ COMBINATION: Mapping[str, Callable[[str], int]] = {
     "YACHT": _yacht,
 }
 CATEGORIES: Mapping[str, Callable[[str], int]] = {**BASIC, **COMBINATION}
-"""What five dice are worth in each category."""
+"""The value of five dice in each category."""
 
 BONUS_THRESHOLD = 63_000
 BONUS = 35_000
@@ -98,7 +98,7 @@ class Player:
     bids: int = 0  # net bidding adjustments
 
     def score(self, category: str, dice: str) -> int:
-        """Use `category` for five of the dice held; the others carry over. Zero points are allowed (Y-09)."""
+        """Use `category` for five of the held dice; the others carry over. Zero points are allowed (Y-09)."""
         for die in dice:
             self.dice = self.dice.replace(die, "", 1)
         points = self.scores[category] = CATEGORIES[category](dice)
@@ -106,17 +106,17 @@ class Player:
 
     @property
     def basic(self) -> int:
-        """Sum of the basic categories, without the bonus."""
+        """The sum of the basic categories, without the bonus."""
         return sum(points for category, points in self.scores.items() if category in BASIC)
 
     @property
     def bonus(self) -> int:
-        """Earned by the basic categories alone (Y-04)."""
+        """The bonus, earned by the basic categories alone (Y-04)."""
         return BONUS if self.basic >= BONUS_THRESHOLD else 0
 
     @property
     def combination(self) -> int:
-        """Sum of the combination categories."""
+        """The sum of the combination categories."""
         return sum(points for category, points in self.scores.items() if category in COMBINATION)
 
     @property
@@ -137,9 +137,9 @@ class Bid:
 
 
 def assign(bids: tuple[Bid, Bid], coin: Seat) -> tuple[str, str]:
-    """Section "Assignment rules": the bundle that each seat receives.
+    """Section "Assignment rules": return the bundle that each seat receives.
 
-    `coin` is the seat that a tie of both target and bid favours, at 0 against 0 too (Y-12).
+    `coin` is the seat that a tie of both target and bid favours, even at 0 against 0 (Y-12).
     """
     first, second = bids
     if first.target != second.target:
@@ -150,10 +150,10 @@ def assign(bids: tuple[Bid, Bid], coin: Seat) -> tuple[str, str]:
 
 
 def adjustment(bid: Bid, received: str) -> int:
-    """Section "Bidding score effect": what a bid does to its player's total.
+    """Section "Bidding score effect": return a bid's effect on its player's total.
 
-    Who gets the target pays its own bid, contested or not (Y-02); who does not gains its own bid, not the
-    other's (Y-03). The score so far need not cover a bid (Y-10).
+    A player who gets the target pays their own bid, contested or not (Y-02). One who does not gains their own bid, not
+    the other's (Y-03). The score so far need not cover a bid (Y-10).
     """
     return -bid.amount if received == bid.target else bid.amount
 
@@ -163,14 +163,14 @@ def adjustment(bid: Bid, received: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A reply to SCORE; the dice in the player's own order, which SET repeats (Y-05)."""
+    """A reply to SCORE, with the dice in the player's own order, which SET repeats (Y-05)."""
 
     category: str
     dice: str
 
 
 def read_bid(line: str, _player: Player) -> Bid:
-    """The bundle and the bid of a line ``BID g x``."""
+    """Read the bundle and the bid of a line ``BID g x``."""
     target, amount = expect(line, "BID", 2)
     if target not in ("A", "B"):
         raise malformed(f"bundle {target[:20]!r} is neither A nor B")
@@ -181,7 +181,7 @@ def read_bid(line: str, _player: Player) -> Bid:
 
 
 def read_put(line: str, player: Player) -> Put:
-    """``PUT c d1d2d3d4d5``, any five of the dice held, in any order (Y-05)."""
+    """Read ``PUT c d1d2d3d4d5``: any five of the held dice, in any order (Y-05)."""
     category, dice = expect(line, "PUT", 2)
     if category not in CATEGORIES:
         raise malformed(f"no category is called {category[:20]!r}")
@@ -212,7 +212,7 @@ class YachtAuction:
 
 
 class _Match(Duel):
-    """One match: chance, the players, and what `Duel` has still to send."""
+    """One match: chance, the players, and what `Duel` has yet to send."""
 
     def __init__(self, chance: Chance) -> None:
         super().__init__()
@@ -253,7 +253,7 @@ class _Match(Duel):
         )
 
     def scoring(self, round_number: int) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """Section "Scoring Phase": the dice scored are consumed, the others carried to the next round."""
+        """Section "Scoring Phase": the scored dice are consumed; the others are carried to the next round."""
         puts = yield from self.ask("SCORE", read_put)
         for seat, (player, put) in enumerate(zip(self.players, puts, strict=True)):
             points = player.score(put.category, put.dice)
@@ -270,7 +270,7 @@ class _Match(Duel):
             )
 
     def ask(self, line: str, read: Callable[[str, Player], T]) -> Generator[Step, Mapping[Seat, Reply], tuple[T, T]]:
-        """Ask both seats the same."""
+        """Ask both seats the same question."""
         replies = yield self.tell([Message(seat, line, TURN_LIMIT_NS) for seat in SEATS])
         return self.answers(line.split(" ", 1)[0], replies, lambda seat, reply: read(reply, self.players[seat]))
 
@@ -280,6 +280,6 @@ class _Match(Duel):
         return first.total, second.total
 
     def final(self) -> Event:
-        """The score sheets of both players."""
+        """Return the score sheets of both players."""
         sheet = ("basic", "bonus", "combination", "bids", "total")
         return {"type": "final", **{name: [getattr(player, name) for player in self.players] for name in sheet}}

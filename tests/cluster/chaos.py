@@ -32,7 +32,7 @@ from tests.invariants import given_up, unfinished
 
 BOTS, SERIES = 3, 4
 BOUND_SECONDS = 90.0
-"""After a disturbance has gone, every machine has played a series that it began since. A lease runs out after 6 s
+"""After a disturbance has gone, every machine has played a series that it began since. A lease runs out after 21 s
 here, a message is sent again after 4 s, a dead connection is given up after 10 s, a broker is tried again after as
 long; a worker starts and has its machine checked in 10 s. On a machine that is busy with other things all of that takes
 three times as long. With the settings as shipped a lease is 30 s, and a message is sent again after a minute.

@@ -26,7 +26,7 @@ HEAD_STARTS = {
     Precedence.NEW_VERSION: timedelta(minutes=30),
     Precedence.ORDINARY: timedelta(0),
 }
-"""Longer than a season's queue takes as a rule: sixteen series are open at a time (`open_series_limit`)."""
+"""Longer than a season's queue takes as a rule: few series are open at a time (`open_series_limit`)."""
 
 
 def turn(series: Series) -> tuple[datetime, int]:
