@@ -30,7 +30,7 @@ Name = Annotated[str, typer.Argument(help="The user's name.")]
 @group.command()
 @says
 def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="The user's new role.")]) -> Output:
-    """Give a user another role; docs/security.md says what each may do."""
+    """Make a user an author, an organiser (runs seasons, rules), or an admin (also sees the operator's page)."""
     from league.service.rulings.operators import set_role
 
     with _league() as session:
